@@ -1,4 +1,6 @@
-"""The options of `threadwright setup`; each takes the place of a question.  Secrets come from files, never from the line."""
+"""The options of the commands. Those of `threadwright setup` each answer a question; secrets come from files, never
+from the line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ SANDBOXES = ("auto", "docker", "bubblewrap", "host")
 
 
 def add_setup(commands: Commands) -> None:
-    """The grammar of `setup`."""
+    """Add the options of `setup`."""
     setup = commands.add_parser(
         "setup",
         help="ask for what is needed, check each at once, print the invite link, write .env in the home; can be run again",
@@ -36,7 +38,7 @@ def add_setup(commands: Commands) -> None:
 
 
 def add_calibration(commands: Commands) -> None:
-    """The grammar of `calibration`."""
+    """Add the options of `calibration`."""
     calibration = commands.add_parser(
         "calibration",
         help="show how far the confidence can be believed, per role and model, by how executions came out",
@@ -49,7 +51,7 @@ def add_calibration(commands: Commands) -> None:
 
 
 def add_costs(commands: Commands) -> None:
-    """The grammar of `costs`."""
+    """Add the options of `costs`."""
     costs = commands.add_parser(
         "costs",
         help="show US dollars for each solved task, beside what one cheap or one premium model alone may have cost",
@@ -63,7 +65,7 @@ def add_costs(commands: Commands) -> None:
 
 
 def add_lessons(commands: Commands) -> None:
-    """The grammar of `lessons`."""
+    """Add the options of `lessons`."""
     lessons = commands.add_parser(
         "lessons", help="what was learned: a report of what it is worth, a list, and lessons from one server to another"
     )
@@ -101,7 +103,7 @@ def _days(value: str) -> float:
 
 
 def add_keeping(commands: Commands) -> None:
-    """The grammar of `backup`, `export` and `import`."""
+    """Add the options of `backup`, `export` and `import`."""
     backup = commands.add_parser(
         "backup",
         help="copy everything into one file, also while the bot runs; read back before it counts",
@@ -126,7 +128,7 @@ def add_keeping(commands: Commands) -> None:
 
 
 def _named(value: str) -> Path:
-    """Not the folder one happens to be in, where a variable of a script was empty."""
+    """Read a path; an empty one, such as a script's empty variable, does not stand for the current folder."""
     if not value.strip():
         raise argparse.ArgumentTypeError("it is empty: write a name")
     return Path(value)

@@ -1,9 +1,10 @@
-"""`threadwright calibration`: how far the confidence that was shown can be believed, per role and model, from stored labels.
+"""`threadwright calibration`: how reliable the shown confidence was, per role and model, from stored labels.
 
-With --rebuild each label is derived again from the logs, so that a home from before there were labels gets them too.  With
---diagram FILE a reliability diagram is drawn: PNG, SVG or PDF by the file's ending, or a page that holds it (.html).
-
-A reliability diagram as a file; drawn in the command's own process, for matplotlib is slow to load and large.
+With --rebuild each label is derived again from the logs, so that a home from before there were labels gets them too.
+With
+--diagram FILE a reliability diagram is drawn: PNG, SVG or PDF by the file's ending, or a page that contains it
+(.html). It is
+drawn in the command's own process, since matplotlib is slow to load and large.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COLUMNS = 3
 
 
 def draw(groups: Sequence[CalibrationGroup], table: str, file: Path) -> None:
-    """PNG, SVG or PDF by the file's ending, or a page that holds the picture and the table."""
+    """Draw a PNG, SVG or PDF by the file's ending, or a page with the picture and the table."""
     mpl.rcdefaults()  # it has read settings of the folder we are in, which can make it start programs
     figure = _figure(groups)
     if file.suffix != ".html":
@@ -70,12 +71,12 @@ def _figure(groups: Sequence[CalibrationGroup]) -> Figure:
 
 
 DRAWN = 9
-"""Groups in a diagram."""
+"""Maximum number of groups in a diagram."""
 KINDS = (".png", ".svg", ".pdf", ".html")
 
 
 async def calibration(settings: Settings, *, rebuild: bool, diagram: Path | None) -> int:
-    """Print the table, and draw; 1 where there is nothing to tell."""
+    """Print the table, and draw; 1 where there are no labels."""
     refused = _refused(settings, diagram)
     if refused:
         return fail(refused)
@@ -139,7 +140,7 @@ def _table(groups: Sequence[CalibrationGroup]) -> list[str]:
 
 
 def _shown_by(rows: Sequence[LabelRow]) -> str:
-    """What new executions will show."""
+    """Say what new executions will show."""
     calibrator = fitted(examples(rows[-NEWEST:]))
     known = sum(row.known and not row.talk for row in rows)
     if calibrator is not None:

@@ -1,7 +1,4 @@
-"""What a command prints: results to standard output, trouble to standard error.
-
-Discord's markup as plain text, for a terminal; pure.
-"""
+"""Output of commands: results to standard output, errors to standard error; Discord's markup as plain text."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _ESCAPED = re.compile(r"\\([\\*_~`|>\[\]#<])")
 
 
 def plainly(text: str) -> str:
-    """The text without small print's and bold's signs, with times as clocks show them; code stays as it is."""
+    """Return the text without the marks of small print and bold, with times as clocks show them; code is not changed."""
     codes: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
@@ -46,31 +43,31 @@ NO_FOLDER = "There is no folder {folder}. Make it first, or name another one."
 
 
 def say(text: str) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def note(text: str) -> None:
-    """A line beside the result."""
+    """Print a line beside the result."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def fail(text: str) -> int:
-    """Say what went wrong; the exit code to return."""
+    """Print what went wrong; returns the exit code."""
     note(text)
     return 1
 
 
 def not_written(target: object, error: OSError) -> str:
-    """Why a file could not be written, and what to do; it bears its own name, whatever it is called until it is whole."""
+    """Say why a file could not be written, and what to do; it names the final file, not a temporary one."""
     room = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return f"{target} ({error.strerror or error}). {'Make room, or name' if room else 'Name'} another folder."
 
 
 def print_to(out: TextIO, text: str) -> None:
-    """Lines of a result; never raises, for what is printed about work must not end it."""
+    """Print lines of a result; never raises, since printing about work must not end it."""
     try:
         out.write(text + "\n")
         out.flush()
@@ -82,14 +79,16 @@ def print_to(out: TextIO, text: str) -> None:
 
 
 def nobody_reads(descriptor: int) -> None:
-    """The reader of a pipe is gone, as `head` is after its lines: what is still written there goes nowhere."""
+    """Discard further output, because the reader of a pipe is gone, as `head` is after its lines."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
 def open_standard_streams() -> None:
-    """Streams that were closed for the process (`<&-`) are empty ones, so that nothing else takes their numbers."""
+    """Open standard streams that were closed for the process (`<&-`) as empty ones, so that nothing else takes their
+    numbers.
+    """
     for descriptor, stream, mode in ((0, sys.__stdin__, "r"), (1, sys.__stdout__, "w"), (2, sys.__stderr__, "w")):
         if stream is None:
             _open_nowhere(descriptor, mode)

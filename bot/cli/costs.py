@@ -1,6 +1,6 @@
 """`threadwright costs`: US dollars for each solved task, against always the cheapest and always the strongest model.
 
-From stored logs.  What was spent is a fact; the comparison is an estimate, and says what it takes for granted.
+From stored logs. What was spent is a fact; the comparison is an estimate whose assumptions are printed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from bot.history.cost_summary import (
 
 @dataclass(frozen=True, slots=True)
 class CostsArguments:
-    """What was asked for."""
+    """The command's arguments."""
 
     days: float | None = None
     guild: str = ""
@@ -48,7 +48,7 @@ class _Found:
 
 
 async def costs(settings: Settings, order: CostsArguments) -> int:
-    """Print it; 1 where there is nothing to tell."""
+    """Print the costs; 1 where there are none."""
     found: list[_Found] = []
     deleted = 0
     for database in databases(settings.home):
@@ -68,7 +68,7 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
 
 
 def price_by(prices: Prices) -> PriceOf:
-    """What a request costs at a model's prices."""
+    """Return the function that prices a request."""
 
     def price(model: str, usage: Usage) -> float | None:
         known = prices.facts(model)
@@ -100,7 +100,7 @@ async def _of_store(store: Store, price: PriceOf, order: CostsArguments) -> list
 
 
 async def _deleted(store: Store, order: CostsArguments) -> int:
-    """Tasks that would stand there too, were their logs not deleted; of what role they were is not known any more."""
+    """Count matching tasks whose logs were deleted; their roles are no longer known."""
     since, number = _since(order), 0
     async for row in store.sessions():
         if not order.guild or row.guild == order.guild:

@@ -1,6 +1,6 @@
-"""Every component: which adapter is in use and why, what is missing, and what to do about it.
+"""Check every component: which adapter is in use and why, what is missing, and what to do about it.
 
-`threadwright doctor` looks at all of them; `threadwright run` shows the same table at its start.
+`threadwright doctor` checks all of them; `threadwright run` shows the same table at its start.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BY_WORDS = "found by words"
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One part of the whole, with the adapter that fills it."""
+    """One part of the system, with its adapter."""
 
     name: str
     adapter: str
@@ -69,7 +69,7 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
 
 
 async def examine(settings: Settings) -> tuple[Component, ...]:
-    """All components, probed beside each other."""
+    """Check all components, side by side."""
     stored, walls, tiers, loaded, places, learned = await asyncio.gather(
         asyncio.to_thread(store, settings, thoroughly=True),
         sandbox(settings),
@@ -110,7 +110,7 @@ def show(components: Sequence[Component]) -> None:
 
 
 async def sandbox(settings: Settings) -> Component:
-    """Where commands run; each rung is really tried."""
+    """Check where commands run; each backend is really tried."""
     import tempfile
 
     from agentic.sandbox.backends.selection import choose, left_behind
@@ -125,7 +125,7 @@ async def sandbox(settings: Settings) -> Component:
 
 
 def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
-    """What was chosen, and what of the better rungs is not there."""
+    """Show the chosen backend, and why better ones are not available."""
     if choice.rung is None:
         return Component("sandbox", "none", "limited", choice.why, _walls_todo(setting))
     if choice.left:
@@ -139,7 +139,7 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
 
 
 def _walls_todo(setting: str) -> str:
-    """How to come to a sandbox; the other rung is named only if it is there and the setting alone forbids it."""
+    """Say how to get a sandbox; another backend is named only if it is available and the setting alone forbids it."""
     talk = "until then the agent can only talk"
     if setting == "docker" and shutil.which("bwrap"):
         return f"set THREADWRIGHT_SANDBOX=auto, since bubblewrap is installed, or start Docker; {talk}"
@@ -151,12 +151,12 @@ def _walls_todo(setting: str) -> str:
 
 
 def _first_words(reason: str) -> str:
-    """Why a rung was skipped, without the system's own words and without advice: there is a sandbox."""
+    """Shorten why a backend was skipped, without the system's own words and without advice."""
     return ": ".join(reason.split(". ")[0].split(": ")[:2])
 
 
 async def models(settings: Settings) -> tuple[Component, ...]:
-    """The tiers, each doubt about them, and whether there is an Ollama to offer."""
+    """Check the tiers, and whether there is an Ollama to offer."""
     from agentic.models.ollama import find_ollama
     from agentic.models.tier_config import tiers_from
     from bot.config.models import prices_from
@@ -169,7 +169,7 @@ async def models(settings: Settings) -> tuple[Component, ...]:
 
 
 async def servers(choice: TierChoice) -> tuple[Component, ...]:
-    """What is wrong with the model servers whose address is set: each is asked which models it has."""
+    """Check the model servers whose address is configured: each is asked which models it has."""
     from agentic.models.providers.server_check import look
     from agentic.models.tier_config import providers_of
 
@@ -185,7 +185,7 @@ async def servers(choice: TierChoice) -> tuple[Component, ...]:
 
 
 def model_components(choice: TierChoice) -> Iterator[Component]:
-    """What was chosen, a row a tier."""
+    """Show what was chosen, a row a tier."""
     if choice.source == "tour":
         todo = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key, or THREADWRIGHT_TIER_2"
         yield Component("models", "scripted tour", "limited", "no model is configured", todo)
@@ -202,14 +202,14 @@ def model_components(choice: TierChoice) -> Iterator[Component]:
 
 
 def library_components(problem: str) -> Iterator[Component]:
-    """What asks the models, where it cannot be loaded."""
+    """Show the models' library, where it cannot be loaded."""
     if problem:
         said, _, todo = problem.partition(". ")
         yield Component("models", "library", "missing", said, todo)
 
 
 async def libraries(settings: Settings) -> tuple[Component, ...]:
-    """The libraries that the models need, each loaded by a process of its own: a broken one breaks only that."""
+    """Load the models' libraries, each in a process of its own, so that a broken one breaks only that."""
     from agentic.models.providers.provider_errors import broken
     from agentic.models.router import library_of
     from agentic.models.tier_config import tiers_from
@@ -225,7 +225,7 @@ async def libraries(settings: Settings) -> tuple[Component, ...]:
 
 
 async def _loaded(library: str) -> str:
-    """'' where a library can be loaded, else the last thing that was said of it."""
+    """Return '' where a library can be loaded, else the last line of its error."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-c", f"import {library}",  # -P: not what a folder that one is in calls so
         env={**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"},
@@ -243,7 +243,7 @@ async def _loaded(library: str) -> str:
 
 
 async def lessons(settings: Settings) -> Component:
-    """What finds lessons for a task: their words, and their meaning where that extra is wanted, installed and really runs."""
+    """Check what finds lessons for a task: their words and, where that extra is enabled and really runs, their meaning."""
     from reflexion.errors import EmbeddingUnavailable
     from reflexion.retrieval.embedding import embedder
 
@@ -278,7 +278,7 @@ def python() -> Component:
 
 
 def private(settings: Settings) -> Iterator[Component]:
-    """Whether others reach the home, or the settings in it."""
+    """Check whether other users can reach the home, or the settings in it."""
     from bot.cli.setup.env_file import is_private
     from bot.config.settings_sources import ENV_FILE
 
@@ -301,7 +301,7 @@ def private(settings: Settings) -> Iterator[Component]:
 
 
 def guild(settings: Settings, address: str = "") -> Component:
-    """Where people talk to it."""
+    """Show where people can chat."""
     if settings.discord_token is not None:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
     where = address or (f"127.0.0.1:{settings.guild_port}" if settings.guild_port else "127.0.0.1, any free port")
@@ -309,7 +309,7 @@ def guild(settings: Settings, address: str = "") -> Component:
 
 
 async def discord(settings: Settings) -> tuple[Component, ...]:
-    """What Discord says of the token: the intent, and the bot's rights in each server; the same as `setup` asks."""
+    """Check the token with Discord: the intent, and the bot's permissions in each server, as `setup` does."""
     if settings.discord_token is None:
         return ()
     from bot.cli.checks import discord_token
@@ -330,7 +330,7 @@ async def discord(settings: Settings) -> tuple[Component, ...]:
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:
-    """Roles that are set by name; nothing where each is an id."""
+    """Check roles that are configured by name; nothing where each is an id."""
     from bot.access.permissions import named_roles
 
     names = ", ".join(named_roles(settings.levels))
@@ -341,7 +341,7 @@ def roles(settings: Settings) -> tuple[Component, ...]:
 
 
 def store(settings: Settings, *, thoroughly: bool = False) -> Component:
-    """Where events are kept; thoroughly, each row is held against its checksum."""
+    """Check the store; with ``thoroughly``, each row against its checksum."""
     if settings.store == "memory":
         return Component("store", "memory", "limited", "THREADWRIGHT_STORE=memory", "everything is lost at the end")
     path = settings.home / DATABASE
@@ -365,7 +365,7 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
 
 
 def kept(settings: Settings) -> Component | None:
-    """How much is kept, since when, and for how long; None where nothing is yet, or it cannot be read."""
+    """Show how much is stored, since when, and for how long; None where nothing is stored yet, or it cannot be read."""
     path = settings.home / DATABASE
     if settings.store == "memory" or not path.is_file():
         return None
@@ -392,7 +392,7 @@ def _megabytes(size: int) -> str:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files in a folder; a file that several names share counts once."""
+    """Return the bytes of the files in a folder; a file with several names counts once."""
     sizes: dict[tuple[int, int], int] = {}
     for root, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""Whether what is stored is still what was written; `threadwright doctor` looks at all of it, a start only at the pages."""
+"""Integrity of the databases; `threadwright doctor` checks every row, a start only the pages."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What is wrong with one database, in words."""
+    """The damage of one database, in words."""
 
     file: str
     what: str
     todo: str
     stops: bool
-    """The bot cannot run like this."""
+    """Whether the bot cannot run with it."""
 
 
 def troubles(home: Path, *, thoroughly: bool) -> list[Trouble]:
-    """What is damaged below a home, worst first; thoroughly, every row is held against its checksum."""
+    """Return the damage below a home, worst first; with ``thoroughly``, every row is checked against its checksum."""
     found: list[Trouble] = []
     if (home / DATABASE).is_file():
         found += _of_the_store(home / DATABASE, thoroughly)
@@ -60,7 +60,7 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
 
 
 def _of_the_lessons(path: Path, thoroughly: bool) -> list[Trouble]:
-    """A newer version's file is no damage."""
+    """Check the lessons; a newer version's file is not damage."""
     try:
         what = unreadable(path, thoroughly=thoroughly)
     except LessonStoreTooNew as newer:

@@ -1,7 +1,7 @@
-"""`threadwright lessons report | list | export | import`: what was learned, for whoever runs the bot.
+"""`threadwright lessons report | list | export | import`: the lessons, for the operator.
 
-All servers are within the operator's reach; ``--guild`` looks at one.  A lesson comes to another server only by `import`,
-which names that server: its words are looked at anew, and what it did elsewhere counts for nothing here.
+The operator sees all servers; ``--guild`` selects one. A lesson comes to another server only by `import`,
+which names that server: its words are screened anew, and its measurements elsewhere do not count here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Act = Literal["report", "list", "export", "import"]
 
 @dataclass(frozen=True, slots=True)
 class LessonsArguments:
-    """What was asked for; ``guild`` '' is all servers, but for an import: there it is lessons for all of them."""
+    """The command's arguments; ``guild`` '' is all servers; for an import it makes lessons for all of them."""
 
     act: Act
     guild: str = ""
@@ -46,7 +46,7 @@ class LessonsArguments:
 
 
 async def lessons(settings: Settings, order: LessonsArguments) -> int:
-    """Do it; 1 where it cannot be done or there is nothing to tell."""
+    """Carry the command out; 1 where it fails or there are no lessons."""
     if settings.store != "sqlite":
         return fail(
             f"THREADWRIGHT_STORE is {settings.store}: lessons are kept in the bot's process alone, and end with it."
@@ -168,7 +168,7 @@ def _beginning(file: Path) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """The whole of it or nothing, for nobody else to read: lessons quote what was worked on."""
+    """Write the whole file or nothing, readable by its owner alone: lessons quote what was worked on."""
     hidden = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with hidden.open("x", encoding="utf-8", errors="replace") as out:

@@ -34,7 +34,7 @@ MISTAKEN = 64
 """``EX_USAGE`` of sysexits.h: nothing was begun."""
 INTERRUPTED = 130
 UNREAD = 141
-"""As for a program that SIGPIPE ended."""
+"""The exit code of a program that SIGPIPE ended."""
 
 NOT_READ = (
     "{file} is not read: settings in a folder that you work on may be anybody's. If they are yours, name the file "
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def perform(argv: Sequence[str] | None = None) -> int:
-    """Read the command line and the settings, do the command, return its exit code."""
+    """Read the command line and the settings, carry out the command, return its exit code."""
     wanted = parser().parse_args(argv)
     with private_files():
         return _performed(wanted)
@@ -97,7 +97,7 @@ def _performed(wanted: argparse.Namespace) -> int:
 
 @contextmanager
 def private_files() -> Generator[None]:
-    """What is made meanwhile, only its owner can read."""
+    """Make files created in this context readable by their owner alone."""
     before = os.umask(0o077)
     try:
         yield
@@ -106,7 +106,7 @@ def private_files() -> Generator[None]:
 
 
 def _tell_of_unread(sources: Sources | None) -> None:
-    """Say that the ``.env`` of this folder does not count, which it once did."""
+    """Say that the ``.env`` of this folder is not read, as it once was."""
     from bot.config.log_format import one_line
     from bot.config.settings_sources import (
         ENV_FILE,
@@ -121,7 +121,7 @@ def _tell_of_unread(sources: Sources | None) -> None:
 
 
 def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
-    """The command's coroutine; only its own modules are imported."""
+    """Return the command's coroutine; only its own modules are imported."""
     if wanted.command == "run":
         from bot.cli.run import run
 
@@ -165,7 +165,7 @@ def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
-    """What is kept and brought back: files from beginning to end, so Ctrl-C ends it at once."""
+    """Run a command that only reads and writes files; Ctrl-C ends it at once."""
     if wanted.command == "import":
         from bot.cli.backup.import_run import bring_back
 
@@ -203,7 +203,7 @@ def _setup(wanted: argparse.Namespace) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def __init__(self, **about: Any) -> None:
-        """Every command takes the file of settings, before its name or after it."""
+        """Accept the settings file before or after the command's name."""
         super().__init__(**about)
         self.add_argument(
             "--env-file", type=Path, default=argparse.SUPPRESS, metavar="PATH",
@@ -211,7 +211,7 @@ class _Parser(argparse.ArgumentParser):
         )  # fmt: skip
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong; argparse's own exit code, 2, means here that a person is asked."""
+        """Print the mistake and exit with 64; argparse's own code, 2, means here that a person is asked."""
         self.print_usage(sys.stderr)
         _, unknown, rest = message.partition(" | ")[2].partition(": invalid choice: ")
         if unknown:  # the line above lists what there is
@@ -221,7 +221,7 @@ class _Parser(argparse.ArgumentParser):
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        """Print it; the number is looked up only here."""
+        """Print the version, which is looked up only here."""
         from bot.app.app import BUILD
 
         say(f"threadwright {BUILD}")
@@ -229,7 +229,7 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line's grammar."""
+    """Return the parser of the command line."""
     names = "setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import"
     whole = _Parser(
         prog="threadwright",

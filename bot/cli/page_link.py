@@ -1,7 +1,7 @@
 """`threadwright page`: a fresh link to the page of the bot that runs on this home.
 
-The key goes the way that only the home's owner has: into the guild's folder (0700), from where the running bot takes it
-when somebody opens the link.  No port answers for it, and no other program is asked.
+The key is written into the guild's folder (0700), which only the home's owner can do; the running bot reads it there
+when somebody opens the link. No port gives out keys, and no other program is involved.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ async def page(settings: Settings) -> int:
 
 
 def running_port(home: Path) -> int | None:
-    """The port of the bot that holds this home, 0 for one without a page; None where none runs."""
+    """Return the port of the bot that holds this home, 0 for one without a page; None where none runs."""
     try:
         file = (home / "run.lock").open("r", encoding="ascii", errors="replace")
     except FileNotFoundError:

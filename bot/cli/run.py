@@ -1,4 +1,4 @@
-"""`threadwright run`: Discord if there is a token, else a local guild; until Ctrl-C or SIGTERM."""
+"""`threadwright run`: run the bot on Discord if there is a token, else in a local guild, until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 MOVE = "Set THREADWRIGHT_HOME to another folder."
 TABLE_WITHIN = 5.0
-"""How long the table waits for the models to be ready to be asked."""
+"""Seconds that the table of components waits for the models."""
 
 
 class AlreadyRunning(Exception):
-    """Another process works on this home; the message says which and what to do."""
+    """Another process uses this home; the message says which and what to do."""
 
 
 async def run(settings: Settings) -> int:
@@ -90,7 +90,7 @@ async def _run(settings: Settings, lock: TextIO) -> int:
 
 
 def _not_usable(settings: Settings, error: Exception) -> str:
-    """A full disk is no reason to move a good file away."""
+    """Say why the store cannot be used; a full disk is no reason to move a good file away."""
     import apsw
 
     if isinstance(error.__cause__ or error, apsw.FullError):
@@ -101,7 +101,7 @@ def _not_usable(settings: Settings, error: Exception) -> str:
 
 
 def _not_opened(settings: Settings, error: OSError) -> str:
-    """The folder's fault has a path, the port's has none."""
+    """Say why the local guild cannot be opened: its folder (with a path) or its port (without)."""
     if error.filename is not None:
         return f"{error.filename} cannot be used: {why_unusable(settings.home / 'guild', error)}. {MOVE}"
     if error.errno == errno.EADDRINUSE:
@@ -116,7 +116,7 @@ def _not_opened(settings: Settings, error: OSError) -> str:
 
 
 async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: asyncio.Event) -> None:
-    """A database whose pages are broken is not written to any longer than it takes to find out."""
+    """End the process if a database's pages turn out to be damaged."""
     from bot.cli.integrity import troubles
 
     if settings.store != "sqlite":
@@ -128,7 +128,7 @@ async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: async
 
 
 async def _show_components(app: App) -> None:
-    """What is in use and why: later than the address, since who is quick to write something should not wait for it."""
+    """Print the table of components after the address, so that nobody has to wait for it before chatting."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(TABLE_WITHIN):
             await app.warmed.wait()
@@ -147,7 +147,7 @@ async def _show_components(app: App) -> None:
 
 
 def _greet(app: App) -> None:
-    """Where to chat."""
+    """Say where to chat."""
     if app.guild is not None:
         say(f"Open {app.guild.link()} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
     else:
@@ -156,7 +156,7 @@ def _greet(app: App) -> None:
 
 @contextmanager
 def only_one(home: Path) -> Generator[TextIO]:
-    """Hold the home for this process by a file, which names it; the lock ends with the process, however that ends."""
+    """Lock the home for this process; the lock ends with the process, however that ends."""
     own(home)
     with usable(home):
         lock = (home / "run.lock").open("a+")
@@ -172,7 +172,7 @@ def only_one(home: Path) -> Generator[TextIO]:
 
 
 def _who_runs(home: Path, lock: TextIO) -> str:
-    """What a second process is told: two bots of one name would answer everything twice."""
+    """Say which process runs already: two bots of one name would answer everything twice."""
     lock.seek(0)
     pid = lock.read(20).partition("\n")[0]
     which = f" (process {pid})" if pid.isdecimal() else ""
@@ -182,7 +182,9 @@ def _who_runs(home: Path, lock: TextIO) -> str:
 
 @contextmanager
 def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
-    """The first Ctrl-C or SIGTERM asks to end; a second one ends at once, as a crash would: all that counts is durable."""
+    """End in order at the first Ctrl-C or SIGTERM, at once at the second, as a crash would: everything that matters is
+    durable.
+    """
     loop = asyncio.get_running_loop()
 
     def ask(signal_number: int) -> None:

@@ -1,13 +1,9 @@
-"""`threadwright task "TEXT"`: one task, on the same path as a mention.
+"""`threadwright task "TEXT"`: run one task the same way as a mention.
 
-A local guild is started with the bot in it; the text is posted as a person's message, a thread opens, and this
-watches it.  There is no second way in, so what this shows is what people on Discord get.
-
-A local guild's threads as plain text: who said what, with reactions and files.
-
-Buttons are left out: nobody can press them there, and what they say stands in the text.
-
-What `threadwright task` shows of events as they come; a reader that is gone never stops the work.
+A local guild is started with the bot in it; the text is posted as a person's message, a thread opens, and the command
+watches it. There is no second way in, so its output is what people on Discord get: the guild's threads as plain
+text, without
+buttons, which nobody could press there and whose words are in the text.
 """
 
 from __future__ import annotations
@@ -54,21 +50,21 @@ class JsonLines:
         self._out = out
 
     def saw(self, envelope: Envelope) -> None:
-        """Print it."""
+        """Print the event."""
         print_to(self._out, envelope.model_dump_json())
 
     def streamed(self, execution: str, text: str) -> None:
-        """Pieces of text are no events."""
+        """Ignore streamed text."""
 
 
 class Steps:
-    """A sink that prints a line when a step begins, for somebody who waits at a terminal."""
+    """A sink that prints a line when a step begins, for somebody at a terminal."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
     def saw(self, envelope: Envelope) -> None:
-        """Print it if it is a step."""
+        """Print the event if it is a step."""
         if isinstance(envelope.event, ToolStarted):
             alone = Progress(envelope.execution)
             alone.take(envelope)
@@ -77,11 +73,11 @@ class Steps:
                 self._out.flush()
 
     def streamed(self, execution: str, text: str) -> None:
-        """Pieces of text are no steps."""
+        """Ignore streamed text."""
 
 
 def as_people_see_it(guild: LocalGuild) -> str:
-    """Every message of every thread, oldest first."""
+    """Return every message of every thread, oldest first."""
     parts: list[str] = []
     for thread in guild.threads():
         parts.append(f"# {thread.name}")
@@ -107,19 +103,19 @@ def _embed(embed: JsonObject) -> str:
 
 DONE, FAILED, ASKING, STOPPED = 0, 1, 2, 3
 UNCONFIGURED = 64
-"""As for every mistake in the settings: nothing was begun."""
+"""The exit code of mistakes in the settings: nothing was begun."""
 MESSAGE_CHARACTERS = 1_900
-"""What fits into a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
+"""Room in a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
 BEGIN_SECONDS = 60.0
 STOP_SECONDS = 10.0
 TIMED_OUT = "the time-out ended it"
 NOBODY = Person(id="0", name="the time-out", level="operator")
-"""Who stops a task whose time is over: no person does."""
+"""The author of a stop by time-out."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOrder:
-    """What was asked for on the command line."""
+    """The command's arguments."""
 
     text: str
     folder: Path | None = None
@@ -128,7 +124,7 @@ class TaskOrder:
 
 
 async def task(settings: Settings, order: TaskOrder) -> int:
-    """Do it; the exit code says how it ended.  Without a model nothing is begun: a tour is nothing that a script can use."""
+    """Run the task; the exit code says how it ended. Without a model nothing begins: a script cannot use a tour."""
     from bot.config.models import NO_MODEL, has_model
 
     if not has_model(settings, os.environ):
@@ -158,7 +154,7 @@ async def task(settings: Settings, order: TaskOrder) -> int:
 
 
 def _sinks(order: TaskOrder, out: TextIO) -> tuple[Sink, ...]:
-    """Events for programs; steps for somebody at a terminal."""
+    """Return the sinks: events for programs, steps for somebody at a terminal."""
     if order.as_json:
         return (JsonLines(out),)
     return (Steps(sys.stderr),) if sys.stderr.isatty() else ()
@@ -175,7 +171,7 @@ class _Watch:
         self._thread = ""
 
     async def follow(self) -> int:
-        """The exit code."""
+        """Wait for the end; returns the exit code."""
         message = await self._post()
         self._thread = thread = str(message)
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted.set)
@@ -192,7 +188,7 @@ class _Watch:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
     async def left_behind(self, home: Path) -> str:
-        """Where the files are, and what to ask `replay` for."""
+        """Say where the files are, and how to call `replay`."""
         lines: list[str] = []
         if self._order.folder is None and (folder := self._workspace(home)).is_dir():
             lines.append(f"Files: {folder}")
@@ -202,7 +198,7 @@ class _Watch:
         return "\n".join(lines)
 
     def how_to_answer(self, home: Path) -> str:
-        """There is no way to answer a task that has ended its process, so say what there is."""
+        """Say what can be done about an open question, since an ended process cannot be answered."""
         folder = self._order.folder or self._workspace(home)
         again = f" with --dir {shlex.quote(str(folder))}" if folder.is_dir() else ""
         return (
@@ -240,12 +236,12 @@ class _Watch:
             await asyncio.gather(settled, interrupted, return_exceptions=True)
 
     async def _stop(self, message: int, thread: str) -> None:
-        """As a person does it: 🛑 on the task's message."""
+        """Stop as a person would: 🛑 on the task's message."""
         await self._guild.react(message, "🛑")
         await self._idle(thread)
 
     async def _end(self, thread: str) -> None:
-        """The time-out stops it; nobody did."""
+        """Stop because of the time-out."""
         at = datetime.now(UTC)
         id = f"timeout{thread}.{at:%H%M%S%f}"
         stop = InboxItem(id=id, thread=thread, sort="stop", author=NOBODY, at=at)
@@ -271,7 +267,7 @@ class _Watch:
 
 @contextmanager
 def _pure_standard_output() -> Generator[TextIO]:
-    """Standard output for results alone: whatever a library prints goes to standard error."""
+    """Reserve standard output for results: whatever a library prints goes to standard error."""
     sys.stdout.flush()
     real = os.dup(1)
     os.dup2(2, 1)

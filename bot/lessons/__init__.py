@@ -1,1 +1,1 @@
-"""Lessons in the chat: approval, effect, import and export."""
+"""Lessons in Discord: approval, measured effect, import and export."""

@@ -1,8 +1,8 @@
-"""Lessons that wait for a person: one message each, silent, in the thread they came from; kept up to date.
+"""Approval of lessons: one silent message for each, in the thread they came from; kept up to date.
 
-The message is an outbox item under a key made of the lesson's id, so there is one whatever fails and however often it is
-asked for.  What it shows is read from the lesson each time, so it does not matter who or what changed it, nor where, nor
-which process sees it.
+The message is an outbox item whose key is made of the lesson's id, so there is only one, however often it is
+asked for. Its text is read from the lesson each time, so it does not matter who or what changed the lesson, nor
+which process shows it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from reflexion.lessons.lesson import Lesson
 from reflexion.ports import LessonStore
 
 LOOKED_AT = 500
-"""So many of a server's latest lessons that wait are asked for at a start."""
+"""Number of a server's latest waiting lessons that are checked at a start."""
 AGAIN = 3
-"""So often a change begins anew with what stands there meanwhile."""
+"""How often a change is retried after somebody else changed the lesson."""
 
 log = logging.getLogger(__name__)
 
 
 class LessonApprovals:
-    """Asks for approvals, and changes lessons for people; ``messages`` keeps what stands in Discord true.
+    """Asks for approvals, and changes lessons for people; ``messages`` keeps the posted messages up to date.
 
-    ``poke`` tells the outbox that there is something.
+    ``poke`` wakes the outbox.
     """
 
     def __init__(self, store: Store, lessons: LessonStore | None, poke: Callable[[], None]) -> None:
@@ -40,7 +40,8 @@ class LessonApprovals:
         self.messages = LessonMessages(store, lessons)
 
     async def ask(self, lesson: Lesson, thread: str, execution: str) -> bool:
-        """Ask in this thread, once, and say whether that is where it is asked about; what does not wait is left alone.
+        """Ask in this thread, once, and return whether it is asked there; a lesson that needs no approval is left
+        alone.
 
         Raises ``StoreError``.
         """
@@ -60,7 +61,7 @@ class LessonApprovals:
         return True
 
     async def change(self, guild: str, id: str, change: Callable[[Lesson], Lesson]) -> Lesson | None:
-        """Change a lesson as it stands now; None where there is none of this id."""
+        """Apply a change to the present lesson; None where there is none of this id."""
         new = await self._change(guild, id, change)
         self.messages.changed(id)
         return new
@@ -79,13 +80,15 @@ class LessonApprovals:
         return None
 
     async def run(self, desk: DiscordApi) -> None:
-        """Keep the messages true, until cancelled; first what an earlier process left."""
+        """Keep the messages up to date, until cancelled; first ask for what an earlier process left."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.look(), name="lessons that wait")
             await self.messages.run(desk)
 
     async def look(self) -> None:
-        """Ask for what waits and was never asked for: the process before ended in between, or was an older version."""
+        """Ask for waiting lessons that were never asked for: an earlier process crashed in between, or was an older
+        version.
+        """
         if self._lessons is None:
             return
         try:

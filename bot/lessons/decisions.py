@@ -1,4 +1,4 @@
-"""What an owner makes of a lesson that waits, beside approving and retiring it; pure."""
+"""Decisions of an owner about a lesson, apart from approving and retiring it; pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOKED_AT = "{by} looked at it, and nothing in it needs an approval any more."
 
 
 def said_anew(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: str = "") -> Lesson:
-    """It says this from now on; one that waited for a yes waits no more, where nothing in the new words needs one."""
+    """Reword a lesson; one that waited for approval is active, unless the new words need approval themselves."""
     if (trigger.strip() or lesson.trigger, action.strip()) == (lesson.trigger, lesson.action):
         return lesson
     now = reworded(lesson, by=by, at=at, action=action.strip(), trigger=trigger.strip())
@@ -22,10 +22,10 @@ def said_anew(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: st
 
 
 def said_by(lesson: Lesson) -> str:
-    """Who said or did something about it last; '' where nobody did."""
+    """Return who last acted on the lesson; '' where nobody did."""
     return next((change.by for change in reversed(lesson.history) if change.by), "")
 
 
 def decided_by(lesson: Lesson) -> str:
-    """Who made it what it is now; '' where that came by itself, whatever people did before."""
+    """Return who gave the lesson its present status; '' where no person did."""
     return lesson.history[-1].by if lesson.history else ""

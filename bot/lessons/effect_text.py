@@ -1,7 +1,7 @@
-"""What a lesson does to tasks, in words, from what became of those that it fitted; pure.
+"""The measured effect of a lesson in words, from the outcomes of tasks that it fitted; pure.
 
-Only tasks from which it was held back by chance say how they would have gone without it.  A difference whose interval
-holds zero is said to be uncertain, however large it looks.
+Only tasks from which it was withheld at random show how they would have gone without it. A difference whose interval
+includes zero is called uncertain, however large it looks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOT_TOLD = "It was not told to any yet, so whether it helps is not known."
 
 
 def effect(life: Life, showings: Sequence[Showing]) -> str:
-    """How tasks went with it, and without it where it was held back, and how far that is certain."""
+    """Say how tasks went with the lesson, and without it where it was withheld, and how certain that is."""
     if not life.shown and not life.held_back:
         return UNTOLD
     told = f"Told of it: {_of(life.shown_ok, life.shown, 'task')} went well. " if life.shown else ""
@@ -29,7 +29,7 @@ def effect(life: Life, showings: Sequence[Showing]) -> str:
 
 
 def in_short(life: Life, showings: Sequence[Showing]) -> str:
-    """The same on a line of a list; '' where nothing is known."""
+    """Say the same for a line of a list; '' where nothing is known."""
     if not life.shown and not life.held_back:
         return ""
     told = f"went well {life.shown_ok} of {life.shown} times with it" if life.shown else "not told to any task yet"
@@ -41,7 +41,7 @@ def in_short(life: Life, showings: Sequence[Showing]) -> str:
 
 
 def overall(showings: Iterable[Showing]) -> str:
-    """Of all lessons together; '' while none was both told and held back."""
+    """Say the effect of all lessons together; '' until some were both used and withheld."""
     uplift = overall_uplift(list(showings))
     if uplift is None:
         return ""

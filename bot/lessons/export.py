@@ -1,6 +1,6 @@
 """All lessons of a server as files: JSON lines for programs, Markdown for people; pure.
 
-What looks like a secret is taken out of both: a file in a chat is no place for one.
+Secrets of known form are removed from both, since a file in a chat is no place for them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ JSON, MARKDOWN = "lessons.jsonl", "lessons.md"
 
 
 def exported(lessons: Sequence[Lesson], at: datetime) -> tuple[Attached, Attached]:
-    """Both files; the first has everything that is kept of each."""
+    """Return both files; the first has everything that is stored of each lesson."""
     lines = "".join(f"{_line(lesson)}\n" for lesson in lessons)
     return Attached(JSON, lines.encode()), Attached(MARKDOWN, markdown(lessons, at).encode())
 
 
 def markdown(lessons: Sequence[Lesson], at: datetime) -> str:
-    """A page by status."""
+    """Return the lessons by status."""
     parts = [f"# Lessons\n\n{times(len(lessons), 'lesson')}, {_day(at)}.\n"]
     for status in ORDER:
         group = [lesson for lesson in lessons if lesson.status == status]

@@ -1,5 +1,5 @@
-"""Lessons out of a file, as they come to a server: new there, looked at anew, and trusted no more than on probation; pure but
-for reading the file.
+"""Lessons from a file, as a server gets them: screened anew, and at most on probation; pure except for reading the
+file.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ LARGEST = 20_000_000
 TOLD_AGAIN: dict[LessonStatus, LessonStatus] = {
     "active": "probation", "probation": "probation", "candidate": "candidate", "quarantined": "quarantined",
 }  # fmt: skip
-"""Which status it begins with; what was retired stays where it was."""
+"""The new status for each status in the file; retired lessons are left out."""
 
 
 class Unreadable(Exception):
-    """A file that holds no lessons; the message says where it goes wrong."""
+    """The file is no export of lessons; the message says where it goes wrong."""
 
 
 def lessons_in(file: Path) -> tuple[Lesson, ...]:
-    """The lessons of a file as `lessons export` writes it.  Raises ``Unreadable``."""
+    """Read the lessons of a file that `lessons export` wrote. Raises ``Unreadable``."""
     try:
         if file.stat().st_size > LARGEST:
             raise Unreadable(f"it is larger than {LARGEST // 1_000_000} MB")
@@ -43,7 +43,7 @@ def lessons_in(file: Path) -> tuple[Lesson, ...]:
 
 
 def brought(lessons: Iterable[Lesson], guild: str, at: datetime) -> tuple[Lesson, ...]:
-    """The lessons as a server gets them, or all servers where ``guild`` is ''; retired ones are left out."""
+    """Return the lessons for a server, or for all servers where ``guild`` is ''; retired ones are left out."""
     scope = Scope(kind="guild", guild=guild) if guild else Scope(kind="global")
     return tuple(_brought(lesson, scope, at) for lesson in lessons if lesson.status in TOLD_AGAIN)
 

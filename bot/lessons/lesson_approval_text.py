@@ -1,6 +1,6 @@
-"""The message that asks for a lesson's approval: what it says, why it waits, later what became of it; pure.
+"""The message that asks for a lesson's approval: its words, why it waits, later the decision; pure.
 
-Its words are code blocks: no link in them can be followed, and they ping nobody.
+The lesson's words are code blocks: no link in them can be followed, and they ping nobody.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WHY = (
 
 
 def asked(lesson: Lesson | None) -> str:
-    """The message as it is to be shown now."""
+    """Return the message for the lesson's present state."""
     if lesson is None:
         return GONE
     if lesson.status == "quarantined":
@@ -39,7 +39,7 @@ def asked(lesson: Lesson | None) -> str:
 
 
 def already(lesson: Lesson) -> str:
-    """Why nothing is left to decide at its message."""
+    """Say why nothing is left to decide."""
     return f"This was decided already. {_became(lesson)}"
 
 
@@ -58,7 +58,7 @@ def _amended(lesson: Lesson) -> list[str]:
 
 
 def _became(lesson: Lesson) -> str:
-    """What a person decided, or what came by itself later, with why."""
+    """Say what a person decided, or how the status changed later, with the reason."""
     who = decided_by(lesson)
     by = f" by {plain(who, 40)}" if who else ""
     why = f" {safe(lesson.note)}" if lesson.note and not who and not opposite(lesson) else ""

@@ -1,8 +1,9 @@
-"""The messages about lessons, kept true: whatever changes a lesson, its message is made anew.
+"""Keep the messages about lessons up to date: whatever changes a lesson, its message is edited.
 
-A lesson changes in many ways: a person decides, a measurement retires it, a newcomer says the opposite, the operator
-brings others in.  None of them has to tell: after each execution that is judged, at each start and every ten minutes, what
-a message was made from (a fact of the store) is compared with the lesson as it stands.
+A lesson changes in many ways: a person decides, a measurement retires it, a new lesson contradicts it, the operator
+imports others. None of them has to report that: after each judged execution, at each start and every ten minutes,
+the digest
+of each message (a fact of the store) is compared with the lesson.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from reflexion.ports import LessonStore
 
 FACT = "lessons.shown"
 MOST = 1_000
-"""So many messages are kept up to date, the latest; an older one is brought up to date when somebody presses it."""
+"""Number of the latest messages that are kept up to date; an older one is updated when somebody presses its button."""
 LOOK_EVERY = 600.0
-"""Seconds between two comparisons at most: another process may change lessons."""
+"""Maximum seconds between comparisons, since another process may change lessons."""
 
 log = logging.getLogger(__name__)
 
 
 class ShownLesson(NamedTuple):
-    """Where a lesson belongs, and the words of its message as a digest."""
+    """The thread and server of a lesson, and the digest of its message."""
 
     guild: str
     words: str
 
 
 def key_of(lesson: str) -> str:
-    """The outbox key of a lesson's one message."""
+    """Return the outbox key of a lesson's message."""
     return f"lesson.{lesson}"
 
 
 def words_of(lesson: Lesson | None) -> str:
-    """What a lesson's message says, as a digest."""
+    """Return the digest of a lesson's message."""
     return digest("lesson message", asked(lesson), length=16)
 
 
 class LessonMessages:
-    """Keeps the messages about lessons true while ``run`` runs."""
+    """Keeps the messages about lessons up to date while ``run`` runs."""
 
     def __init__(self, store: Store, lessons: LessonStore | None) -> None:
         self._store, self._lessons = store, lessons
@@ -62,15 +63,15 @@ class LessonMessages:
         self.live = LiveMessages("lesson", store, self)
 
     def changed(self, id: str) -> None:
-        """A lesson is not what it was, or somebody pressed what should be no more: its message is made anew."""
+        """Edit a lesson's message, because the lesson changed or somebody pressed an outdated button."""
         self.live.changed(key_of(id))
 
     def look_again(self) -> None:
-        """Lessons may have changed, by a measurement say: compare their messages with them now."""
+        """Compare all messages now, because a measurement may have changed lessons."""
         self._look_now.set()
 
     async def run(self, desk: DiscordApi) -> None:
-        """Keep the messages true, until cancelled; first what an earlier process left."""
+        """Keep the messages up to date, until cancelled; first those of an earlier process."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.live.run(desk), name="messages about lessons")
             group.create_task(self._look(), name="what lessons' messages say")
@@ -96,7 +97,7 @@ class LessonMessages:
                 self.changed(id)
 
     async def rendered(self, item: OutboxItem) -> Rendered:
-        """The message of an outbox item of kind ``lesson``, as it is to be shown now."""
+        """Render an outbox item of kind ``lesson`` for the lesson's present state."""
         if self._lessons is None:
             return Rendered((item.text,))
         try:
@@ -106,7 +107,7 @@ class LessonMessages:
             return Rendered((item.text,))
 
     async def view(self, row: OutboxRow) -> View | None:
-        """What a lesson's message says now; None where no lessons are kept."""
+        """Return the present message of a lesson; None where no lessons are stored."""
         if self._lessons is None:
             return None
         lesson = await self._lesson(row.item)
@@ -114,17 +115,17 @@ class LessonMessages:
         return View(asked(lesson), Standing(way="open" if waits else "decided"))
 
     async def settled(self, item: OutboxItem, view: View) -> None:
-        """Keep what a message says now."""
+        """Store the digest of a posted message."""
         session = await self._store.session(item.thread)
         words = digest("lesson message", view.content or "", length=16)
         await self._keep(item.question, ShownLesson(session.guild if session is not None else "", words))
 
     async def expect(self, lesson: Lesson) -> None:
-        """Keep what the message about a lesson is going to say.  Raises ``StoreError``."""
+        """Store the digest of a message that is about to be posted. Raises ``StoreError``."""
         await self._keep(lesson.id, ShownLesson(lesson.scope.guild, words_of(lesson)))
 
     async def shown(self) -> dict[str, ShownLesson]:
-        """What the messages say, by lesson, in the order in which they were asked about.  Raises ``StoreError``."""
+        """Return the posted messages by lesson, in the order of asking. Raises ``StoreError``."""
         known = cast("dict[str, list[str]]", json.loads(await self._store.fact(FACT) or "{}"))
         return {id: ShownLesson(*each) for id, each in known.items()}
 

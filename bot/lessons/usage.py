@@ -1,4 +1,4 @@
-"""What is known of a lesson for somebody who asks: where it was used, as far as they may see those threads."""
+"""Where a lesson was used, as far as the reader may see those threads."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 
 LOOKED_AT = 40
-"""So many of the newest uses are looked at."""
+"""Number of the newest uses that are looked at."""
 
 
 async def known_of(store: Store, reach: Reach, lessons: LessonStore, stand: Stand, lesson: Lesson) -> Known:
-    """Its effect, and its uses newest first."""
+    """Return the lesson's effect, and its uses newest first."""
     showings = await lessons.showings(stand.guild_id, lesson.id, thread=stand.alone_in)
     seen: dict[str, bool] = {}
     uses: list[LessonUse] = []

@@ -1,9 +1,4 @@
-"""Which buttons and lists stand under an outbox item, within Discord's five rows.
-
-Up to 24 options are buttons; more are lists of 25.  Several questions in one have a row each: buttons where they are
-few and short, else a list; of more than four questions those without an answer are shown first.  A label that does not
-fit, or that another repeats, is led by its number; the whole of it stands in the text (``bot/messages/question_text.py``).
-"""
+"""The fifth row is for the button that stops the task."""
 
 from __future__ import annotations
 
@@ -39,15 +34,15 @@ BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
 WISHES: tuple[Wish, ...] = ("approve", "edit", "retire")
 OWN_WORDS = "In my own words…"
 Answers = Mapping[str, str]
-"""What was answered so far: labels by the part's id; by '' where a question has no parts."""
+"""The answers so far: labels by the part's id; by '' where a question has no parts."""
 
 
 def buttons_of(
     item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False, votes: bool = True
 ) -> ui.View | None:
-    """The buttons under an outbox item's last message, None where it has none.  Needs a running event loop.
+    """Return the buttons under an outbox item's last message, None for none. Needs a running event loop.
 
-    ``undo``: what the execution of an answer changed can be put back; ``again``: a further attempt at its task is offered;
+    ``undo``: the execution's changes can be undone; ``again``: a further attempt at its task is offered;
     ``votes``: it can be voted on.
     """
     match item.sort:
@@ -75,7 +70,7 @@ def buttons_of(
 
 
 def closed_buttons_of(item: OutboxItem, answers: Answers | None = None) -> ui.View | None:
-    """The same, disabled, what was chosen marked; their ids stay, since they tell what was posted."""
+    """Return the same buttons disabled, with the chosen ones marked; their ids stay, since they tell what was posted."""
     view = buttons_of(item, answers)
     if view is None:
         return None
@@ -93,7 +88,7 @@ def _disable(item: ui.Button[Any] | ui.Select[Any]) -> None:
 
 
 def keys_of(message: discord.Message) -> set[str]:
-    """Keys of outbox items that stand in a message's buttons."""
+    """Return the keys of outbox items in a message's buttons."""
     keys: set[str] = set()
     for row in message.components:
         for component in getattr(row, "children", ()):
@@ -111,7 +106,7 @@ def _view(controls: list[Control]) -> ui.View:
 
 
 def _reasons(item: OutboxItem, chosen: str) -> list[Control]:
-    """What is wrong most often, and words of one's own."""
+    """Return buttons for the most frequent reasons, and one for the person's own words."""
     made: list[Control] = [
         Why.make(str(number), option.label, item.key, chosen=option.label == chosen)
         for number, option in enumerate(item.options)
@@ -139,7 +134,7 @@ def _options_of(item: OutboxItem, answers: Answers) -> list[Control]:
 
 
 def _shown_parts(item: OutboxItem, answers: Answers) -> list[Part]:
-    """The parts that have a row, in their order: where not all have one, those without an answer come first."""
+    """Return the parts that get a row, in their order; where there are too many, unanswered ones come first."""
     able = [part for part in item.parts if part.options]
     first = sorted(able, key=lambda part: part.id in answers)[:ROWS]
     return [part for part in able if part in first]
@@ -192,7 +187,7 @@ def _list(
 
 
 def _labels(options: tuple[Option, ...], limit: int) -> list[str]:
-    """What stands on the buttons: whole labels, or all led by their numbers where one is too long or repeated."""
+    """Return the labels of buttons; all start with their numbers where one is too long or repeated."""
     labels = [one_line(option.label, limit) for option in options]
     fit = all(length(" ".join(option.label.split())) <= limit for option in options)
     if fit and len(set(labels)) == len(labels) and all(labels):

@@ -1,4 +1,4 @@
-"""Code fences and other marks as Discord reads them: a mark counts anywhere in a line; pure."""
+"""Code fences and other markup as Discord reads them: a fence counts anywhere in a line; pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9+#._-]{1,20}")
 
 
 def fence_after(fence: str, line: str) -> str:
-    """The fence that is open after ``line``, as one would reopen it, or ''.  For Discord a mark counts anywhere."""
+    """Return the fence that is open after ``line``, as one would reopen it, or ''."""
     if line.count(FENCE) % 2 == 0:
         return fence
     if fence:
@@ -24,9 +24,9 @@ _OURS = frozenset(("what i changed", "how i know"))
 
 
 def kept_apart(text: str) -> str:
-    """An answer that what follows it in a message cannot be drawn into, and that does not look like what follows.
+    """Return an answer that cannot change the look of what follows it in a message, nor imitate it.
 
-    Code, spoilers and quotations end within it; small print and the card's headings are shown as plain words.
+    Code, spoilers and quotations are closed; small print and the card's headings become plain words.
     """
     *closed, last = _RUN.sub(FENCE, text.replace("\r", "\n")).split(FENCE)
     shown: list[str] = []
@@ -43,7 +43,7 @@ def kept_apart(text: str) -> str:
 
 
 def _open(text: str) -> str:
-    """Text outside of fences, line by line."""
+    """Apply that to text outside of fences, line by line."""
     shown = "\n".join(map(_line, text.split("\n")))
     return f"{shown} " if shown.endswith("\\") else shown
 

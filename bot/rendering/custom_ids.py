@@ -1,8 +1,8 @@
-"""Buttons and lists that live as long as their message: everything they need stands in their ``custom_id``.
+"""Buttons and lists that work as long as their message exists: their ``custom_id`` holds everything they need.
 
-So does the key of the outbox item they belong to: past Discord's memory of nonces, that is how the outbox finds out
-whether it had posted something (``bot/rendering/buttons.py``), and how a click is held against what was really offered
-(``bot/cogs/question_buttons.py``).  A click is only handed on, as the event ``pressed``; nothing in it is believed.
+It also holds the key of their outbox item: after Discord has forgotten the nonce, that is how the outbox finds out
+whether it had posted something (``bot/rendering/buttons.py``), and how a click is compared with what was really offered
+(``bot/cogs/question_buttons.py``). A click is only passed on, as the event ``pressed``; nothing in it is trusted.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 Wish = Literal["approve", "edit", "retire"]
-"""What an owner wants of a lesson."""
+"""An owner's decision about a lesson."""
 
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a button says of itself in its ``custom_id``; ``key`` is that of the outbox item it stands under.
+    """The content of a button's ``custom_id``; ``key`` is that of its outbox item.
 
-    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where it is only one.
+    ``number`` counts options from 0; ``part`` counts the questions of one message from 1, 0 where there is only one.
     """
 
     key: str
@@ -42,12 +42,12 @@ class Press:
     offer: str = ""
     verdict: Literal["merge", "reject"] = "reject"
     reason: str = ""
-    """What was wrong: the number of a reason, from 0, or 'own' for words of one's own."""
+    """What was wrong: the number of a reason, from 0, or 'own' for the person's own words."""
     lesson: str = ""
     wish: Wish = "edit"
 
     def at(self, number: int) -> Press:
-        """The same question, another option."""
+        """Return the press of another option of the same question."""
         return replace(self, number=number)
 
 
@@ -55,26 +55,26 @@ _NAME = r"[A-Za-z0-9._-]{1,40}"
 
 
 class Control(ui.DynamicItem[Any], template="tw:never"):
-    """What all of ours have in common: they hand a ``Press`` on."""
+    """Base of all buttons and lists: passes a ``Press`` on."""
 
     match: re.Match[str]
     event: ClassVar[str] = "pressed"
-    """What hears of a press."""
+    """The event that a press is passed on as."""
 
     @classmethod
     async def from_custom_id(cls, interaction: Interaction[Client], item: ui.Item[Any], match: re.Match[str]) -> Self:
-        """One that was pressed, perhaps one of an earlier process."""
+        """Make the control that was pressed, perhaps one of an earlier process."""
         pressed = cls(item)
         pressed.match = match
         return pressed
 
     @classmethod
     def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
-        """What its ``custom_id`` says."""
+        """Read its ``custom_id``."""
         return Press(match["key"])
 
     async def callback(self, interaction: Interaction[Client]) -> None:
-        """Hand it on."""
+        """Pass the press on."""
         values: tuple[str, ...] = tuple(getattr(self.item, "values", ()))
         interaction.client.dispatch(self.event, interaction, self.read(self.match, values))
 
@@ -157,7 +157,7 @@ class Halt(Control, template=rf"tw:halt:(?P<key>{_NAME})"):
 
 
 class Undo(Control, template=rf"tw:undo:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
-    """Put back what an execution changed, under its final answer."""
+    """Undo an execution's changes, under its final answer."""
 
     @classmethod
     def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
@@ -234,7 +234,7 @@ _WISHES: Mapping[Wish, tuple[str, str, ButtonStyle]] = {
 
 
 class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<lesson>{_NAME}):(?P<key>{_NAME})"):
-    """Decide on a lesson that waits for a person; heard as ``lesson_pressed``, since a form has to be the first answer."""
+    """Decide about a lesson; passed on as ``lesson_pressed``, since a form has to be the first answer."""
 
     event = "lesson_pressed"
 
@@ -255,7 +255,7 @@ class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<
 
 
 class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
-    """What was wrong with a result; heard as ``regret_pressed``, since a form has to be the first answer."""
+    """What was wrong with a result; passed on as ``regret_pressed``, since a form has to be the first answer."""
 
     event = "regret_pressed"
 

@@ -1,8 +1,8 @@
-"""Text of a model or a tool, made fit for Discord: cleaned, split, fenced; pure.
+"""Make the text of a model or a tool fit for Discord: clean, split, fence; pure.
 
-Discord counts 2,000 characters a message; here they are counted as UTF-16 units, the stricter way.  Whatever stands in
-foreign text, it cannot move the cursor (ANSI, OSC), reorder what is read (bidi), leave the fence or spoiler it was put
-into, or break the request (NUL, lone surrogates).  Pings are prevented by ``AllowedMentions.none()`` on the client.
+Discord allows 2,000 characters a message; here they are counted as UTF-16 units, the stricter way. Foreign text cannot
+move the cursor (ANSI, OSC), reorder what is read (bidi), leave its fence or spoiler, or break the request (NUL, lone
+surrogates). Pings are prevented by ``AllowedMentions.none()`` on the client.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from bot.rendering.code_blocks import FENCE, fence_after
 from bot.rendering.tables import with_tables
 
 LIMIT = 2_000
-"""Characters Discord takes in one message."""
+"""Maximum characters of one message."""
 MESSAGES_AT_MOST = 3
-"""Longer text becomes a file."""
+"""Maximum number of messages; longer text becomes a file."""
 ANSWER_FILE = "answer.md"
 NAME = 100
-"""Characters of a name that are shown."""
+"""Maximum characters of a shown name."""
 BEGINNING = 1_200
-"""Characters that are shown of what became a file."""
+"""Characters that are shown of a text that became a file."""
 
 _OSC = re.compile(r"\x1b[\]PX^_].*?(?:\x07|\x1b\\|\x9c|$)|\x9d.*?(?:\x07|\x9c|$)", re.DOTALL)
 _CSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?")
@@ -37,7 +37,7 @@ _LONG_RUN = re.compile(r"`{4,}")
 
 
 def clean(text: str) -> str:
-    """The text without terminal sequences, controls and characters that hide or reorder; NUL and the like as U+FFFD."""
+    """Remove terminal sequences, controls and characters that hide or reorder; NUL and the like become U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
@@ -46,51 +46,51 @@ def clean(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """The text as it was said, without what no encoding holds: NUL and lone surrogates become U+FFFD."""
+    """Replace what no encoding can hold, NUL and lone surrogates, by U+FFFD, and change nothing else."""
     return _LOST.sub("\ufffd", text)
 
 
 def length(text: str) -> int:
-    """Length as Discord may count it: UTF-16 units."""
+    """Return the length as Discord may count it: UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut(text: str, limit: int) -> str:
-    """At most ``limit`` characters, with an ellipsis where something is missing."""
+    """Return at most ``limit`` characters, with an ellipsis where something is missing."""
     if length(text) <= limit:
         return text
     return text[: _units(text, limit - 1)].rstrip() + "…"
 
 
 def one_line(text: str, limit: int = 80) -> str:
-    """The first words of a text on one line."""
+    """Return the first words of a text on one line."""
     return cut(" ".join(clean(text[: limit * 8]).split()), limit)
 
 
 def named(name: str, otherwise: str = "somebody") -> str:
-    """A name that somebody chose, on one line and without what hides or reorders; for people, prompts and logs."""
+    """Return a chosen name on one line without what hides or reorders; for people, prompts and logs."""
     return one_line(name, NAME) or otherwise
 
 
 def inline(text: str, limit: int = 80) -> str:
-    """Foreign text as inline code that it cannot leave."""
+    """Return foreign text as inline code that it cannot leave."""
     inner = one_line(text, limit).replace("`", "ˋ")
     return f"`{inner}`" if inner else ""
 
 
 def plain(text: str, limit: int = 200) -> str:
-    """Foreign text on one line, its Markdown shown and not obeyed."""
+    """Return foreign text on one line with its Markdown escaped."""
     return _MARKS.sub(r"\\\1", one_line(text, limit))
 
 
 def fenced(text: str, language: str = "") -> str:
-    """Foreign text as a code block that it cannot leave."""
+    """Return foreign text as a code block that it cannot leave."""
     inner = clean(text).replace(FENCE, "ˋˋˋ").strip("\n")
     return f"{FENCE}{language}\n{inner}\n{FENCE}"
 
 
 def spoiler(text: str) -> str:
-    """Foreign text behind a spoiler that it cannot leave."""
+    """Return foreign text behind a spoiler that it cannot leave."""
     inner = clean(text).replace("|", "\\|")
     return f"||{inner}||"
 
@@ -103,7 +103,7 @@ class Attached:
     content: bytes
     made: bool = True
     told: str = ""
-    """A picture in words, for who cannot see it."""
+    """The description of a picture, for people who cannot see it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,15 @@ class Rendered:
     parts: tuple[str, ...]
     files: tuple[Attached, ...] = ()
     undo: bool = False
-    """A button that puts back what was changed belongs under the last of them."""
+    """Whether the last message gets a button that undoes the changes."""
     again: bool = False
-    """So does one that tries the task again."""
+    """Whether the last message gets a button that tries the task again."""
     votes: bool = True
-    """So do 👍 and 👎."""
+    """Whether the last message gets 👍 and 👎."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:
-    """Text as at most ``messages`` messages; what does not fit, and wide tables, become files.  Never empty."""
+    """Render a text as at most ``messages`` messages; the rest, and wide tables, become files. Never empty."""
     body, wide = with_tables(clean(text).strip("\n"))
     files = tuple(Attached(f"table-{number}.md", table.encode()) for number, table in enumerate(wide, 1))
     ending = cut(clean(footer).strip(), LIMIT // 2)
@@ -133,7 +133,7 @@ def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: in
 
 
 def beginning(text: str, name: str = ANSWER_FILE, limit: int = BEGINNING) -> str:
-    """The first lines of a text that became a file, and a word on where the whole is."""
+    """Return the first lines of a text that became a file, and the file's name."""
     return split(clean(text).strip("\n"), limit)[0] + f"\n\n*This is the beginning; the whole is in `{name}`.*"
 
 
@@ -154,9 +154,10 @@ def _with_ending(parts: list[str], ending: str) -> tuple[str, ...]:
 
 
 def split(text: str, limit: int = LIMIT) -> list[str]:
-    """The text in parts of at most ``limit`` (200 or more), at line ends where possible; fences closed and reopened.
+    """Split a text into parts of at most ``limit`` (200 or more), at line ends where possible; fences are closed and
+    reopened.
 
-    Nothing is lost: without the fence lines added at the seams, the parts hold the text's lines in order.
+    Nothing is lost: without the fence lines added between parts, the parts hold the text's lines in order.
     """
     parts: list[str] = []
     lines: list[str] = []
@@ -180,7 +181,7 @@ def _close(parts: list[str], lines: list[str], fence: str) -> None:
 
 
 def _lines_that_fit(text: str, limit: int) -> Iterator[str]:
-    """Lines short enough to stand in a part beside a reopened and a closing fence; never cut inside a fence mark."""
+    """Yield lines short enough to fit beside a reopened and a closing fence; never cut inside a fence mark."""
     room = limit - 40
     for line in text.split("\n"):
         rest = line
@@ -195,7 +196,7 @@ def _lines_that_fit(text: str, limit: int) -> Iterator[str]:
 
 
 def _units(text: str, limit: int) -> int:
-    """How many code points make at most ``limit`` UTF-16 units."""
+    """Return how many code points make at most ``limit`` UTF-16 units."""
     if text.isascii():
         return limit
     used = 0

@@ -1,8 +1,8 @@
-"""No secret leaves through a message: known forms, and the values this process holds itself; pure.
+"""Remove secrets from messages: known forms, and the values this process holds itself; pure.
 
-Whatever is posted passes here last, after everything else was put into words: answers, notices, names of files, the
-files made of text.  What is shortened before it is shown passes here before that, too: half a secret has no form.  A
-file that is no text is left as it is.
+Everything that is posted passes here last: answers, notices, names of files, files made of text. A text that is
+shortened
+before it is shown passes here before that, too, since half a secret has no known form. A binary file is not changed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import cast
 from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
-"""A shorter value is too likely to be an ordinary word."""
+"""Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
 _NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
 _ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
 TELLING = 4
-"""So many characters of a value say something of it."""
+"""Characters of a value that already reveal something of it."""
 _BEGINS = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-|[srp]k_|gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|xox[abeoprs]-|hf_|npm_|pypi-|eyJ)"
 )
@@ -29,14 +29,14 @@ _LETTER = re.compile(r"[a-z]", re.IGNORECASE)
 
 
 def secrets_of(environment: Mapping[str, str]) -> frozenset[str]:
-    """The values of an environment whose names say that they are secret."""
+    """Return the values of variables whose names say that they are secret."""
     return frozenset(
         value for name, value in environment.items() if _NAMES.search(name) and len(value.strip()) >= LEAST
     )
 
 
 class Discretion:
-    """Takes secrets out of what is shown."""
+    """Removes secrets from what is shown."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         longest_first = sorted({value for value in values if len(value) >= LEAST}, key=len, reverse=True)
@@ -45,20 +45,21 @@ class Discretion:
         self._longest = len(longest_first[0]) if longest_first else 0
 
     def text(self, text: str) -> str:
-        """The text, with ``[redacted]`` in the place of each secret."""
+        """Replace each secret by ``[redacted]``."""
         return _without_assigned(redact_known(self._without_values(text)))
 
     def growing(self, text: str) -> str:
-        """The same for a text that is still being said: a last word that may become a secret is held back."""
+        """Do the same for a text that is being streamed: a last word that may become a secret is held back."""
         last = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
         ends = range(max(0, len(last) - self._longest), len(last))
         held = _BEGINS.search(last) or any(last[at:] in self._beginnings for at in ends)
         return self.text(text[: len(text) - len(last)] if held else text)
 
     def content(self, content: bytes, *, made: bool = True) -> bytes:
-        """A file's content, if it is text; of one that was not ``made`` here only what this process holds is hidden.
+        """Redact a file's content, if it is text; of a file that was not ``made`` here, redact only what this process
+        holds.
 
-        A file of somebody's workspace that was changed on the way would be of no use, and nobody would see why.
+        A file of somebody's workspace that was changed in transit would be of no use, and nobody would see why.
         """
         try:
             text = content.decode()
@@ -68,7 +69,7 @@ class Discretion:
         return content if shown == text else shown.encode()
 
     def everywhere(self, value: object) -> object:
-        """The same in all strings of a nested value."""
+        """Redact all strings of a nested value."""
         match value:
             case str():
                 return self.text(value)
@@ -84,9 +85,9 @@ class Discretion:
 
 
 def _without_assigned(text: str) -> str:
-    """The text without values that a name calls secret; each run of characters is looked at once.
+    """Redact values that are assigned to a secret's name; each run of characters is read once.
 
-    Code that hands a secret on by name (``token=settings.api_token_2``) is none, nor are mere words or numbers.
+    Code that passes a secret by name (``token=settings.api_token_2``) holds none, nor do mere words or numbers.
     """
     shown: list[str] = []
     at = read = plain = 0

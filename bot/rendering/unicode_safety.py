@@ -1,6 +1,7 @@
-"""A command made readable as what it is: whatever hides, reorders or only looks like a space is shown by its number; pure.
+"""Show a command as what it is: a character that hides, reorders or only looks like a space is written as its number;
+pure.
 
-An approval is given to what a person reads.  A line that reads "ls" and runs something else must not exist.
+A person approves what they read. There must be no line that reads "ls" and runs something else.
 """
 
 from __future__ import annotations
@@ -11,25 +12,27 @@ from bot.rendering.code_blocks import FENCE
 
 _KEPT = frozenset("\n\t ")
 _HIDING = frozenset(("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs"))
-"""Controls, format and tag characters, what is unassigned or private, separators."""
+"""Controls, format and tag characters, unassigned or private ones, separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that show nothing."""
 
 
 def revealed(text: str) -> str:
-    """The text with every character that cannot be seen as it is written out, as ⟨U+202E⟩."""
+    """Return the text with every invisible character written as ⟨U+202E⟩."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(char if _is_plain(char) else f"⟨U+{ord(char):04X}⟩" for char in text)
 
 
 def hides(text: str) -> bool:
-    """Whether the text holds a character that cannot be seen as it is."""
+    """Whether the text holds an invisible character."""
     return not all(map(_is_plain, text))
 
 
 def boxed(text: str, language: str = "") -> str:
-    """The text in a code block that it cannot leave: a fence inside is written with marks that only look like it."""
+    """Return the text in a code block that it cannot leave: a fence inside is written with marks that only look like
+    it.
+    """
     inner = revealed(text).replace(FENCE, "ˋˋˋ")
     return f"{FENCE}{language}\n{inner}\n{FENCE}"
 

@@ -1,7 +1,7 @@
-"""Asks Discord about a token: whether it is one, what the application was granted, what it may do where.
+"""Check a token with Discord: whether it is valid, which intents are granted, and the bot's permissions.
 
-`threadwright setup` and `threadwright doctor` use it.  It speaks plain HTTP, so that nothing of the gateway is used up:
-a check costs no session start.
+`threadwright setup` and `threadwright doctor` use it. It uses plain HTTP, so a check costs no session start at the
+gateway.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NEEDED: Mapping[str, int] = {
     "Attach Files": 1 << 15,
     "Embed Links": 1 << 14,
 }
-"""Exactly the permissions that are used, by the names that Discord shows."""
+"""The permissions that the bot uses, by the names that Discord shows."""
 ADMINISTRATOR = 1 << 3
 MESSAGE_CONTENT, MESSAGE_CONTENT_LIMITED = 1 << 18, 1 << 19
 API = "https://discord.com/api/v10"
@@ -49,7 +49,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found; ``invite`` is the link that adds the bot to a server, '' where the token is none."""
+    """The findings; ``invite`` is the link that adds the bot to a server, '' where the token is invalid."""
 
     findings: tuple[Finding, ...]
     bot: str = ""
@@ -57,12 +57,12 @@ class Checked:
 
     @property
     def usable(self) -> bool:
-        """Nothing was found that keeps it from running."""
+        """Whether nothing keeps it from running."""
         return all(finding.verdict != "wrong" for finding in self.findings)
 
 
 class _Refused(Exception):
-    """Discord answered with an error; ``status`` is its number."""
+    """Discord answered with an error; ``status`` is its HTTP status."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -70,7 +70,7 @@ class _Refused(Exception):
 
 
 async def check(token: str, api: str = API) -> Checked:
-    """Ask Discord everything that setup and doctor want to know; never raises."""
+    """Ask Discord everything that setup and doctor need; never raises."""
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     headers = {"Authorization": f"Bot {token}", "User-Agent": "DiscordBot (threadwright, 0.1)"}
     try:
@@ -95,13 +95,15 @@ async def check(token: str, api: str = API) -> Checked:
 
 
 def invite(application: str) -> str:
-    """The link that adds the application to a server with exactly the permissions it uses, and its slash commands."""
+    """Return the link that adds the application to a server with exactly the permissions it uses, and its slash
+    commands.
+    """
     query = {"client_id": application, "permissions": sum(NEEDED.values()), "scope": "bot applications.commands"}
     return f"{AUTHORIZE}?{urlencode(query)}"
 
 
 def missing(permissions: int) -> tuple[str, ...]:
-    """Which of the needed permissions are not among these, by the names that Discord shows."""
+    """Return the missing permissions, by the names that Discord shows."""
     if permissions & ADMINISTRATOR:
         return ()
     return tuple(name for name, bit in NEEDED.items() if not permissions & bit)

@@ -1,4 +1,4 @@
-"""Asks a model provider whether a key is one, by the cheapest request it has: the list of its models."""
+"""Check a key with its model provider, by the cheapest request: the list of models."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 
 async def check(provider: Provider, key: str, settings: Mapping[str, str]) -> tuple[Verdict, str]:
-    """Whether the provider takes the key, and what is to be said; never raises."""
+    """Return whether the provider accepts the key, and a message; never raises."""
     name, form = provider.header
     headers = {name: form.format(key), **dict(provider.more)}
     try:
@@ -56,7 +56,7 @@ async def check(provider: Provider, key: str, settings: Mapping[str, str]) -> tu
 
 
 def address(provider: Provider, settings: Mapping[str, str]) -> str:
-    """Where the provider is asked: its own address, or what stands in its base variable."""
+    """Return the provider's own address, or the one in its base variable."""
     base = settings.get(provider.base_variable, "").rstrip("/") if provider.base_variable else ""
     if not base:
         return provider.models

@@ -1,1 +1,1 @@
-"""`threadwright replay`: a stored log, what was asked of the model, and whether today's rules agree with it."""
+"""`threadwright replay`: a stored log, its requests to models, and whether today's rules agree with it."""

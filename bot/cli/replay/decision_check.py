@@ -1,4 +1,4 @@
-"""What running the rules again over a log came to, in plain words; pure."""
+"""The result of running the rules again over a log, in plain words; pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = 200
 
 
 def verdict_of(verification: Verification) -> str:
-    """The lines to print."""
+    """Return the lines to print."""
     lines = [_part(*other) for other in verification.others]
     if verification.divergence is not None:
         return "\n".join([*lines, _differs(verification.divergence)])
@@ -37,7 +37,7 @@ def verdict_of(verification: Verification) -> str:
 
 
 def said(event: Event) -> str:
-    """An event in words, also where the story leaves it out."""
+    """Describe an event, also one that the story leaves out."""
     return told(event) or event.kind.replace("_", " ")
 
 

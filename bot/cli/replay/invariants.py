@@ -1,9 +1,10 @@
 """Invariants of a log, checked by reading it once; pure.
 
-Each broken promise is one line.  An empty result means: the log is one that an execution could have written; each intent
+Each violation is one line. Without any, the log is one that an execution could have written: each intent
 has its one result, each request its answer, each question its decision; no call without a key was begun twice, and none
-that a person must allow without a yes to just that; after a stop nothing was begun; what people said reached the model or
-is said to be lost; the caps hold; the end is one that the log bears out.
+that needs approval without one for just that call; after a stop nothing was begun; what people said reached the
+model or
+is reported as lost; the caps hold; the end agrees with the log.
 """
 
 from __future__ import annotations
@@ -54,9 +55,10 @@ from agentic.core.text.answers import at_least
 
 
 def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
-    """Each intent has one result; a call without a key is begun once; again means: by another owner, with the same key.
+    """Each intent has one result; a call without a key begins once, one with a key again only under another owner with
+    the same key.
 
-    What is begun, or has a result, is a call that an answer made.
+    Every call that begins, or has a result, was made by an answer.
     """
     begun: dict[str, list[Envelope]] = {}
     ended = Counter[str]()
@@ -95,7 +97,7 @@ def _calls_of_no_answer(log: Sequence[Envelope]) -> Iterator[str]:
 
 
 def _not_begun(event: WorkspaceFound | Gated) -> tuple[str, ...]:
-    """Calls that had an intent, and are as if they had not."""
+    """Return calls that had an intent and count as not begun."""
     if isinstance(event, WorkspaceFound):
         return event.never_begun
     return (event.call,) if event.put_back else ()
@@ -114,7 +116,7 @@ def _begun_again(call: str, intents: list[Envelope]) -> Iterator[str]:
 
 
 def unpaired_requests(log: Sequence[Envelope]) -> Iterator[str]:
-    """Each request has one answer or failure, and nothing is answered that was not asked."""
+    """Each request has one answer or failure, and each answer has its request."""
     asked = Counter(e.event.request for e in log if isinstance(e.event, ModelRequested))
     answered = Counter(e.event.request for e in log if isinstance(e.event, ModelAnswered | ModelFailed))
     for request, times in asked.items():
@@ -150,7 +152,7 @@ def unpaired_questions(log: Sequence[Envelope]) -> Iterator[str]:
 
 
 def _least(asked: Asked, decided: Decided) -> Level:
-    """Ending it where more was asked for needs no right to give more."""
+    """Return the level that the decision needed; ending the execution needs no right to raise a cap."""
     return "executor" if asked.sort == "extension" and decided.choice == STOP else asked.who_may
 
 
@@ -164,7 +166,7 @@ class _Approval:
 
 
 def unapproved_calls(log: Sequence[Envelope]) -> Iterator[str]:
-    """What needed an approval began only under one: of the same call, with the same arguments, given before."""
+    """A call that needs approval begins only after one for the same call with the same arguments."""
     gates: dict[str, Gated] = {}
     approvals: dict[str, _Approval] = {}
     begun: set[str] = set()
@@ -186,7 +188,7 @@ def unapproved_calls(log: Sequence[Envelope]) -> Iterator[str]:
 
 
 def taken_twice(log: Sequence[Envelope]) -> Iterator[str]:
-    """What a person did is taken in once."""
+    """Each inbox item is taken once."""
     taken = Counter(e.event.inbox for e in log if isinstance(e.event, InputReceived))
     for item, times in taken.items():
         if times > 1:
@@ -194,7 +196,7 @@ def taken_twice(log: Sequence[Envelope]) -> Iterator[str]:
 
 
 def ended_in(log: Sequence[Envelope]) -> bool:
-    """Whether the log has its end."""
+    """Whether the log has a ``Finished``."""
     return isinstance(log[-1].event, Finished)
 
 
@@ -208,7 +210,7 @@ _OF_AN_END = (Judged, Evaluated, Reflected, TrialDecided)
 
 
 def broken_promises(log: Sequence[Envelope], outcome: Sequence[Envelope] = ()) -> tuple[str, ...]:
-    """What is wrong with a log and with what came after its end, in plain words; empty where nothing is."""
+    """Return the violations of a log and its outcome, in plain words."""
     if not log:
         return ("the log is empty",)
     if not isinstance(log[0].event, Started):
@@ -264,7 +266,7 @@ def _turns(steps: Sequence[_Step]) -> Iterator[str]:
 
 
 def _stops(steps: Sequence[_Step]) -> Iterator[str]:
-    """After a stop nothing is begun; the end is that of a stop."""
+    """After a stop nothing begins, and the end is that of a stop."""
     for before, envelope in steps:
         event = envelope.event
         if before.stopping is None:
@@ -276,14 +278,14 @@ def _stops(steps: Sequence[_Step]) -> Iterator[str]:
 
 
 def _from_a_tool(event: ToolStarted | ModelRequested | Gated | Asked) -> bool:
-    """A question, or that it was put back, is what a call that ran came to: it may come while the call is being ended."""
+    """Whether the event is a result of a running call, which may come while the call is being ended."""
     if isinstance(event, Gated):
         return event.put_back
     return isinstance(event, Asked) and bool(event.call) and event.sort != "approval"
 
 
 def _caps(steps: Sequence[_Step]) -> Iterator[str]:
-    """No request is made where the budget is used up: so what was spent is at most the cap and one request."""
+    """No request is made where the budget is used up, so at most the cap and one request are spent."""
     for before, envelope in steps:
         event = envelope.event
         if isinstance(event, ModelRequested) and used_up_limits.reached(before) is not None:
@@ -306,7 +308,7 @@ def _checkpoints(steps: Sequence[_Step]) -> Iterator[str]:
 
 
 def _ends(steps: Sequence[_Step]) -> Iterator[str]:
-    """The end has a reason that the log bears out, and what did not reach the model is said."""
+    """The end has a reason that agrees with the log, and reports what did not reach the model."""
     before, envelope = steps[-1]
     event = envelope.event
     if not isinstance(event, Finished):
@@ -329,7 +331,7 @@ def _ends(steps: Sequence[_Step]) -> Iterator[str]:
 
 
 def _afterwards(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> Iterator[str]:
-    """What people and the evaluator added after the end."""
+    """Check what people and the evaluator added after the end."""
     offers = {envelope.event.offer for envelope in log if isinstance(envelope.event, CommitCreated)}
     merged: set[str] = set()
     for place, envelope in enumerate(outcome, 1):
@@ -351,5 +353,5 @@ def _afterwards(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> Iterato
 
 
 def owners(log: Sequence[Envelope]) -> int:
-    """How many processes worked on it, one after another."""
+    """Return how many processes worked on it, one after another."""
     return 1 + sum(isinstance(envelope.event, OwnerChanged) for envelope in log)

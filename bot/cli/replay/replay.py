@@ -1,6 +1,6 @@
-"""`threadwright replay [EXECUTION] [--verify | --request REQUEST]`: reads a log, folds it, tells it as a story and checks it.
+"""`threadwright replay [EXECUTION] [--verify | --request REQUEST]`: show a log as a story and check it.
 
-Without an execution it lists the newest ones.  With ``--verify`` the rules are run again over the decisions in the log;
+Without an execution it lists the newest ones. With ``--verify`` the rules are run again over the decisions in the log;
 with ``--request`` a request is shown as it was sent.
 """
 
@@ -26,14 +26,14 @@ from bot.messages.log_text import line_of
 
 NEWEST = 20
 UNVERIFIED = 4
-"""The exit code where the log holds, and other rules decided it or a part of it."""
+"""The exit code where the log holds, but other rules decided all or part of it."""
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
 async def replay(settings: Settings, execution: str, *, deciding_again: bool = False, request: str = "") -> int:
-    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is not there, 4 if it is not verified.
+    """Print the story and the verdict; 0 if the log holds, 1 if it does not or is missing, 4 if it is not verified.
 
-    With ``request`` (an id, or ``list``) what a model was sent is printed instead.
+    With ``request`` (an id, or ``list``) the request to a model is printed instead.
     """
     for database in databases(settings.home):
         store = open_store(database)
@@ -51,7 +51,7 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
 
 
 def deleted(execution: str) -> str:
-    """What is said of an execution whose log was deleted."""
+    """Say that the log of an execution was deleted."""
     return (
         f"The log of {execution} was deleted: logs of finished tasks are kept for THREADWRIGHT_RETENTION_DAYS days. A "
         "backup from before may hold it."
@@ -59,7 +59,7 @@ def deleted(execution: str) -> str:
 
 
 async def newest(settings: Settings, *, deciding_again: bool = False, request: str = "") -> int:
-    """List the newest executions; 1 where there is none, or one should be verified or shown and is not named."""
+    """List the newest executions; 1 where there is none, or where the options need a named one."""
     if deciding_again:
         return fail("threadwright replay --verify: name the EXECUTION to verify. Without --verify they are listed.")
     if request:
@@ -127,7 +127,7 @@ async def _verify(store: Store, log: Sequence[Envelope]) -> int:
 
 
 async def _verify_copied(store: Store, log: Sequence[Envelope], through: int) -> int:
-    """What a fork has from another execution is what stands there, and is verified there."""
+    """Compare the part that a fork copied with the original, and verify it there."""
     first = log[0].event
     source = first.forked_from[0] if isinstance(first, Started) and first.forked_from is not None else ""
     original = [envelope async for envelope in store.read(source)][:through]

@@ -1,4 +1,6 @@
-"""`threadwright replay EXECUTION --request REQ`: what a model was sent, word for word, and whether it is that."""
+"""`threadwright replay EXECUTION --request REQ`: show a request to a model word for word, and check that it is the one
+sent.
+"""
 
 from __future__ import annotations
 
@@ -42,12 +44,12 @@ async def show_request(store: Store, log: Sequence[Envelope], wanted: str) -> in
 
 
 def line_of(event: ModelRequested) -> str:
-    """A request in a line."""
+    """Return a request in a line."""
     return f"{event.request}  turn {event.turn}  {event.purpose:<8} attempt {event.attempt}  tier {event.tier}  {event.model}"
 
 
 def parts_of(sent: Sent) -> Iterator[str]:
-    """The request in the order in which it was sent, each part under a heading."""
+    """Yield the parts of the request in the order in which they were sent, each under a heading."""
     yield f"=== request {line_of(sent.event)}"
     yield f"=== system\n{sent.prompt.system}"
     for spec in sent.prompt.tools:

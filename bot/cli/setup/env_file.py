@@ -1,7 +1,7 @@
-"""Changes single settings of a ``.env`` file and keeps everything else as it stands.
+"""Change single settings of a ``.env`` file and keep everything else in it.
 
-Comments, other keys, their order and the line ends stay.  A new key comes behind the comment that shows its default,
-if there is one, else to the end.  The file is replaced as a whole by one that only its owner can read, so that after
+Comments, other keys, their order and the line ends stay. A new key is put behind the comment that shows its default,
+if there is one, else at the end. The file is replaced as a whole by one that only its owner can read, so that after
 a crash there is either the old or the new one.
 """
 
@@ -24,14 +24,14 @@ _BARE = re.compile(r"[A-Za-z0-9_./:@%+,=~*?-]*")
 
 
 def read(path: Path) -> dict[str, str]:
-    """What stands in the file; {} where there is none."""
+    """Return the settings in the file; {} where there is none."""
     if not path.is_file():
         return {}
     return {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
 
 
 def changed(text: str, values: Mapping[str, str]) -> str:
-    """The file's text with these settings; of a key that stands there twice the last one counts, and is changed."""
+    """Return the file's text with these settings; of a repeated key the last one counts, and is changed."""
     lines = text.splitlines(keepends=True)
     for name, value in values.items():
         line = f"{name}={quoted(value)}\n"
@@ -45,7 +45,7 @@ def changed(text: str, values: Mapping[str, str]) -> str:
 
 
 def write(path: Path, values: Mapping[str, str]) -> None:
-    """Set these in the file, atomically, readable by its owner alone.  Raises ``OSError``; then the old one stands."""
+    """Write these settings atomically, readable by the owner alone. Raises ``OSError`` and leaves the old file."""
     target = path.resolve()  # a link stays a link
     text = target.read_bytes().decode("utf-8") if target.exists() else ""  # with its line ends as they are
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".env-", suffix=".new")
@@ -73,7 +73,7 @@ def is_private(path: Path) -> bool:
 
 
 def quoted(value: str) -> str:
-    """The value as it must stand in the file; raises ``ValueError`` for what no line can hold."""
+    """Return the value as written in the file; raises ``ValueError`` for what no line can hold."""
     if "\n" in value or "\r" in value or "\0" in value:
         raise ValueError("a setting is one line")
     if _BARE.fullmatch(value):
@@ -82,7 +82,7 @@ def quoted(value: str) -> str:
 
 
 def _where(lines: list[str], name: str) -> tuple[int, int]:
-    """The lines that the key takes up, or an empty place where it belongs."""
+    """Return the lines of the key, or an empty range where it belongs."""
     found = [at for at, line in enumerate(lines) if (match := _ASSIGNED.match(line)) and match["name"] == name]
     if found:
         return found[-1], _end(lines, found[-1])
@@ -92,7 +92,7 @@ def _where(lines: list[str], name: str) -> tuple[int, int]:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """A quoted value may go over several lines."""
+    """Return the end of a value; a quoted one may have several lines."""
     value = lines[start].partition("=")[2].lstrip()
     if not value or value[0] not in "'\"":
         return start + 1

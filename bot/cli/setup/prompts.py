@@ -1,4 +1,4 @@
-"""Asks a person at a terminal, or reads the answers from a pipe, a line each; secrets are never shown."""
+"""Ask a person at a terminal, or read answers from a pipe, a line each; secrets are never shown."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ATTEMPTS = 5
 
 
 class NoAnswer(Exception):
-    """Nobody answered a question, or what was piped in cannot be used; the message says what to do."""
+    """Nobody answered a question, or the piped input cannot be used; the message says what to do."""
 
 
 class Unusable(Exception):
-    """An answer that cannot be used; the message says what may be written."""
+    """The answer cannot be used; the message says what is allowed."""
 
 
 class SetupPrompts:
-    """Puts questions on standard error, so that standard output can be kept; ``proposals``: take what is proposed."""
+    """Asks on standard error, so that standard output can be redirected; ``proposals``: accept every proposal."""
 
     def __init__(self, *, proposals: bool = False) -> None:
         self.proposals = proposals
@@ -31,7 +31,9 @@ class SetupPrompts:
         self, question: str, flag: str, *, proposal: str = "", shown: str = "", secret: bool = False,
         read: Callable[[str], str] = str,
     ) -> str:  # fmt: skip
-        """An answer that ``read`` takes; Enter takes the proposal (told as ``shown``).  Raises ``NoAnswer``."""
+        """Return an answer that ``read`` accepts; Enter accepts the proposal (displayed as ``shown``). Raises
+        ``NoAnswer``.
+        """
         if self.proposals:
             return self._read(question, flag, proposal, read)
         for _ in range(ATTEMPTS):
@@ -51,7 +53,7 @@ class SetupPrompts:
             raise NoAnswer(f"“{question}”: {why} Give it with {flag}.") from None
 
     def again(self, question: str) -> bool:
-        """Whether a person at the terminal wants something to be checked again; never asked of a pipe."""
+        """Whether a person at the terminal wants something checked again; False for a pipe."""
         if self.proposals or not self.at_terminal:
             return False
         return not self._line(f"{question} (Enter: check again, s: go on without)", "", "").strip()
@@ -71,7 +73,7 @@ class SetupPrompts:
 
 @contextlib.contextmanager
 def _unseen() -> Generator[None]:
-    """What is typed is not shown; what was typed ahead is kept."""
+    """Hide typed input; what was typed before is kept."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     silent = termios.tcgetattr(descriptor)

@@ -1,7 +1,8 @@
-"""`threadwright setup`: asks for what is needed, checks each at once, and writes it to `.env` in THREADWRIGHT_HOME.
+"""`threadwright setup`: ask for what is needed, check each answer at once, and write `.env` in THREADWRIGHT_HOME.
 
-It can be run again at any time: it shows what is set (never a secret), Enter keeps it.  Until everything was answered
-nothing is written, so that Ctrl-C leaves the old file as it was.
+It can be run again at any time: it shows the present settings (never a secret), and Enter keeps them. Nothing is
+written
+until everything was answered, so that Ctrl-C leaves the old file as it was.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _MARKS: Mapping[str, str] = {"ok": "✔", "warning": "!", "wrong": "✘", "unkno
 
 @dataclass(frozen=True, slots=True)
 class SetupArguments:
-    """What the command line gave; None where it must be asked."""
+    """The command's arguments; None for what has to be asked."""
 
     file: Path | None = None
     """The file to write; None for the one in the home."""
@@ -57,11 +58,11 @@ class SetupArguments:
 
 
 class SetupFailed(Exception):
-    """Something that was given is wrong; the message says what."""
+    """An argument is wrong; the message says which and why."""
 
 
 def setup(order: SetupArguments) -> int:
-    """Ask, check, write; the exit code."""
+    """Ask, check, write; returns the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent may have told its children to ignore Ctrl-C
     try:
         return _Setup(order).run()
@@ -95,7 +96,7 @@ class _Setup:
         self.runs = True
 
     def run(self) -> int:
-        """Each part in turn, then the file."""
+        """Ask each part in turn, then write the file."""
         say(f"Settings are kept in {self.file}. Enter keeps what stands in [brackets].")
         self.discord()
         self.models()
@@ -106,7 +107,7 @@ class _Setup:
     # --- Discord ----------------------------------------------------------------------------------------------
 
     def discord(self) -> None:
-        """The token, checked against Discord; none means a local guild."""
+        """Ask for the token and check it with Discord; none means a local guild."""
         say("\nDiscord")
         had = self.there.get(TOKEN, "")
         if self.order.local:
@@ -141,7 +142,9 @@ class _Setup:
                 return checked
 
     def _checked(self, token: str, *, again: bool) -> discord_token.Checked | None:
-        """What Discord says of a token, told; raises ``SetupFailed`` where it is none, unless it can be asked ``again``."""
+        """Print what Discord says of a token; raises ``SetupFailed`` where it is invalid, unless it can be asked
+        ``again``.
+        """
         api = os.environ.get(API) or self.there.get(API) or discord_token.API
         checked = asyncio.run(discord_token.check(_token(token), api))
         for finding in checked.findings:
@@ -164,7 +167,7 @@ class _Setup:
     # --- models -----------------------------------------------------------------------------------------------
 
     def models(self) -> None:
-        """Keys of providers, each checked."""
+        """Ask for keys of providers, and check each."""
         say("\nModels")
         has = [each for each in provider_key.PROVIDERS.values() if self._value(each.variable)]
         for each in has:
@@ -212,7 +215,7 @@ class _Setup:
     # --- sandbox and caps -------------------------------------------------------------------------------------
 
     def sandbox(self) -> None:
-        """Where commands run; the choice is really tried."""
+        """Ask where commands run; the choice is really tried."""
         say("\nSandbox")
         name = f"{PREFIX}SANDBOX"
         had = self.there.get(name) or "auto"
@@ -233,7 +236,7 @@ class _Setup:
         return self.there.get(f"{PREFIX}SANDBOX_IMAGE") or str(Settings.model_fields["sandbox_image"].default)
 
     def caps(self) -> None:
-        """What one task may cost at most; each cap really ends it."""
+        """Ask what one task may cost at most."""
         say("\nCaps: where one of them is reached, a task ends or asks")
         self._cap("US dollars one task may spend", "--usd", self.order.usd, ("MAX_USD",), float)
         sorts = ("MAX_TURNS_SIMPLE", "MAX_TURNS_MEDIUM", "MAX_TURNS_COMPLEX")
@@ -261,7 +264,7 @@ class _Setup:
     # --- the file ---------------------------------------------------------------------------------------------
 
     def write(self) -> int:
-        """Write what changed, and say what still stands in the way."""
+        """Write what changed, and say what still prevents a start."""
         say("")
         if self.new or not env_file.is_private(self.file):
             if self.home is not None:
@@ -339,7 +342,7 @@ def _content(file: Path) -> str:
 
 
 def _mistakes(file: Path) -> tuple[str, ...]:
-    """What in the file no start would take."""
+    """Return the mistakes in the file that would prevent a start."""
     try:
         read_settings(file if file.exists() else None)
     except SettingsMistaken as mistaken:
