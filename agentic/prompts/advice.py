@@ -1,7 +1,7 @@
-"""What a stronger model is asked before it takes over: one piece of advice, for a weaker one that goes on with it.
+"""The prompt for a stronger model's advice before it takes over, which a weaker model then follows.
 
-Short, concrete and about the next steps, because it is read by a model that has the whole history already: what it lacks
-is a way on.  Everything it is shown comes from the log and is data; it has no tools, so that it can only advise.
+Short, concrete and about the next steps, because its reader has the whole history already and lacks
+a way on. Everything in it comes from the log and is data; the model has no tools, so that it can only advise.
 """
 
 SYSTEM = """\

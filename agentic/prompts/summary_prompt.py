@@ -1,8 +1,8 @@
-"""What a model is asked before its history is shortened.
+"""The prompt for a summary before the history is shortened.
 
-Reason: the log of what was done keeps what can be counted; only the model knows which facts it will need.  The request
-has the same system text, tools and history as its turns, so the provider's cache serves all but these words; it stands
-in the volatile tail.  What is not written down here is gone, which is why it says so.
+Reason: the log of what was done keeps what can be counted; only the model knows which facts it will need. The request
+has the same system text, tools and history as its turns, so the provider's cache serves all but these words, which are
+in the volatile tail. What is not written down here is lost, which is why it says so.
 """
 
 TEXT = """\

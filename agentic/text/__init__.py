@@ -1,1 +1,1 @@
-"""Text analysis that knows nothing of agents: differences of lines, forms of secrets; pure."""
+"""Text analysis that does not depend on agents: differences of lines, forms of secrets; pure."""

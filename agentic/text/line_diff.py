@@ -1,8 +1,8 @@
-"""Two texts compared line by line, in bounded time; pure.
+"""Compare two texts line by line in bounded time; pure.
 
-``difflib`` alone takes time that grows with the square of the lines or worse, and texts of others can be made for it.
-Here lines that stand once in each text hold the comparison together, and only what lies between two of them is given to
-``difflib``, where it is short; what is longer counts as replaced.
+``difflib`` alone takes time that grows with the square of the lines or worse, and a text can be made to exploit that.
+Here, lines that are unique in both texts anchor the comparison, and only the stretches between two anchors are given to
+``difflib``, if they are short; longer ones count as replaced.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 
 SHORT = 60
-"""Lines on each side that are compared one with another."""
+"""Maximum lines on each side of a stretch that is compared by ``difflib``."""
 COMPARISONS = 100
-"""So many such places of a text; what follows counts as replaced."""
+"""Maximum number of such stretches in a text; what follows counts as replaced."""
 LINES = 10_000
-"""More that differ, from the first to the last, are not looked into."""
+"""Maximum lines between the first and the last difference; beyond that, nothing is compared."""
 CHARACTERS = 80
-"""Of a line or a name that is compared with others: two of 300 can be made to take a second."""
+"""Maximum characters of a line or a name that is compared with others: two of 300 can be made to take a second."""
 CANDIDATES = 12
-"""So many that may be near are compared closely."""
+"""Number of similar texts that are compared closely."""
 
 Block = tuple[int, int, int]
 
@@ -30,7 +30,7 @@ Block = tuple[int, int, int]
 def unified_diff(
     old: Sequence[str], new: Sequence[str], old_name: str = "", new_name: str = "", context: int = 2
 ) -> Iterator[str]:
-    """As ``difflib.unified_diff`` has it, without line ends."""
+    """Yield a unified diff like ``difflib.unified_diff``, without line ends."""
     matcher = difflib.SequenceMatcher(None, old, new)
     blocks = [*matching_blocks(old, new), (len(old), len(new), 0)]
     matcher.matching_blocks = [difflib.Match(*block) for block in blocks]  # pyright: ignore[reportAttributeAccessIssue]
@@ -49,7 +49,7 @@ def unified_diff(
 
 
 def matching_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
-    """(place in the old, place in the new, number of lines) of what is the same, in order."""
+    """Return (position in the old, position in the new, number of lines) of equal blocks, in order."""
     head, tail = _ends(old, new)
     middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
     found: list[Block] = [(0, 0, head)]
@@ -59,7 +59,7 @@ def matching_blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def nearest(wanted: str, texts: Sequence[str], most: int, cutoff: float) -> list[int]:
-    """The places of the texts most like ``wanted``, best first, by how they begin."""
+    """Return the indexes of the texts most like the beginning of ``wanted``, best first."""
     matcher = difflib.SequenceMatcher(b=wanted[:CHARACTERS], autojunk=False)
     likely: list[tuple[float, int]] = []
     for place, text in enumerate(texts):
@@ -90,7 +90,7 @@ def _within(old: Sequence[str], new: Sequence[str]) -> list[Block]:
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Lines that stand once in each, as many as stand in the same order in both."""
+    """Return lines that occur once in each text, as many as have the same order in both."""
     once_old, once_new = Counter(old), Counter(new)
     places = {line: at for at, line in enumerate(new) if once_new[line] == 1}
     pairs = [(at, places[line]) for at, line in enumerate(old) if once_old[line] == 1 and line in places]
@@ -110,7 +110,7 @@ def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning, and of the rest at the end."""
+    """Return how many lines are equal at the beginning, and of the rest at the end."""
     shorter = min(len(old), len(new))
     head = next((at for at in range(shorter) if old[at] != new[at]), shorter)
     tail = next((at for at in range(shorter - head) if old[-1 - at] != new[-1 - at]), shorter - head)
@@ -118,7 +118,7 @@ def _ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """Without empty ones, and those that touch made one."""
+    """Drop empty blocks and join adjacent ones."""
     found: list[Block] = []
     for i, j, size in blocks:
         if found and (found[-1][0] + found[-1][2], found[-1][1] + found[-1][2]) == (i, j):
@@ -129,6 +129,6 @@ def _joined(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _range(begin: int, end: int) -> str:
-    """Lines as a unified diff counts them."""
+    """Return a range of lines in the notation of unified diffs."""
     length = end - begin
     return str(begin + 1) if length == 1 else f"{begin + 1 if length else begin},{length}"

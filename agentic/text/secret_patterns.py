@@ -1,10 +1,4 @@
-"""Where a text holds a secret, as far as its form says so: the one table of what tokens, keys and passwords look like.
-
-A form is a text that always stands at its beginning (``ghp_``) and a pattern that is matched from there.  Plain search for
-the beginnings costs little, so an ordinary text of a megabyte is read in hundredths of a second, and every pattern is
-bounded: no text is slow.  A value without a form of its own counts where a name calls it a secret (``DB_PASSWORD=``) and it
-looks drawn by lot.  Hashes, ids of commits and UUIDs under other names are none.
-"""
+"""Minimum characters of a value that counts because of its name."""
 
 from __future__ import annotations
 
@@ -16,7 +10,7 @@ from typing import NamedTuple
 
 
 class Form(NamedTuple):
-    """A kind of secret: what it begins with, and its pattern from there on."""
+    """A kind of secret: its beginning, and its pattern from there on."""
 
     kind: str
     begins: tuple[str, ...]
@@ -24,7 +18,7 @@ class Form(NamedTuple):
 
 
 class Secret(NamedTuple):
-    """A place in a text, and the kind of secret that stands there."""
+    """A range of a text, and the kind of secret in it."""
 
     start: int
     end: int
@@ -32,7 +26,7 @@ class Secret(NamedTuple):
 
 
 _FREE = r"(?<![A-Za-z0-9])"
-"""What stands in the middle of a word is no beginning."""
+"""A beginning does not count in the middle of a word."""
 
 FORMS: tuple[Form, ...] = (
     Form("AWS key", ("AKIA", "ASIA", "ABIA", "ACCA"), re.compile(
@@ -96,7 +90,7 @@ FORMS: tuple[Form, ...] = (
     Form("Sentry token", ("sntrys_", "sntryu_"), re.compile(_FREE + r"sntry[su]_[A-Za-z0-9+/=_-]{40,500}")),
     Form("age key", ("AGE-SECRET-KEY-1",), re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
 )  # fmt: skip
-"""A form that stands earlier wins over a later one at the same place."""
+"""All forms; at the same position an earlier one wins over a later one."""
 
 _DISCORD = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,60}")
 _DISCORD_ID = re.compile(r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{22,27}\Z")
@@ -115,7 +109,7 @@ _NAMES = (
     ("key", "signing_key"), ("key", "encryption_key"), ("key", "master_key"), ("value", "secret"), ("value", "credential"),
     ("login", '"auth"'),
 )  # fmt: skip
-"""How a name calls its value a secret, in small letters."""
+"""Parts of names whose values are secret, in lower case."""
 _GIVEN = re.compile(
     r"""[A-Za-z0-9_-]{0,40}\\?["']?\]?[ \t]{0,8}
         (?::[ \t]{0,4}[A-Za-z_][A-Za-z0-9_.|\[\]]{0,30}[ \t]{0,4}=|:=|=>|=|:)[ \t]{0,8}
@@ -130,30 +124,30 @@ _STANDS_IN = re.compile(r"(?i).{0,400}?(?:example|placeholder|change.?me|your[_-
 _OF_PARTS = re.compile(r"[-_./:@+=~,#\s]")
 _WORDLIKE = re.compile(r"(?:[A-Za-z]{0,400}|[A-Za-z]{3,20}[0-9]{1,2}|[0-9]{0,400}|.{0,4})\Z")
 _OF_CODE = re.compile(r"[A-Za-z_]{1,60}[0-9]{0,6}(?:\.[A-Za-z_]{1,60}(?:[0-9]{1,6}[A-Za-z_]{0,60})?){1,10}\Z")
-"""Names with dots between them, as ``hashers.PBKDF2PasswordHasher``."""
+"""Dotted names such as ``hashers.PBKDF2PasswordHasher``."""
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[A-Za-z]")
 LEAST, LEAST_OF_A_PASSWORD = 12, 8
 """Characters of a value that counts by its name."""
 LEAST_BITS = 3.0
-"""Bits of information a character, of a value that counts by its name."""
+"""Minimum bits of information per character of a value that counts because of its name."""
 _ORDINARY_WORDS = frozenset(
     {"password", "passwd", "pass", "secret", "token", "user", "test", "root", "postgres", "admin"}
 )
 
 
 def tokens_in(text: str) -> tuple[Secret, ...]:
-    """The keys and tokens whose own form says what they are, in order, none within another."""
+    """Return the keys and tokens with a form of their own, in order, none within another."""
     return _apart(_by_form(text))
 
 
 def secrets_in(text: str) -> tuple[Secret, ...]:
-    """The same with private keys, passwords in addresses and what a name calls a secret."""
+    """Return these and private keys, passwords in addresses, and values that a name calls a secret."""
     return _apart([*_key_blocks(text), *_by_form(text), *_in_addresses(text), *_by_name(text)])
 
 
 def _apart(found: list[Secret]) -> tuple[Secret, ...]:
-    """In order; of those that overlap the one that begins first."""
+    """Sort the ranges; of overlapping ones the first stays."""
     kept: list[Secret] = []
     for secret in sorted(found, key=lambda each: each.start):  # stable: the table's order decides at the same place
         if not kept or secret.start >= kept[-1].end:
@@ -179,7 +173,7 @@ def _by_form(text: str) -> list[Secret]:
 
 
 def _key_blocks(text: str) -> Iterator[Secret]:
-    """Private keys as they stand in files, also those whose beginning or end was cut off."""
+    """Yield private keys in the form of files, also those whose beginning or end was cut off."""
     done, at = 0, text.find("PRIVATE KEY")
     last = _KEY_ENDS.search(text) if at >= 0 else None
     while at >= 0:
@@ -202,7 +196,7 @@ def _key_blocks(text: str) -> Iterator[Secret]:
 
 
 def _after_lines(text: str, at: int) -> int:
-    """The end of the lines of a key that follow."""
+    """Return the end of the key's lines that follow."""
     end = at
     while (begin := text.find("\n", end, end + 200)) >= 0:
         stop = text.find("\n", begin + 1, begin + 200)
@@ -213,7 +207,7 @@ def _after_lines(text: str, at: int) -> int:
 
 
 def _before_lines(text: str, at: int, least: int) -> int:
-    """The beginning of the lines of a key that stand before."""
+    """Return the beginning of the key's lines that precede."""
     start = at
     while start > least and text[start - 1] == "\n":
         begin = max(text.rfind("\n", max(least, start - 200), start - 1) + 1, least)
@@ -264,7 +258,7 @@ def _stands_for_another(value: str) -> bool:
 
 
 def _is_drawn(value: str, kind: str) -> bool:
-    """Whether a value looks drawn by lot: no words, no name of something, no path, no reference to where it stands."""
+    """Whether a value looks random: no words, no name, no path, no reference to another place."""
     least = LEAST_OF_A_PASSWORD if kind == "password" else LEAST
     if len(value) < least or " " in value or not _DIGIT.search(value) or not _LETTER.search(value):
         return False
@@ -278,6 +272,6 @@ def _is_drawn(value: str, kind: str) -> bool:
 
 
 def _bits(value: str) -> float:
-    """Shannon's entropy of its characters, in bits a character."""
+    """Return Shannon's entropy in bits per character."""
     size = len(value)
     return -sum(count / size * math.log2(count / size) for count in Counter(value).values())

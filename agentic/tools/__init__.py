@@ -1,1 +1,1 @@
-"""What an agent can do: the standard tools over the world of a thread."""
+"""The standard tools of an agent, which act on its thread's workspace."""

@@ -1,4 +1,4 @@
-"""``ask_stronger``: the agent asks that a stronger model takes over; whether one does, the rules decide."""
+"""``ask_stronger``: the agent asks for a stronger model; the rules decide whether one takes over."""
 
 from __future__ import annotations
 

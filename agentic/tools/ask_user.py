@@ -1,4 +1,4 @@
-"""``ask_user``: one question or several to the person; the loop waits, and the answer becomes the result of the call."""
+"""``ask_user``: ask the person one or several questions; the loop waits, and the answer becomes the call's result."""
 
 from __future__ import annotations
 

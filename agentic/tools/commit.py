@@ -1,7 +1,8 @@
-"""``commit``: finished work on a branch of its own, offered to the person, who merges or deletes it.
+"""``commit``: put finished work on a branch of its own, which the person merges or deletes.
 
-It is offered only where the workspace holds a git repository (``repositories_in``), which is looked at when an execution
-begins, so that the tools stay the same while it runs.
+The tool exists only where the workspace holds a git repository (``repositories_in``), which is checked when an
+execution
+begins, so that its tools stay the same.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _observe(offered: Offered, difference: str) -> Observation:
 
 
 def _bounded(diff: bytes) -> bytes:
-    """As much as is kept, and how much is not: nobody takes a part for the whole."""
+    """Cut a diff to what is stored, and say how much is missing."""
     if len(diff) <= DIFF_BYTES:
         return diff
     note = f"\n… {len(diff) - DIFF_BYTES} bytes more of this difference are not shown.\n".encode()
@@ -77,14 +78,14 @@ def _bounded(diff: bytes) -> bytes:
 
 
 def branch_for(message: str, mark: str) -> str:
-    """``threadwright/<first words>-<mark>``: letters, digits and dashes only."""
+    """Return ``threadwright/<first words>-<mark>``: letters, digits and dashes only."""
     words = _UNFIT.sub("-", message.strip().partition("\n")[0].lower()).strip("-")
     slug = words[:SLUG_CHARACTERS].rstrip("-") or "change"
     return f"threadwright/{slug}-{mark}"
 
 
 def repositories_in(workspace: Path) -> tuple[str, ...]:
-    """Folders of the workspace, its root or just below, that are git repositories; links are not followed."""
+    """Return folders of the workspace, its root or just below, that are git repositories; links are not followed."""
     try:
         names = sorted(entry.name for entry in os.scandir(workspace) if entry.is_dir(follow_symlinks=False))
     except OSError:

@@ -1,4 +1,4 @@
-"""``finish``: the agent says that it is done, and what shows it."""
+"""``finish``: the agent says that it is done, with its evidence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def _run(arguments: FinishArguments, call: CallContext) -> Observation:
 
 
 async def _missing(files: tuple[str, ...], call: CallContext) -> list[str]:
-    """The files that are none; without files no world is opened."""
+    """Return the named files that do not exist; without names no sandbox is started."""
     if not files:
         return []
     world = await call.world()

@@ -1,4 +1,4 @@
-"""The cognitive tools ``todo``, ``note`` and ``report``: they change only what the agent itself keeps."""
+"""The tools ``todo``, ``note`` and ``report``, which change only the agent's own records."""
 
 from __future__ import annotations
 

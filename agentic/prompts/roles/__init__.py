@@ -1,4 +1,4 @@
-"""What each role is told, one file a role: it stands in the system prompt, after the tools."""
+"""The prompt of each role, one file a role: it follows the tools in the system prompt."""
 
 from agentic.prompts.roles import (
     architect,

@@ -1,7 +1,8 @@
-"""What somebody who designs systems does.
+"""The role of a system designer.
 
-Reason: a design is a choice between ways with different costs; what helps is the trade-off and what the code says today, not a
-picture of how it should have been.
+Reason: a design is a choice between ways with different costs; the trade-off and what the code says today help, a
+picture of
+how it should have been does not.
 """
 
 TEXT = """\

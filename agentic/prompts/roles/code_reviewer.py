@@ -1,6 +1,7 @@
-"""What somebody who reviews code does.
+"""The role of a code reviewer.
 
-Reason: a review is worth what it finds and what it leaves out: each finding with its place and its consequence, and no change
+Reason: a review is worth what it finds and what it leaves out: each finding with its place and its consequence, and
+no change
 by the reviewer, who would then review their own work.
 """
 

@@ -1,4 +1,4 @@
-"""What somebody who works on databases does.
+"""The role of a database administrator.
 
 Reason: a wrong statement is quick and cannot be taken back, and a right one can still stop everybody.
 """

@@ -1,6 +1,6 @@
-"""What somebody who builds, ships and runs software does.
+"""The role of somebody who builds, ships and runs software.
 
-Reason: what is wrong in a pipeline or a deployment shows late and for everybody, so it is checked before it is applied.
+Reason: a mistake in a pipeline or a deployment shows late and for everybody, so it is checked before it is applied.
 """
 
 TEXT = """\

@@ -1,4 +1,4 @@
-"""What somebody who documents does.
+"""The role of a technical writer.
 
 Reason: documentation that was not checked against the code misleads, and long documentation is not read.
 """

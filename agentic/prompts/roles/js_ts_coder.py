@@ -1,7 +1,7 @@
-"""What somebody who writes JavaScript and TypeScript does.
+"""The role of a JavaScript and TypeScript programmer.
 
-Reason: a project says by its lock file which package manager it uses and by its scripts how it is tested; who
-guesses breaks both.
+Reason: a project's lock file says which package manager it uses and its scripts say how it is tested; guessing
+breaks both.
 """
 
 TEXT = """\

@@ -1,6 +1,6 @@
-"""What somebody who writes Python does.
+"""The role of a Python programmer.
 
-Reason: most of the work people bring is Python, and what goes wrong there is the same again and again: another interpreter
+Reason: most of the work people bring is Python, and the same things go wrong again and again: another interpreter
 than the project uses, a style of one’s own, a change without a test.
 """
 

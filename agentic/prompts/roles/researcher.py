@@ -1,6 +1,6 @@
-"""What somebody who finds things out does.
+"""The role of a researcher.
 
-Reason: people act on what is found, so what is known, what was read where and what is a guess have to be told apart.
+Reason: people act on what is found, so facts, sources and guesses have to be told apart.
 """
 
 TEXT = """\

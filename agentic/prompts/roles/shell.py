@@ -1,6 +1,6 @@
-"""What somebody who works on a command line does.
+"""The role of a command line user.
 
-Reason: commands act at once and cannot be taken back, and what they print is the only evidence there is.
+Reason: commands act at once and cannot be taken back, and their output is the only evidence there is.
 """
 
 TEXT = """\

@@ -1,1 +1,1 @@
-"""What all tools share: arguments, observations, truncation, stored outputs."""
+"""Shared parts of all tools: arguments, observations, truncation, stored outputs."""

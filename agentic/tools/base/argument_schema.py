@@ -1,4 +1,4 @@
-"""Argument models as JSON schemas that cost few tokens, and as words when a call does not fit them."""
+"""Argument models as short JSON schemas, and validation errors in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ NAME_CHARACTERS = 60
 
 
 def compact_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
-    """The schema of type object, definitions in place, without titles, defaults and lengths (descriptions say enough)."""
+    """Return the schema of type object with definitions inlined, without titles, defaults and lengths (descriptions
+    suffice).
+    """
     schema = _OBJECT.validate_python(model.model_json_schema())
     definitions = schema.pop("$defs", {})
     compact = _compact(schema, definitions if isinstance(definitions, dict) else {})
@@ -48,7 +50,7 @@ def _without_docstring(named: JsonValue) -> dict[str, JsonValue]:
 
 
 def shape(model: type[BaseModel]) -> str:
-    """The arguments in one line: ``{path: string, offset?: integer}``."""
+    """Return the arguments in one line: ``{path: string, offset?: integer}``."""
     return _shape(compact_schema(model))
 
 
@@ -75,7 +77,7 @@ def _shape(schema: JsonValue) -> str:
 
 
 def explain(wrong: ValidationError) -> str:
-    """What is wrong, argument by argument, without quoting what the model wrote at length."""
+    """Say what is wrong, argument by argument, without long quotations of the model's text."""
     problems = wrong.errors(include_url=False, include_input=False, include_context=False)
     told = [_problem(p["type"], p["msg"], p["loc"]) for p in problems[:SHOWN_PROBLEMS]]
     more = len(problems) - len(told)
@@ -89,6 +91,6 @@ def _problem(kind: str, message: str, place: tuple[int | str, ...]) -> str:
 
 
 def quotable(text: str) -> str:
-    """A name as a model wrote it, short and printable."""
+    """Return a model's name for something, short and printable."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:NAME_CHARACTERS])
     return shown + ("…" if len(text) > NAME_CHARACTERS else "")

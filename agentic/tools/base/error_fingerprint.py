@@ -1,4 +1,4 @@
-"""Two failures are the same when what they say is equal but for what differs from run to run."""
+"""Recognise equal failures: their output is the same except for what differs from run to run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _RULES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]
 
 
 _PROGRESS = re.compile(r"\d ?%.{0,200}(?:[█▏▎▍▌▋▊▉░▒▓■#=>|]|\bETA\b)|[█▏▎▍▌▋▊▉░▒▓■#=>|].{0,200}\d ?%")
-"""A line that shows how far something is: it says nothing of why that failed."""
+"""A progress line, which says nothing about why something failed."""
 
 
 def normal_error(text: str, prefix: str = "") -> str:
-    """The last lines of a failure's output without numbers, addresses, durations and temporary names.
+    """Return the last lines of a failure's output without numbers, addresses, durations and temporary names.
 
     ``prefix`` (an exit code, say) is kept as it is.
     """

@@ -1,4 +1,4 @@
-"""Observations in words: what a call came to, cut to its limits, with the rest kept."""
+"""Observations in words: the result of a call, cut to its limits, with the rest stored."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CHANGES_NAMED = 20
 
 
 def failed(text: str) -> Observation:
-    """The call did not reach its end; the text says why and what to do."""
+    """Return that the call did not complete; the text says why and what to do."""
     return Observation("failed", text, error=normal_error(text))
 
 
 def refused(text: str, barred: Barred = "", place: str = "") -> Observation:
-    """The call was not allowed to act; the text says what has to come first.  ``barred``: a rule keeps it off ``place``."""
+    """Return that the call was not allowed; the text says what to do first. ``barred``: a rule protects ``place``."""
     return Observation("refused", text, error=normal_error(text), barred=barred, place=place)
 
 
 def listed(text: str, outputs: KeptOutputs, limit: Limit = DEFAULT) -> Observation:
-    """A result that may be long; where it is cut the whole is kept for ``read_output``."""
+    """Return a result that may be long; where it is cut the whole is stored for ``read_output``."""
     if not show(text, limit).cut:
         return Observation("ok", text)
     ref = outputs.keep(text)
@@ -34,12 +34,12 @@ def listed(text: str, outputs: KeptOutputs, limit: Limit = DEFAULT) -> Observati
 
 
 def how_to_see(ref: str) -> str:
-    """What to call for the part of an output that is not shown."""
+    """Say which call shows the rest of an output."""
     return f'See the rest with read_output {{"ref":"{ref}","offset":…}} or search it with "pattern"' if ref else ""
 
 
 def tell_changes(changes: Sequence[FileChange], more: int = 0) -> str:
-    """The files that changed, in one line; '' where none did."""
+    """Return the changed files in one line; '' where there are none."""
     if not changes and not more:
         return ""
     named = [f"{change.kind} {one_line(change.path)}" for change in changes[:CHANGES_NAMED]]

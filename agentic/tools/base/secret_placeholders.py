@@ -1,9 +1,10 @@
-"""Secrets in files and outputs as a model sees them: each by a placeholder such as ``[secret: GitHub token]``.
+"""Replace secrets in files and outputs by placeholders such as ``[secret: GitHub token]`` before a model sees them.
 
-A tool's observation passes here before it is logged, so prompts, logs and exports hold the placeholder only.  Several
-secrets of a kind in one text are numbered by their values; a placeholder has as many line ends after it as its secret has
-in it, so that the numbers of lines stay.  What a model writes back into the same file gets its secret back; what would put
-a placeholder in a secret's place is refused.
+A tool's observation passes here before it is logged, so prompts, logs and exports hold only the placeholder. Several
+secrets of a kind in one text are numbered by their values; a placeholder is followed by as many line ends as its secret
+contains, so that line numbers stay. When a model writes a placeholder back into the same file, the secret is
+restored; a write
+that would replace a secret by a placeholder is refused.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agentic.text.secret_patterns import secrets_in
 
 _PLACEHOLDER = re.compile(r"\[secret: [A-Za-z][A-Za-z. ]{0,40}(?:[0-9]{1,5})?\]")
 _AT_ONCE = 100_000
-"""So many characters are looked at between two looks at everything else."""
+"""Characters that are searched before other tasks get their turn."""
 
 IN_COMMAND = 'Let the command read it where it stands, such as `. ./.env` or "$(grep ^TOKEN= .env | cut -d= -f2-)".'
 IN_FILE = "Leave the line as it is and edit around it (edit, sed), or copy it with shell (cp, grep, sed)."
@@ -25,7 +26,7 @@ IN_FILE = "Leave the line as it is and edit around it (edit, sed), or copy it wi
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A text as it is shown, and what each placeholder in it stands for."""
+    """A text with placeholders, and the secret behind each of them."""
 
     text: str
     hidden: Mapping[str, str]
@@ -35,7 +36,7 @@ UNMASKED = Masked("", {})
 
 
 def mask(text: str, known: Mapping[str, str] = UNMASKED.hidden) -> Masked:
-    """The text with its secrets as placeholders; what is ``known`` keeps the placeholder that it has."""
+    """Replace the secrets of a text; those in ``known`` keep their placeholders."""
     found = secrets_in(text)
     if not found:
         return Masked(text, {})
@@ -56,12 +57,12 @@ def mask(text: str, known: Mapping[str, str] = UNMASKED.hidden) -> Masked:
 
 
 async def mask_beside(text: str, known: Mapping[str, str]) -> Masked:
-    """The same for a text of any size, beside what else is to be done."""
+    """Do the same for a text of any size, without holding up other tasks."""
     return mask(text, known) if len(text) <= _AT_ONCE else await asyncio.to_thread(mask, text, known)
 
 
 def _free(kind: str, counts: dict[str, int], taken: set[str]) -> str:
-    """A placeholder that does not stand in the text already."""
+    """Return a placeholder that is not in the text already."""
     while True:
         number = counts[kind] = counts.get(kind, 0) + 1
         name = f"[secret: {kind}]" if number == 1 else f"[secret: {kind} {number}]"
@@ -70,7 +71,7 @@ def _free(kind: str, counts: dict[str, int], taken: set[str]) -> str:
 
 
 def reveal(written: str, hidden: Mapping[str, str]) -> str:
-    """What was written, with the secrets themselves."""
+    """Replace the placeholders in a text by their secrets."""
     for name, real in hidden.items():
         if name in written:
             written = written.replace(name + "\n" * real.count("\n"), real).replace(name, real)
@@ -78,17 +79,17 @@ def reveal(written: str, hidden: Mapping[str, str]) -> str:
 
 
 def placeholders_in(text: str) -> tuple[str, ...]:
-    """The placeholders in a text, each once."""
+    """Return the distinct placeholders in a text."""
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text))) if "[secret: " in text else ()
 
 
 def stray_in(written: str, before: str, hidden: Mapping[str, str]) -> str:
-    """A placeholder in what was written that stands for no secret of the text ``before`` and does not stand there itself."""
+    """Return a placeholder in the new text that stands for no secret of ``before`` and was not in it either."""
     return next((name for name in placeholders_in(written) if name not in hidden and name not in before), "")
 
 
 def refusal(name: str, done: str, instead: str) -> str:
-    """That a placeholder cannot be taken for the text that it stands for, and what to do instead."""
+    """Say that a placeholder cannot stand for a secret here, and what to do instead."""
     return (
         f"{name} stands for a secret that is hidden from you; it is not the secret's text, and nothing was {done}. {instead}"
         " To write these very words, put them together out of two parts."
@@ -96,7 +97,7 @@ def refusal(name: str, done: str, instead: str) -> str:
 
 
 def mask_part(data: bytes, start: int, end: int) -> bytes:
-    """A part of an output, with secrets hidden that begin before it or end behind it."""
+    """Return part of an output with its secrets replaced, also those that begin before it or end after it."""
     text = data.decode("latin-1")  # a character a byte: places in the text are places in the data
     parts: list[bytes] = []
     for secret in secrets_in(text):

@@ -1,8 +1,9 @@
-"""Outputs that were cut before a model saw them, kept so that ``read_output`` can page and search them.
+"""Outputs that were cut before a model saw them, stored so that ``read_output`` can page and search them.
 
-The sandbox keeps what a command writes.  This keeps the rest (a long listing, the hits of a search) for as long as the
-agent works, within a bound: the oldest go first.  It is searched for plain text only: a regular expression that a model
-wrote may take for ever, and belongs into the sandbox.
+The sandbox keeps the output of commands. This keeps the rest (a long listing, the matches of a search) for as long
+as the
+agent works, within a bound: the oldest go first. It is searched for plain text only, since a model's regular expression
+may take for ever, and belongs into the sandbox.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class KeptOutputs:
         self._count = 0
 
     def keep(self, text: str) -> str:
-        """Keep a text; '' if it alone is larger than there is room for."""
+        """Store a text and return its reference; '' if it alone is too large."""
         data = text.encode("utf-8", "replace")
         if len(data) > self._capacity:
             return ""
@@ -40,7 +41,7 @@ class KeptOutputs:
         return ref
 
     def page(self, ref: str, offset: int, limit: int, pattern: str, most: int = 200) -> OutputPage:
-        """Bytes from ``offset``, or the lines that contain ``pattern``; raises ``OutputGone``."""
+        """Return bytes from ``offset``, or the lines that contain ``pattern``; raises ``OutputGone``."""
         data = self._texts.get(ref)
         if data is None:
             raise OutputGone(f"the output {ref!r} is no longer kept; run the call again")

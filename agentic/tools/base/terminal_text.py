@@ -1,7 +1,8 @@
-"""What a terminal would have drawn, as plain text: the output of a command without its control sequences.
+"""Convert terminal output to plain text: the output of a command without its control sequences.
 
-A command may write anything: colours, window titles, clipboard writes, progress bars, half a UTF-8 character.  None of it may
-reach a prompt, a log or a chat.  Every pattern is linear: no sequence, however broken, makes cleaning slow.
+A command may write anything: colours, window titles, clipboard writes, progress bars, half a UTF-8 character. None
+of it may
+reach a prompt, a log or a chat. Every pattern is linear: no sequence, however broken, makes cleaning slow.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 
 _STRINGS = r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
-"""OSC, DCS, SOS, PM, APC with what they carry; one without an end stops at the line's end."""
+"""OSC, DCS, SOS, PM and APC with their contents; one without an end stops at the end of its line."""
 _CSI = r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
 _OTHER = r"\x1b[ -/]*[0-~]?"
 _SEQUENCE = re.compile(f"{_STRINGS}|{_CSI}|{_OTHER}")
@@ -24,9 +25,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def clean(text: str) -> str:
-    """Text without escape sequences and control characters; of a line that was drawn over, its last form.
+    """Remove escape sequences and control characters; of an overwritten line, keep the last form.
 
-    NUL and lone surrogates become U+FFFD.  Tabs and line ends stay, CR LF becomes LF.
+    NUL and lone surrogates become U+FFFD. Tabs and line ends stay, CR LF becomes LF.
     """
     if _is_plain(text):
         return text
@@ -40,24 +41,24 @@ def clean(text: str) -> str:
 
 
 def clean_bytes(data: bytes) -> str:
-    """The same for bytes; what is no UTF-8 becomes U+FFFD."""
+    """Do the same for bytes; invalid UTF-8 becomes U+FFFD."""
     return clean(data.decode("utf-8", "replace"))
 
 
 def visible(text: str) -> str:
-    """The text of a file with its control characters shown as signs, so that nothing in it acts and nothing is lost."""
+    """Show the control characters of a file's text as signs, so that nothing acts and nothing is lost."""
     if _is_plain(text):
         return text
     return _SURROGATES.sub(REPLACEMENT, _CONTROLS.sub(_sign, text))
 
 
 def one_line(name: str) -> str:
-    """A name of a file, which may contain line ends, as one line."""
+    """Return a file's name, which may contain line ends, as one line."""
     return visible(name.replace("\n", "\N{SYMBOL FOR LINE FEED}").replace("\t", "\N{SYMBOL FOR HORIZONTAL TABULATION}"))
 
 
 def _is_plain(text: str) -> bool:
-    """Nothing in it is a control character or half of one: what Python calls printable, tabs and line ends apart."""
+    """Whether the text holds no control character or lone surrogate apart from tabs and line ends."""
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
@@ -67,16 +68,16 @@ def _sign(found: re.Match[str]) -> str:
 
 
 class StreamCleaner:
-    """Cleans output that comes in pieces: a sequence that a piece ends in waits for the next piece.
+    """Cleans output that arrives in pieces: a sequence that is cut off waits for the next piece.
 
-    It is for people who watch: of a piece of a flood only the end is passed on.
+    It is for people who watch: of a large piece only the end is passed on.
     """
 
     def __init__(self) -> None:
         self._held = ""
 
     def clean(self, piece: str) -> str:
-        """What can be shown now."""
+        """Return what can be shown now."""
         text = (self._held + piece)[-STREAMED:]
         start = text.rfind("\x1b", max(0, len(text) - _HELD))
         if start >= 0 and not _ENDED.fullmatch(text, start):

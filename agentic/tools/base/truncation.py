@@ -1,4 +1,4 @@
-"""How much of an output a model is shown: its head and its tail, and between them a line that says how to see the rest."""
+"""Cut an output to its head and its tail, with a line between them that says how to see the rest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Most characters and lines of a result; both hold for what is shown, the line about the cut included."""
+    """Maximum characters and lines of a result, including the line about the cut."""
 
     characters: int = 30_000
     lines: int = 750
@@ -23,7 +23,7 @@ _LINE_ENDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What is shown of a text; ``cut`` says that something was left out."""
+    """The shown part of a text; ``cut`` says whether something was left out."""
 
     text: str
     cut: bool

@@ -1,4 +1,4 @@
-"""What the file tools share: a path looked at before it is touched, and plain words for what cannot be read as text."""
+"""Shared by the file tools: check a path before it is used, and say plainly why a file cannot be read as text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ DIFF_CHARACTERS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Nothing stands at the path."""
+    """There is no file at the path."""
 
     path: str
 
 
 async def open_text(path: str, world: AgentWorld) -> FileText | Missing | Observation:
-    """A text file's whole content, or that there is none, or why it is not read."""
+    """Return a text file's whole content, or that it does not exist, or why it is not read."""
     stat = await world.real.stat(path)
     if stat is None:
         return Missing(path)
@@ -40,7 +40,7 @@ async def open_text(path: str, world: AgentWorld) -> FileText | Missing | Observ
 
 
 async def tell_missing(path: str, world: AgentWorld) -> Observation:
-    """That a file does not exist, with names in its folder that are alike."""
+    """Say that a file does not exist, with similar names in its folder."""
     pure = PurePosixPath(path)
     parent = str(pure.parent)
     folder = await world.real.stat(parent)
@@ -53,7 +53,7 @@ async def tell_missing(path: str, world: AgentWorld) -> Observation:
 
 
 def may_change(file: FileText, world: AgentWorld) -> Observation | None:
-    """None if the agent knows the file as it is, else a refusal; a changed file's diff comes with it."""
+    """Return None if the agent knows the file's present content, else a refusal with the diff of what changed."""
     if file.path == AIIGNORE:
         why = f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user."
         return refused(why, "rules", AIIGNORE)
@@ -64,7 +64,7 @@ def may_change(file: FileText, world: AgentWorld) -> Observation | None:
 
 
 def tell_diff(before: str, after: str) -> str:
-    """What changed, as a short unified diff without file names."""
+    """Return a change as a short unified diff without file names."""
     lines = list(unified_diff(before.splitlines(), after.splitlines()))[2:]
     shown = "\n".join(lines[:DIFF_LINES])[:DIFF_CHARACTERS]
     return shown + ("\n… (the diff goes on)" if len(lines) > DIFF_LINES or len(shown) == DIFF_CHARACTERS else "")

@@ -1,4 +1,4 @@
-"""``glob``: paths by pattern."""
+"""``glob``: find paths by pattern."""
 
 from __future__ import annotations
 

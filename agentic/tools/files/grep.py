@@ -1,4 +1,4 @@
-"""``grep``: lines by regular expression."""
+"""``grep``: find lines by regular expression."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _run(arguments: GrepArguments, call: CallContext) -> Observation:
 
 
 def tell_hits(hits: Iterable[GrepHit]) -> Iterable[str]:
-    """``path:line: text`` for a match, with a dash for a line around one."""
+    """Yield ``path:line: text`` for a match, with a dash for a line around one."""
     for hit in hits:
         sign = "-" if hit.context else ":"
         text = hit.text[:LINE_CHARACTERS] + ("…" if len(hit.text) > LINE_CHARACTERS else "")

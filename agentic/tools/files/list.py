@@ -1,4 +1,4 @@
-"""``list``: what is in a folder."""
+"""``list``: list a folder."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def _run(arguments: ListArguments, call: CallContext) -> Observation:
 
 
 def tell_entry(entry: DirEntry) -> str:
-    """A name, with a slash after a folder's and the size after a file's."""
+    """Return a name, with a slash after a folder's and the size after a file's."""
     name = one_line(entry.name)
     if entry.kind == "dir":
         return f"{name}/"

@@ -1,4 +1,4 @@
-"""``read``: a text file with line numbers."""
+"""``read``: read a text file with line numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _tell(file: FileText, seen: str, offset: int, limit: int) -> str:
 
 
 def number_lines(lines: list[str], first: int) -> list[str]:
-    """Numbered lines, as many as the characters allow; at least one."""
+    """Number as many lines as the limit allows; at least one."""
     numbered: list[str] = []
     room = FILES.characters - 500
     for number, line in enumerate(lines, first):

@@ -1,4 +1,4 @@
-"""``read_output``: the part of an output that was not shown."""
+"""``read_output``: show the part of an output that was cut."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agentic.tools.files.grep import LINE_CHARACTERS
 PAGE_BYTES = 20_000
 PAGE_LINES = DEFAULT.lines - 2
 AROUND = 8_000
-"""So many bytes before and behind a page are looked at for secrets that it cuts."""
+"""Bytes before and after a page that are searched for secrets which it cuts."""
 
 
 class ReadOutputArguments(Arguments):
@@ -70,13 +70,13 @@ def _tell_page(page: OutputPage, offset: int, limit: int, *, masks: bool = False
 
 
 def first_lines(data: bytes, count: int) -> bytes:
-    """The first ``count`` lines, with the last one's end."""
+    """Return the first ``count`` lines, with the last one's end."""
     lines = data.split(b"\n", count)
     return data if len(lines) <= count else data[: len(data) - len(lines[-1])]
 
 
 def whole_characters(data: bytes) -> bytes:
-    """The bytes without a UTF-8 character that is cut at their end; at least one byte stays."""
+    """Remove a UTF-8 character that is cut at the end; at least one byte stays."""
     for back in range(1, min(4, len(data))):
         byte = data[-back]
         if byte & 0xC0 == 0x80:

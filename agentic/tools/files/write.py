@@ -1,4 +1,4 @@
-"""``write``: a whole file, new or replaced."""
+"""``write``: create or replace a file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a model expected of a command, held against what came: by exit code, counted tests and the words it quoted.
+"""Compare a model's expectation of a command with its result: exit code, counted tests and quoted words.
 
-Only what can be told without judgement counts.  An expectation that speaks of none of these is left open.
+Only what can be decided without judgement counts. An expectation that mentions none of these is left open.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _TESTS = re.compile(r"\b(?:tests?|specs?|suite)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Whether it came as expected, and what tells so."""
+    """Whether the result was as expected, and what shows it."""
 
     verdict: Expected
     because: str = ""
 
 
 def compare(expectation: str, *, ok: bool, exit_code: int | None, tests: TestCount | None, output: str) -> Comparison:
-    """Each sign that the expectation speaks of; one that is missed decides."""
+    """Check each sign that the expectation mentions; one that is missing decides."""
     said = expectation.strip()
     if not said:
         return Comparison("")
@@ -66,7 +66,7 @@ def _by_exit(said: str, exit_code: int | None) -> list[tuple[str, bool]]:
 
 
 def _by_tests(said: str, tests: TestCount | None) -> list[tuple[str, bool]]:
-    """Counts that it names; that tests pass needs one that ran."""
+    """Check the numbers of tests it mentions; "tests pass" needs one that ran."""
     counts = {"pass": tests.passed if tests else 0, "fail": tests.failed if tests else 0}
     named = [(f"tests that {word}", counts[word.lower()] == int(count)) for count, word in _COUNTED.findall(said)]
     if not named and _TESTS.search(said) and tests is not None and _GOOD.search(said) and not _bad(said):
@@ -80,7 +80,7 @@ def _by_words(said: str, output: str) -> list[tuple[str, bool]]:
 
 
 def _by_end(said: str, *, ok: bool, tests: TestCount | None) -> list[tuple[str, bool]]:
-    """Success where it speaks of it or of nothing bad; that a command fails is expected only where that is said."""
+    """Expect success where it mentions success or nothing bad, and failure only where it says so."""
     if _bad(said):
         return [("that it fails", not ok or bool(tests and tests.failed))]
     if _GOOD.search(said) or _NO_TROUBLE.search(said):

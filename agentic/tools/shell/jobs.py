@@ -1,4 +1,4 @@
-"""``job``: background commands that ``shell`` started: look at them, wait for them, stop them."""
+"""``job``: look at, wait for, and stop background commands that ``shell`` started."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def _run(arguments: JobArguments, call: CallContext) -> Observation:
 
 
 async def _look(job: str, world: AgentWorld, wait: int) -> tuple[BackgroundState, str]:
-    """The job's state and what it wrote since the agent last looked; what is more comes with the next look."""
+    """Return the job's state and its output since the agent last looked; the rest comes with the next look."""
     give_up = time.monotonic() + wait
     data = b""
     while True:

@@ -1,4 +1,4 @@
-"""``python``: code in an interpreter that keeps its state from call to call."""
+"""``python``: run code in an interpreter that keeps its state from call to call."""
 
 from __future__ import annotations
 
