@@ -78,10 +78,15 @@ _TROUBLE_WORDS = (
     "try again", "overloaded",
 )  # fmt: skip
 _TROUBLE = re.compile(
-    r"\b(?:429|502|503|504)\b|too many requests|bad gateway|service unavailable|temporarily unavailable"
+    r"\b(?:https?(?:/[\d.]{1,3})?|status(?:[ _]?code)?)\"?[ :=(\[]{1,3}(?:429|50[2-4])\b"
+    r"|\b(?:error|code|response|returned|responded(?: with)?|answered(?: with)?|got)\"?[ :=(\[]{1,3}(?:429|50[2-4])\b"
+    r"(?:(?! ?\w)|(?= (?:from|for|on|by|when|after)\b))"
+    r"|\b(?:429|50[2-4]):? (?:server|client|http|response|status|gateway)\b"
+    r"|too many requests|bad gateway|service unavailable|temporarily unavailable"
     r"|connection reset|rate.?limit|etimedout|eai_again|connection timed out|try again later|overloaded",
     re.IGNORECASE,
 )
+"""A server has trouble; a number of its states alone is a number: ``502 tests passed``."""
 _SELF_REPORT = re.compile(r"^(?:confidence|status):[^\n]{0,80}$", re.IGNORECASE | re.MULTILINE)
 NOTHING = "(nothing)"
 PROSE = "said"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentic.core.fold.loop_detection import exact, says_something, says_the_same, step_of
 from tests.unit.core.working import finished
 
@@ -49,6 +51,38 @@ def test_trouble_is_seen_at_the_end_of_a_long_failure_and_waiting_in_any_case() 
     assert step_of("shell", {}, finished(long + "HTTP 503 Service Unavailable", "failed", "exit 1\nx")).trouble
     assert not step_of("shell", {}, finished(long, "failed", "exit 1\nx")).trouble
     assert step_of("shell", {"command": "curl x"}, finished("QUEUED")).waits
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "HTTP/1.1 429\nretry-after: 3",
+        "curl: (22) The requested URL returned error: 503",
+        "requests.exceptions.HTTPError: 503 Server Error for url: http://api/x",
+        '{"status": 502, "path": "/x"}',
+        "<Response [504]>",
+        "Request failed with status code 429",
+        "got 502 from the proxy",
+    ],
+)
+def test_a_status_of_a_server_is_trouble(said: str) -> None:
+    assert step_of("shell", {}, finished(said, "failed", "exit 1\nx")).trouble
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "502 passed, 1 failed in 3.2s",
+        "502 tests passed, 1 failed",
+        "ERROR: 503 files could not be read",
+        "src/cart.py:429: AssertionError",
+        "FAILED tests/test_a.py::test_b[504]",
+        "assert 502 == 503",
+        "expected 200, got 502 rows",
+    ],
+)
+def test_a_number_alone_is_no_status_of_a_server(said: str) -> None:
+    assert not step_of("shell", {}, finished(said, "failed", "exit 1\nx")).trouble
 
 
 def test_failures_are_told_apart_by_each_word_of_them() -> None:
