@@ -412,9 +412,8 @@ class _Walk:
             piece.words += said
         piece.given = piece.given or self._fed
         piece.prints = self._printed(piece)
-        names = [found for word in piece.words[:MOST_CHAIN] if (found := _ASSIGNED.fullmatch(word))]
         exported = {name: state.variables[name] for name in state.exported if name in state.variables}
-        piece.variables = exported | {found[1]: found[3] for found in names}
+        piece.variables = exported | {found[1]: found[3] for found in _assignments(piece.words[:MOST_CHAIN])}
         self._reading.take(20 + len(state.variables) + sum(map(len, piece.words)))
         return piece
 
@@ -449,7 +448,7 @@ class _Walk:
     def _effect(self, state: State, piece: Simple) -> tuple[list[State], list[State]]:
         """What a command leaves behind where it succeeds, and where it fails."""
         words = piece.words
-        assigned = [found for word in words if (found := _ASSIGNED.fullmatch(word))]
+        assigned = _assignments(words)
         if words and (len(assigned) == len(words) or words[0] in _DECLARES):
             if words[0] == "export" or (words[0] in _DECLARES and "-x" in words):
                 names = (word.partition("=")[0] for word in words[1:] if not word.startswith("-"))
@@ -558,6 +557,9 @@ class _Walk:
 
     def _words(self, word: Word, state: State) -> list[str]:
         """The words that one becomes; none where it is an expansion of nothing."""
+        first = word.parts[0] if len(word.parts) == 1 else None
+        if isinstance(first, Text) and (first.quoted or "{" not in first.value):
+            return [first.value] if first.value or first.quoted else []
         quoted = any(isinstance(part, Text) and part.quoted for part in word.parts)
         said = self._text(word.parts, state, split=True)
         if _SPLIT not in said and _OPEN not in said:
@@ -603,6 +605,10 @@ class _Walk:
             self._fed = found[-1].prints if found else ""
             return UNKNOWN
         return _value(found)
+
+
+def _assignments(words: list[str]) -> list[re.Match[str]]:
+    return [found for word in words if "=" in word and (found := _ASSIGNED.fullmatch(word))]
 
 
 def _same(states: list[State]) -> _Ended:
@@ -659,7 +665,10 @@ def _value(found: list[Simple]) -> str:
 
 def merged(states: Iterable[State]) -> list[State]:
     """The states without those that are the same; what differs is unknown where they are many."""
-    known = {state.key(): state for state in states}
+    found = {id(state): state for state in states}
+    if len(found) < 2:
+        return list(found.values())
+    known = {state.key(): state for state in found.values()}
     if len(known) <= MOST_STATES:
         return list(known.values())
     folders: dict[str, list[State]] = {}
@@ -697,7 +706,8 @@ def inside(folder: str, path: str) -> str:
         return path if path.startswith("/") else UNKNOWN
     if folder.startswith("~"):
         return posixpath.join(folder, path)
-    joined = posixpath.normpath(posixpath.join("/workspace", folder, path))
+    base = folder if folder.startswith("/") else f"/workspace/{folder}"
+    joined = posixpath.normpath(path if path.startswith("/") else f"{base}/{path}")
     if joined == "/workspace":
         return "."
     return joined.removeprefix("/workspace/") if joined.startswith("/workspace/") else joined

@@ -60,6 +60,7 @@ DERIVED_FILES = (
     "*.log.*", ".eslintcache", ".stylelintcache", "*.swo", "*.stamp", "*.prof", "perf.data", "Thumbs.db", "desktop.ini",
     "npm-debug.log*",
 )  # fmt: skip
+DERIVED_FILE = re.compile("|".join(map(fnmatch.translate, DERIVED_FILES)))
 _PREFIXES = frozenset((
     "sudo", "doas", "env", "nohup", "nice", "ionice", "time", "timeout", "stdbuf", "setsid", "command", "builtin", "exec",
     "busybox", "chronic", "xargs", "parallel", "watch", "unbuffer", "eatmydata", "coproc", "toybox", "npx", "flock", "taskset",
@@ -496,7 +497,7 @@ def _passes(word: str, simple: Simple, created: frozenset[str]) -> bool:
         return False
     segments = path.split("/")
     known = [segment for segment in segments if segment in DERIVED_FOLDERS]
-    return bool(known) or any(fnmatch.fnmatch(segments[-1], pattern) for pattern in DERIVED_FILES)
+    return bool(known) or DERIVED_FILE.fullmatch(segments[-1]) is not None
 
 
 def _deletes(paths: list[str], simple: Simple, created: frozenset[str]) -> str:

@@ -46,21 +46,21 @@ class _Reader:
     """Reads a module once: the values of its names, then its calls."""
 
     def __init__(self, tree: ast.Module, words: list[str]) -> None:
-        self.tree = tree
-        self.calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        nodes = list(ast.walk(tree))
+        self.calls = [node for node in nodes if isinstance(node, ast.Call)]
         self._words = words
         self._aliases = {
             alias.asname: alias.name
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
             if alias.asname
         }
         self._values: dict[str, list[str | list[str]]] = {}
         self._scratch: set[str] = set()
-        self._closed = {id(call) for node in ast.walk(tree) if (call := _closed_by(node)) is not None}
-        functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-        for node in ast.walk(tree):
+        self._closed = {id(call) for node in nodes if (call := _closed_by(node)) is not None}
+        functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+        for node in nodes:
             self._bind(node)
         for call in self.calls:
             if (function := functions.get(self._name(call))) and isinstance(call.func, ast.Name):
