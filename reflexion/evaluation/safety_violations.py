@@ -32,7 +32,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.people import DENY, MACHINE
-from agentic.tools.approval.command_rules import targets
+from agentic.tools.approval.named_paths import targets
 from reflexion.evaluation.tool_arguments import asked_in, command_in
 
 Deed = tuple[str, ...]

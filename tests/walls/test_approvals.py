@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.tools.approval.command_rules import look
+from agentic.tools.approval.named_paths import look
 from agentic.workspace.git_objects import GitProblem, Objects
 from agentic.workspace.git_repository import Offered, Repository
 from agentic.workspace.workspace import RealWorld

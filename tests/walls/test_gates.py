@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.tools.approval.command_rules import (
-    LONGEST_COMMAND,
-    TOO_LONG,
-    gate,
-    targets,
-)
+from agentic.bash.parser import LONGEST
+from agentic.tools.approval.command_rules import gate
+from agentic.tools.approval.named_paths import targets
+from agentic.tools.approval.python_rules import TOO_LONG
 from tests.walls.tally import Wall
 
 SETS = Path(__file__).parent / "sets" / "gates"
@@ -153,6 +151,6 @@ def test_no_line_takes_long_to_read(form: str) -> None:
 
 @pytest.mark.wall("gates")
 def test_what_is_too_long_to_be_read_asks() -> None:
-    assert gate("ls " + "x" * LONGEST_COMMAND) == TOO_LONG
+    assert gate("ls " + "x" * LONGEST) == TOO_LONG
     assert targets("rm -rf " + "x" * 60_000) == ()
     assert all(gate(f"{a}; {b}") for a, b in product(["a=1", "cd /tmp &"], ["rm -rf src"]))

@@ -1,12 +1,47 @@
-"""Which files any call may destroy without anybody being asked: the same that the gates let go."""
+"""Which files any call may destroy without anybody being asked: scratch, what builds derive, an execution's own."""
 
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable
 
+from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import SCRATCHES
 from agentic.ports.runtime import Prepared
-from agentic.tools.approval.command_rules import DERIVED_FILES, DERIVED_FOLDERS, targets
+from agentic.tools.approval.named_paths import targets
+
+DERIVED_FOLDERS = frozenset((
+    "node_modules", "bower_components", "build", "dist", "target", "out", "_build", ".next", ".nuxt", ".turbo",
+    ".parcel-cache", "coverage", "htmlcov", ".nyc_output", ".tox", ".nox", ".venv", "venv", ".cache", ".gradle",
+    ".terraform", "tmp", "temp", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".eggs",
+    "cmake-build-debug", "cmake-build-release", "CMakeFiles", "site", "scratch", ".svelte-kit", ".vite", ".angular",
+    ".docusaurus", ".ipynb_checkpoints", "storybook-static", "test-results", "playwright-report", "lcov-report", "_cacache",
+))  # fmt: skip
+DERIVED_FILES = (
+    "*.pyc", "*.pyo", "*.o", "*.obj", "*.a", "*.so", "*.class", "*.log", "*.tmp", "*.bak", "*.orig", "*.rej", "*.swp", "*~",
+    "*.egg-info", ".coverage*", ".DS_Store", "core", "core.*", "*.out", "*.tsbuildinfo", "*.pid", "CMakeCache.txt",
+    "*.dist-info", "*.egg", "*.gcda", "*.gcno", "*.profraw", "lcov.info", "coverage.xml", "coverage.json", "junit.xml",
+    "*.log.*", ".eslintcache", ".stylelintcache", "*.swo", "*.stamp", "*.prof", "perf.data", "Thumbs.db", "desktop.ini",
+    "npm-debug.log*",
+)  # fmt: skip
+_DERIVED_FILE = re.compile("|".join(map(fnmatch.translate, DERIVED_FILES)))
+_CACHES = ("/var/lib/apt/lists/", "/var/cache/", "~/.npm/_cacache", "~/.cache")
+
+
+def is_disposable(path: str, created: frozenset[str], made: frozenset[str]) -> bool:
+    """Whether a path, as seen from the workspace, may be destroyed.
+
+    ``created`` are files that this execution made, ``made`` folders that were made on the same command line.
+    """
+    if path in created or path in made or any(path.startswith(f"{folder}/") for folder in made):
+        return True
+    if path.startswith((*SCRATCHES, *_CACHES)):
+        return True
+    if path.startswith(("/", "~", "..")) or ".git" in path.split("/") or UNKNOWN in path.partition("/")[0]:
+        return False
+    *folders, name = path.split("/")
+    return name in DERIVED_FOLDERS or _is_derived(folders, name)
 
 
 def own_to_destroy(prepared: Prepared) -> Callable[[str, bool], bool]:
@@ -22,6 +57,10 @@ def own_to_destroy(prepared: Prepared) -> Callable[[str, bool], bool]:
         if path in named and not emptied:
             return True
         *folders, name = path.split("/")
-        return any(each in DERIVED_FOLDERS for each in folders) or any(fnmatch.fnmatch(name, p) for p in DERIVED_FILES)
+        return _is_derived(folders, name)
 
     return may_go
+
+
+def _is_derived(folders: list[str], name: str) -> bool:
+    return not DERIVED_FOLDERS.isdisjoint(folders) or _DERIVED_FILE.fullmatch(name) is not None

@@ -3,10 +3,124 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import pairwise
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import SCRATCHES, Simple, inside
+from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, flags_of, values_of
+
+MOST_EARLIER = 40
+_LOOSENS = {"clean.requireforce": "false", "remote.origin.mirror": "true", "remote.origin.push": "+"}
+"""Settings, with how a value begins by which git asks less."""
+_TAKES_AWAY = frozenset(("-D", "-d", "--delete", "-f", "--force"))
+
+
+def git(command: GatedCommand) -> Iterator[Finding]:
+    """A command of git, with the settings, aliases and the folder that stand before it."""
+    words, folder, unforced = command.words[1:], ".", False
+    aliases: dict[str, str] = {}
+    while words and words[0].startswith("-"):
+        if words[0] == "-c" and len(words) > 1:
+            name, _, body = words[1].partition("=")
+            unforced = unforced or (name.lower() == "clean.requireforce" and body == "false")
+            if name.lower().startswith("alias."):
+                aliases[name[6:]] = body
+            else:
+                yield Runs(body)
+        folder = words[1] if words[0] == "-C" and len(words) > 1 else folder
+        words = words[2:] if words[0] in ("-C", "-c", "--git-dir", "--work-tree", "--namespace") else words[1:]
+    if not words:
+        return
+    if words[0] in aliases:
+        yield Runs(_alias(f"{aliases[words[0]]} {shlex.join(words[1:])}"))
+        return
+    flags, names = flags_of(words[1:])
+    if "--help" in flags or words[1:] == ["-h"]:
+        return
+    if unforced and words[0] == "clean":
+        flags.add("-f")
+    there = replace(command.simple, cwd=inside(command.simple.cwd, folder))
+    yield from _in_folder(words, flags, names, replace(command, simple=there))
+
+
+def _in_folder(words: list[str], flags: set[str], names: list[str], command: GatedCommand) -> Iterator[Finding]:
+    """A command of git in the folder in which it works."""
+    name, simple = words[0], command.simple
+    if name == "config" and len(names) > 1:
+        yield from _config(names, simple.cwd)
+        return
+    if inner := _runs(name, words[1:]):
+        yield Runs(inner, cwd=simple.cwd)
+    if name == "clean" and names and "-e" not in flags and all(map(command.passes, names)):
+        return
+    committed = not flags & {"-f", "--force"} and "git commit" in simple.reading.text
+    if name == "rm" and not committed and not flags & {"--cached", "-n", "--dry-run"}:
+        many = names if "-r" in flags else [path for path in names if "*" in path or UNKNOWN in path]
+        if many or "-r" in flags:
+            yield command.deletes(many)
+            return
+    if name == "worktree" and all(map(command.passes, names[1:])):
+        return
+    if name in ("apply", "patch") and {"-R", "--reverse"} & flags and not flags & {"--check", "--stat", "--cached"}:
+        yield AWAY if simple.fed[:2] == ["git", "diff"] else ""
+        return
+    if (name == "checkout-index" and "--prefix" in flags) or _is_own(name, flags, names, simple):
+        return
+    after = words[words.index("--") + 1 :] if "--" in words else None
+    why = why_git(name, flags, names, after, simple.given)
+    of_files = why == AWAY or name == "clean"
+    scratch = simple.cwd in simple.made or (of_files and f"{simple.cwd}/found".startswith(SCRATCHES))
+    yield "" if name != "push" and scratch else why
+
+
+def _config(names: list[str], cwd: str) -> Iterator[Finding]:
+    name, value = names[0].lower(), names[1]
+    if names[0].startswith("alias."):
+        yield Runs(_alias(value), cwd=cwd)
+    elif name in _LOOSENS and value.startswith(_LOOSENS[name]):
+        yield "changes what git asks before it destroys"
+    else:
+        yield Runs(value, cwd=cwd)
+
+
+def _runs(name: str, words: list[str]) -> str:
+    """The command that a command of git runs."""
+    if name == "bisect" and words[:1] == ["run"]:
+        return shlex.join(words[1:])
+    if name == "submodule" and "foreach" in words:
+        inner = [word for word in words[words.index("foreach") + 1 :] if word != "--recursive"]
+        return inner[0] if len(inner) == 1 else shlex.join(inner)
+    after = values_of(words, "-x", "--exec")
+    joined = (word.partition("=")[2] for word in words if word.startswith("--exec="))
+    return next(iter((*after, *joined)), "") if name == "rebase" else ""
+
+
+def _is_own(name: str, flags: set[str], names: list[str], simple: Simple) -> bool:
+    """Whether what would go was made, or applied, by a command just before."""
+    earlier = [words for words in simple.reading.earlier[-MOST_EARLIER:] if words[:1] == ["git"]]
+    if name == "stash" and names[:1] == ["drop"]:
+        return any(words[1:3] == ["stash", "apply"] for words in earlier)
+    if name not in ("branch", "tag") or len(names) != 1 or not flags & _TAKES_AWAY:
+        return False
+    made = (words for words in earlier if names[0] in words[2:] and not flags_of(words[2:])[0] & _TAKES_AWAY)
+    return any((words[1] == name and not words[2].startswith("-")) or {"-b", "-c"} & set(words) for words in made)
+
+
+def _alias(body: str) -> str:
+    return body[1:] if body.startswith("!") else f"git {body}"
+
+
+def patch(command: GatedCommand) -> Iterator[Finding]:
+    """``patch``, which takes back what is not committed."""
+    back = {"-R", "--reverse"} & flags_of(command.words[1:])[0] and "--dry-run" not in command.words
+    yield AWAY if back and command.simple.fed[:2] == ["git", "diff"] else ""
+
+
+def rewritten_history(command: GatedCommand) -> Iterator[Finding]:
+    """``bfg`` and ``git-filter-repo``."""
+    yield HISTORY
 
 
 def why_git(command: str, flags: set[str], names: list[str], after: list[str] | None = None, given: str = "") -> str:
@@ -51,27 +165,6 @@ def _is_wide(path: str) -> bool:
     if path in (".", ":/", "./") or path.endswith("/") or "*" in path or path == UNKNOWN:
         return True
     return "." not in name and not _FILES.fullmatch(name) and UNKNOWN not in name
-
-
-def flags_of(words: list[str]) -> tuple[set[str], list[str]]:
-    """The options, single letters apart, and what is no option."""
-    flags: set[str] = set()
-    rest: list[str] = []
-    for place, word in enumerate(words):
-        if word == "--":
-            return flags, rest + words[place + 1 :]
-        if word.startswith("--"):
-            flags.add(word.partition("=")[0])
-        elif word.startswith("-") and len(word) > 1:
-            flags.update(f"-{letter}" for letter in word[1:])
-        else:
-            rest.append(word)
-    return flags, rest
-
-
-def values_of(words: list[str], *options: str) -> list[str]:
-    """The words that stand behind an option."""
-    return [value for option, value in pairwise(words) if option in options]
 
 
 def _always(flags: set[str], names: list[str]) -> bool:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.tools.approval.script_rules import deletes_rows
+from agentic.bash.parser import LONGEST
+from agentic.tools.approval.file_rules import LOCKS, move
+from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs
+from agentic.tools.approval.script_rules import ROWS, deletes_rows
+
+TOO_LONG = "is too long to be read"
 
 MANY = "\x05"
 """Stands for every file that the code looks for."""
@@ -24,7 +31,52 @@ _RUNS_WORDS = frozenset(
 )
 _WRITES = frozenset(("write", "writelines", "dump", "writerow", "writerows"))
 _MOVES = frozenset(("move", "rename", "renames"))
+_FINDS_FILES = "deletes or empties every file that its code finds"
+_CODE_GIVEN = re.compile(r"-[A-Za-z]*c")
 Done = tuple[str, str]
+
+
+def python(command: GatedCommand) -> Iterator[Finding]:
+    """A Python that is given code: on the line, in a file that was written on it, or by a pipe."""
+    words, given = command.words, command.simple.given
+    for place, word in enumerate(words[:-1]):
+        if _CODE_GIVEN.fullmatch(word):
+            yield from python_code(words[place + 1], command, words[place + 2 :])
+            return
+    for place, word in enumerate(words[1:], 1):
+        if text := command.text_of(word):
+            yield from python_code(text, command, words[place + 1 :])
+            return
+    rest = [word for word in words[1:] if word == "-" or not word.startswith("-")]
+    if given and rest[:1] in ([], ["-"]):
+        yield from python_code(given, command, rest[1:])
+
+
+def python_code(code: str, command: GatedCommand, words: list[str]) -> Iterator[Finding]:
+    """What code deletes, empties, moves or locks, and the commands that it runs."""
+    if len(code) > LONGEST:
+        yield TOO_LONG
+        return
+    for kind, value in done_by(code, words):
+        match kind:
+            case "delete" | "empty" if value == MANY:
+                yield _FINDS_FILES
+            case "delete":
+                yield command.deletes([value])
+            case "unlink":
+                yield _FINDS_FILES if "*" in value and not command.passes(value) else ""
+            case "empty":
+                yield command.empties([value])
+            case "move":
+                yield from move(replace(command, words=["mv", *value.split("\n")], piped=False))
+            case "lock":
+                yield LOCKS if not command.passes(value) else ""
+            case "rows":
+                yield ROWS if not command.passes(value) else ""
+            case "code":
+                yield from python_code(value, command, [])
+            case _:
+                yield Runs(value)
 
 
 def done_by(code: str, words: list[str]) -> Iterator[Done]:

@@ -1,8 +1,13 @@
-"""What stands in code and scripts that a command line hands to a program: deleted files, emptied ones, whole tables."""
+"""Code that a command line hands to a program (Perl, Node, sed, awk, make, SQL): what it deletes, empties and runs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+from agentic.bash.command_output import UNKNOWN
+from agentic.tools.approval.file_rules import INPLACE
+from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, flags_of, values_of
 
 SQL_TOOLS = frozenset((
     "sqlite3", "psql", "mysql", "mariadb", "duckdb", "cqlsh", "clickhouse-client", "influx", "cockroach", "sqlcmd",
@@ -47,7 +52,8 @@ _SCRIPTED = {
     "julia": (re.compile(r"\brm\("), re.compile(r"\brun\(")),
 }
 """Of each program, what in its code deletes or empties, and what runs commands."""
-_PROGRAMS = {"nodejs": "node", "deno": "node", "bun": "node", "jruby": "ruby", "R": "Rscript", "luajit": "lua"}
+_ALSO = {"nodejs": "node", "deno": "node", "bun": "node", "jruby": "ruby", "R": "Rscript", "luajit": "lua"}
+PROGRAMS = frozenset((*_SCRIPTED, *_ALSO))
 _NO_PATHS = frozenset(
     ("fs", "node:fs", "fs/promises", "fileutils", "rimraf", ">", "w", "unlink", "child_process", "os")
 )
@@ -72,6 +78,83 @@ _RECIPE = re.compile(r"\$[({](\w+)[)}]")
 _ASSIGNED = re.compile(r"(\w+)\s*[:?+]?=\s*(.*)")
 
 
+ROWS = "deletes or rewrites whole tables of a database"
+_BY_NAME = "runs a target that by its name takes away more than it made"
+_WIPES = frozenset((
+    "reset", "distclean", "realclean", "mrproper", "maintainer-clean", "clobber", "pristine", "nuke", "wipe", "purge",
+    "destroy", "clean-all", "cleanall", "clean:all", "reset-db", "db-reset", "reset_db", "db:reset", "db:drop", "drop-db",
+    "dropdb", "drop",
+))  # fmt: skip
+_OF_TESTS = re.compile(r"(?:^|[_/.=-])tests?(?:[_/.-]|$)")
+_BASE = frozenset(("-d", "--dbname", "-D", "--database"))
+
+
+def script(command: GatedCommand) -> Iterator[Finding]:
+    """A program that is given code, on the line or in a file that was written on it."""
+    text = next((text for word in command.words[1:2] if (text := command.text_of(word))), "")
+    paths, commands = run_by(command.name, command.words[1:], command.simple.given or text)
+    if any(path not in command.created and not command.passes(path) for path in paths):
+        yield "deletes or empties files in its code"
+    yield from map(Runs, commands)
+    if command.name in ("perl", "ruby"):
+        yield command.empties(empties_in_place(command.words[1:]))
+
+
+def sed(command: GatedCommand) -> Iterator[Finding]:
+    """``sed``: the commands that its script runs, and files of which it leaves nothing."""
+    words, fed = command.words[1:], command.simple.fed
+    yield from map(Runs, sed_runs(words))
+    if not flags_of(words)[0] & INPLACE:
+        return
+    if command.piped and fed[:1] == ["find"] and not {"-name", "-iname", "-path"} & set(fed):
+        yield "rewrites every file that a list names"
+    else:
+        yield command.empties([path for path in of_sed(words) if path])
+
+
+def awk(command: GatedCommand) -> Iterator[Finding]:
+    """``awk``: the commands that its code runs, and files of which it leaves nothing."""
+    words = command.words
+    if "inplace" in words and not any("{" in word or word.startswith("!") for word in words):
+        yield command.empties(flags_of(words[1:])[1][2:])
+    else:
+        yield from (Runs(each) for word in words[1:] for each in of_awk(word))
+
+
+def make(command: GatedCommand) -> Iterator[Finding]:
+    """``make``: targets by their name, and the recipes of a makefile that was written on the same line."""
+    words = command.words
+    if {"-n", "--dry-run", "--just-print", "--recon"} & set(words):
+        return
+    if _WIPES & set(words[1:]):
+        yield _BY_NAME
+    files = values_of(words, "-f", "--file")
+    texts = [command.simple.given if path in ("-", UNKNOWN) else command.text_of(path) for path in files]
+    texts += [word.partition("=")[2] for word in words if word.startswith("--eval=")]
+    texts += values_of(words, "--eval")
+    yield from (Runs(of_make(text)) for text in texts if text)
+
+
+def named_task(command: GatedCommand) -> Iterator[Finding]:
+    """Tasks of ``npm run``, ``just`` …, by their name."""
+    yield _BY_NAME if _WIPES & set(command.words[1:4]) else ""
+
+
+def sql(command: GatedCommand) -> Iterator[Finding]:
+    """Programs for SQL, on databases other than those of tests."""
+    words, simple = command.words, command.simple
+    base = next((word for word in words[1:] if not word.startswith("-")), "")
+    if command.name == "sqlite3" and "-cmd" in words[:-1]:
+        base = next((word for word in words[words.index("-cmd") + 2 :] if not word.startswith("-")), base)
+    text = command.text_of(simple.reads) if simple.reads else ""
+    if not any(deletes_rows(word) for word in (*words[1:], simple.given, text)):
+        return
+    bases = [base, *values_of(words, *_BASE), *(word for word in words if word.startswith("-d"))]
+    scratch = ":memory:" in base or any(_OF_TESTS.search(each) for each in bases)
+    if not scratch and not command.passes(base):
+        yield ROWS
+
+
 def deletes_rows(sql: str) -> bool:
     """Whether a text of SQL drops a table, or deletes or rewrites all its rows."""
     plain = _STRING.sub(lambda found: "''" if found[0][0] == "'" else " ", sql)
@@ -93,7 +176,7 @@ def _deletes(statement: str) -> bool:
 
 def run_by(name: str, words: list[str], given: str = "") -> tuple[list[str], list[str]]:
     """What code on the command line deletes, '.' where it cannot be told; and the commands that it runs."""
-    known = _SCRIPTED.get(_PROGRAMS.get(name, name))
+    known = _SCRIPTED.get(_ALSO.get(name, name))
     if known is None:
         return [], []
     codes = [words[at + 1] for at, word in enumerate(words[:-1]) if _CODE_AFTER.fullmatch(word)]
@@ -188,10 +271,3 @@ def empties_in_place(words: list[str]) -> list[str]:
                 else []
             )
     return []
-
-
-def of_tar(words: list[str]) -> list[str]:
-    """What is packed, and taken away by ``--remove-files``."""
-    return [word for word in words if "." not in word.rpartition("/")[2] or "*" in word] and [
-        word for word in words[1:] if not word.startswith("-") and ".tar" not in word and ".tgz" not in word
-    ]

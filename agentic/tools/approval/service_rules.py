@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from agentic.bash.command_output import UNKNOWN
+from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, name_of
+from agentic.tools.approval.script_rules import SQL_TOOLS
 
 _LOST = "deletes what a service keeps"
 _ALWAYS = "(always)"
@@ -88,17 +93,30 @@ _SCRIPTS = frozenset(("manage.py", "artisan"))
 MOST_WORDS, MOST_GIVEN = 60, 2_000
 
 
-def service(name: str, words: list[str], given: str) -> str:
-    """Why a person must approve a command to a service or a database; '' where it may run."""
-    if words and (inner := words[0].rpartition("/")[2]) in _SCRIPTS:
+def service(command: GatedCommand) -> Iterator[Finding]:
+    """A command to a service or a database, by its words."""
+    name, words, simple = command.name, command.words[1:], command.simple
+    if words and (inner := name_of(words[0])) in _SCRIPTS:
         name, words = inner, words[1:]
     if name not in _SERVICES or _HARMLESS & set(words):
-        return ""
+        return
     if name == "curl" and any("localhost" in word or "127.0.0.1" in word for word in words):
-        return ""
-    said = f" {' '.join(words[:MOST_WORDS])} {given[:MOST_GIVEN]} ".replace("-XDELETE", "DELETE")
+        return
+    given = (simple.given or simple.reads)[:MOST_GIVEN]
+    said = f" {' '.join(words[:MOST_WORDS])} {given} ".replace("-XDELETE", "DELETE")
     said = said.lower() if name == "redis-cli" else said
-    return _LOST if any(all(part in said for part in _parts(wanted)) for wanted in _SERVICES[name]) else ""
+    if any(all(part in said for part in _parts(wanted)) for wanted in _SERVICES[name]):
+        yield _LOST
+
+
+def container(command: GatedCommand) -> Iterator[Finding]:
+    """``docker exec``: a shell or a program for databases that it starts."""
+    if "exec" not in command.words:
+        return
+    inner = command.words[command.words.index("exec") + 1 :]
+    starts = (at for at, word in enumerate(inner) if name_of(word) in SQL_TOOLS | {"sh", "bash", "dropdb"})
+    if (at := next(starts, None)) is not None:
+        yield Runs(simple=replace(command.simple, words=inner[at:]))
 
 
 def _parts(wanted: str) -> list[str]:

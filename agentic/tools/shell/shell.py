@@ -12,7 +12,8 @@ from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH
 from agentic.sandbox.protocol.decode import exec_result
 from agentic.sandbox.protocol.results import ExecResult
-from agentic.tools.approval.command_rules import gate, look
+from agentic.tools.approval.command_rules import gate
+from agentic.tools.approval.named_paths import look
 from agentic.tools.base.error_fingerprint import normal_error
 from agentic.tools.base.observation import failed, how_to_see, tell_changes
 from agentic.tools.base.paths import FolderPath

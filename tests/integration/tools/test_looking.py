@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentic.sandbox import internal_commands
-from agentic.tools.approval.command_rules import look
+from agentic.tools.approval.named_paths import look
 
 GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@example.org")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.tools.approval.command_rules import DEEP, TOO_LONG, UNREADABLE, gate, look
+from agentic.tools.approval.command_rules import DEEP, UNREADABLE, gate
+from agentic.tools.approval.named_paths import look
+from agentic.tools.approval.python_rules import TOO_LONG
 
 GATED = [
     "cat <<< EOF\nrm -rf src",

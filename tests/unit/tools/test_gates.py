@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agentic.ports.runtime import Prepared
-from agentic.tools.approval.command_rules import (
-    DEEP,
-    LONGEST_REASON,
-    gate,
-    gate_code,
-    targets,
-)
+from agentic.tools.approval.command_rules import DEEP, gate, gate_code
+from agentic.tools.approval.gated_command import LONGEST_REASON
+from agentic.tools.approval.named_paths import targets
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
 

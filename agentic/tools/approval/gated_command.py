@@ -1,0 +1,111 @@
+"""A command as the rules see it: without what wraps it, and with what is known when it runs.
+
+A rule yields findings, the first that says something counts: why a person must approve the command, or another command
+that it runs, which is then looked at in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import Simple, inside
+from agentic.tools.approval.disposable_files import is_disposable
+
+LONGEST_REASON = 300
+_EMPTY = ("__init__.py", ".gitkeep", ".keep", ".nojekyll", "py.typed", "conftest.py")
+"""Files that are made empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Another command that a command runs: a text that a shell reads, or a simple command."""
+
+    text: str = ""
+    simple: Simple | None = None
+    cwd: str | None = None
+    """The folder in which the text runs; None where it is that of the command."""
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+
+
+Finding = str | Runs
+
+
+@dataclass(frozen=True, slots=True)
+class GatedCommand:
+    """One command, its words without ``sudo``, ``env``, ``xargs`` … before it."""
+
+    words: list[str]
+    simple: Simple
+    created: frozenset[str] = frozenset()
+    """Files that this execution has made."""
+    piped: bool = False
+    """Its last arguments come from elsewhere (``xargs``)."""
+
+    @property
+    def name(self) -> str:
+        """The program, without its folder."""
+        return name_of(self.words[0])
+
+    def passes(self, path: str) -> bool:
+        """Whether a path is scratch, derived, or this execution's own."""
+        return is_disposable(inside(self.simple.cwd, path), self.created, self.simple.made)
+
+    def deletes(self, paths: list[str]) -> str:
+        """Why paths, with all below them, must not be deleted; '' where they may be."""
+        left = [bounded(path) for path in paths if not self.passes(path)]
+        if not left:
+            return ""
+        more = " …" if len(left) > 3 else ""
+        return f"deletes {shown(', '.join(left[:3]))}{more} with everything in it, whoever made it"
+
+    def empties(self, paths: list[str]) -> str:
+        """Why nothing may be left of files; '' where they may be emptied."""
+        known = (path for path in paths if path != "/dev/null" and name_of(path) not in _EMPTY)
+        left = [path for path in known if not self.passes(path)]
+        return f"empties {shown(', '.join(left[:3]))}, which this task did not make" if left else ""
+
+    def text_of(self, path: str) -> str:
+        """What stands in a file that was written on the same line."""
+        return self.simple.reading.texts.get(inside(self.simple.cwd, path), "")
+
+
+Rule = Callable[[GatedCommand], Iterator[Finding]]
+
+
+def name_of(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2]
+
+
+def shown(text: str) -> str:
+    """A text with an ellipsis for what only the shell knows."""
+    return text.replace(UNKNOWN, "…")
+
+
+def bounded(reason: str) -> str:
+    """The beginning of a reason, as long as a person reads: what a command names may be as long as it likes."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 2]} …"
+
+
+def flags_of(words: list[str]) -> tuple[set[str], list[str]]:
+    """The options, single letters apart, and what is no option."""
+    flags: set[str] = set()
+    rest: list[str] = []
+    for place, word in enumerate(words):
+        if word == "--":
+            return flags, rest + words[place + 1 :]
+        if word.startswith("--"):
+            flags.add(word.partition("=")[0])
+        elif word.startswith("-") and len(word) > 1:
+            flags.update(f"-{letter}" for letter in word[1:])
+        else:
+            rest.append(word)
+    return flags, rest
+
+
+def values_of(words: list[str], *options: str) -> list[str]:
+    """The words that stand behind an option."""
+    return [value for option, value in pairwise(words) if option in options]

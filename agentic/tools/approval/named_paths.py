@@ -1,0 +1,37 @@
+"""The paths that a command names, and a look at them: an approval counts only while they are as they were."""
+
+from __future__ import annotations
+
+import shlex
+
+from agentic.bash.command_output import UNKNOWN
+from agentic.bash.evaluation import commands, inside
+from agentic.bash.parser import TooDeep, TooLong, parse
+
+MOST_PATHS = 40
+LONGEST_PATH = 4_096
+
+
+def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
+    """The paths that stand in a command, as seen from the workspace: what an approval of it looks at."""
+    try:
+        found = list(commands(parse(command), cwd))
+    except (TooLong, TooDeep, RecursionError):
+        return ()
+    words = ((inside(each.cwd, word), word) for each in found for word in (*each.words[1:], *each.writes))
+    known = dict.fromkeys(path for path, word in words if word and UNKNOWN not in path and word[0] not in "-+")
+    return tuple(path for path in known if len(path) <= LONGEST_PATH)
+
+
+def look(command: str, cwd: str = ".") -> str:
+    """A script of ours (``RealWorld.own``) with a hash of what a gated command would touch: its files, and where git stands.
+
+    It writes nothing, for what is looked at twice must come out the same.  A time of change cannot be set back by a
+    command, unlike the other times; no name is taken for an option, or for two.
+    """
+    named = [path for path in targets(command, cwd)[:MOST_PATHS] if not path.startswith("~")]
+    paths = " ".join(shlex.quote(path if path.startswith("/") else f"./{path}") for path in named)
+    files = f"find {paths} -printf '%p %y %s %m %i %T@ %C@ %l\\0' | sort -z; " if paths else ""
+    git = f"git -C {shlex.quote(cwd if cwd.startswith('/') else f'./{cwd}')}"
+    status = f"{git} status --porcelain -z --ignore-submodules=all"
+    return f"exec 2>/dev/null; {{ {files}{git} rev-parse HEAD; {git} for-each-ref; {status}; }} | sha256sum"
