@@ -1,4 +1,4 @@
-"""Programs that check work: what a step of a command line checks, and whether it can say anything by it.
+"""Programs that check work: what a step of a command line checks, whether it can say anything by it, and what it prints.
 
 ``pytest --version`` and ``make -n test`` end with 0 whatever the code is like, and so does ``ruff check --exit-zero``.
 """
@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
+
+from agentic.bash.test_summaries import CARGO, GO, JEST, MOCHA, NODE, PYTEST, UNITTEST, SummaryFormat, TestCount, total
 
 Kind = Literal["tests", "types", "style", "format", "build", "checks"]
 
@@ -25,6 +27,10 @@ class Runner:
     """What it calls to be asked about itself, besides ``-h`` and what all call so; None where ``-h`` means something else."""
     lenient: tuple[str, ...] = ()
     """What it calls to end with 0 although something is wrong."""
+    summary: SummaryFormat | None = None
+    """Where the tests are counted in what it prints."""
+    project: str = ""
+    """The file at the root of the projects whose tests it runs."""
 
 
 _SCRIPTS: dict[str, Kind] = {"test": "tests", "t": "tests", "check": "checks", "lint": "style", "build": "build"}
@@ -32,23 +38,24 @@ _MAKE: dict[str, Kind] = {
     "test": "tests", "tests": "tests", "check": "tests", "lint": "style", "verify": "checks", "build": "build",
 }  # fmt: skip
 _GRADLE: dict[str, Kind] = {"test": "tests", "check": "tests", "build": "build"}
+SCRIPT_RUNNERS = ("npm", "pnpm", "yarn", "bun")
+"""They run the scripts of a ``package.json``."""
 RUNNERS: dict[str, Runner] = {
-    "pytest": Runner("tests", asked=("-V", "--fixtures", "--fixtures-per-test", "--markers", "--cache-show")),
-    "unittest": Runner("tests", asked=()),
+    "pytest": Runner(
+        "tests", asked=("-V", "--fixtures", "--fixtures-per-test", "--markers", "--cache-show"), summary=PYTEST
+    ),
+    "unittest": Runner("tests", asked=(), summary=UNITTEST),
     "doctest": Runner("tests"),
     "nose2": Runner("tests"),
     "tox": Runner("tests", asked=("-l", "-a", "list", "config")),
     "nox": Runner("tests", asked=("-l",)),
-    "jest": Runner("tests", asked=("-v", "--init")),
-    "vitest": Runner("tests", asked=("-v", "list")),
-    "mocha": Runner("tests", asked=("-V",)),
+    "jest": Runner("tests", asked=("-v", "--init"), summary=JEST),
+    "vitest": Runner("tests", asked=("-v", "list"), summary=JEST),
+    "mocha": Runner("tests", asked=("-V",), summary=MOCHA),
     "playwright": Runner(words={"test": "tests"}, asked=("-V",)),
-    "node": Runner(words={"--test": "tests"}),
+    "node": Runner(words={"--test": "tests"}, summary=NODE),
     "deno": Runner(words={"test": "tests", "lint": "style", "check": "types"}, asked=("-V",)),
-    "npm": Runner(words=_SCRIPTS, asked=()),
-    "pnpm": Runner(words=_SCRIPTS, asked=()),
-    "yarn": Runner(words=_SCRIPTS, asked=()),
-    "bun": Runner(words=_SCRIPTS, asked=()),
+    **dict.fromkeys(SCRIPT_RUNNERS, Runner(words=_SCRIPTS, asked=())),
     "cargo": Runner(
         words={
             "test": "tests",
@@ -59,8 +66,15 @@ RUNNERS: dict[str, Runner] = {
             "build": "build",
         },
         asked=("-V",),
+        summary=CARGO,
+        project="Cargo.toml",
     ),
-    "go": Runner(words={"test": "tests", "vet": "style", "build": "build"}, asked=("-list", "-n", "-c")),
+    "go": Runner(
+        words={"test": "tests", "vet": "style", "build": "build"},
+        asked=("-list", "-n", "-c"),
+        summary=GO,
+        project="go.mod",
+    ),
     "dotnet": Runner(words={"test": "tests", "build": "build"}, asked=("-t",)),
     "swift": Runner(words={"test": "tests", "build": "build"}),
     "make": Runner(words=_MAKE, anywhere=True, asked=("--question", "--touch")),
@@ -92,6 +106,10 @@ RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(("black", "isort", "prettier", "golangci-lint", "rustfmt", "gofmt"), Runner("format")),
 }
 """By the common name of the program."""
+_SUMMARIES = tuple(dict.fromkeys(runner.summary for runner in RUNNERS.values() if runner.summary is not None))
+_NO_TESTS = re.compile(
+    r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
+)
 _INTERPRETERS = frozenset(("bash", "sh", "zsh", "python", "node"))
 _SCRIPT = re.compile(r"(?:run[_-]?)?(?:(tests?)|checks?|verify)(?:[_-]\w+)?\.(?:sh|py|js)")
 _NOTHING = frozenset((
@@ -142,6 +160,18 @@ def is_lenient(words: Sequence[str]) -> bool:
     if any(word in _LENIENT or word in lenient for word in given):
         return True
     return program == "make" and any(_MAKE_LENIENT.match(word) for word in given)
+
+
+def count_tests(output: str) -> TestCount | None:
+    """The tests that ran according to a command's cleaned output; all 0 where a runner says that it ran none.
+
+    None where no runner spoke.
+    """
+    possible = (summary for summary in _SUMMARIES if any(sign in output for sign in summary.signs))
+    counts = [count for summary in possible if (count := summary.read(output)) is not None]
+    if counts:
+        return total(counts)
+    return TestCount(0, 0) if _NO_TESTS.search(output) else None
 
 
 def _told(runner: Runner, words: Sequence[str]) -> Kind | None:

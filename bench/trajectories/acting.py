@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentic.bash.runners import count_tests
 from agentic.core.events.execution_events import (
     FileChange,
     Noted,
@@ -10,7 +11,6 @@ from agentic.core.events.execution_events import (
     TodoChanged,
 )
 from agentic.tools.base.error_fingerprint import normal_error
-from agentic.tools.shell.test_results import count_tests
 from bench.trajectories.story import Act, Story
 
 

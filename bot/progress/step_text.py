@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agentic.bash.runners import Kind, kind_of
-from agentic.bash.steps import run_by
+from agentic.bash.steps import Step, read, run_by
 from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
 
@@ -44,38 +44,32 @@ _CHECKING: dict[Kind, Verbs] = {
     "format": ("Checking the style", "Checked the style"),
     "build": ("Building", "Built"),
 }
-_COMMANDS: tuple[tuple[re.Pattern[str], Verbs], ...] = tuple(
-    (re.compile(rf"\A(?:{pattern})"), verbs)
-    for pattern, verbs in (
-        (
-            r"(?:uv |python[\d.]* -m |\S*/bin/)?(?:pip3?|npm|pnpm|yarn|bun|poetry|apt|apt-get|cargo|go|gem|bundle)"
-            r" (?:install|add|ci|sync|get)\b",
-            ("Installing packages", "Installed packages"),
-        ),
-        (
-            r"(?:make|ninja|cmake)\b|(?:cargo|go|docker|npm run|pnpm|yarn|dotnet|mvn|gradle) (?:build|package)\b",
-            ("Building", "Built"),
-        ),
-        (r"git (?:status|diff|log|show|blame)\b", ("Looking at the changes", "Looked at the changes")),
-        (r"git clone\b", ("Fetching a repository", "Fetched a repository")),
-        (r"(?:curl|wget)\b", ("Fetching from the network", "Fetched from the network")),
-        (r"(?:grep|rg|ag|ack)\b", ("Searching", "Searched")),
-        (r"(?:ls|tree|find|pwd|du|stat)\b", ("Looking around", "Looked around")),
-        (r"(?:cat|head|tail|less|nl|wc|sed -n)\b", ("Reading", "Read")),
-    )
+_INSTALLS = ("install", "add", "ci", "sync", "get")
+_BUILDS = ("build", "package")
+_COMMANDS: tuple[tuple[Verbs, tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        ("Installing packages", "Installed packages"),
+        ("pip", "pip3", "uv", "npm", "pnpm", "yarn", "bun", "poetry", "apt", "apt-get", "cargo", "go", "gem", "bundle"),
+        _INSTALLS,
+    ),
+    (("Building", "Built"), ("cargo", "go", "docker", "pnpm", "yarn", "dotnet", "mvn", "gradle"), _BUILDS),
+    (("Building", "Built"), ("make", "ninja", "cmake"), ()),
+    (("Fetching a repository", "Fetched a repository"), ("git",), ("clone",)),
+    (("Fetching from the network", "Fetched from the network"), ("curl", "wget"), ()),
 )
-_LOOKING = frozenset(("Looked at the changes", "Searched", "Looked around", "Read"))
-"""Commands that change nothing, if they are all that a command line does."""
-_HARMLESS = re.compile(
-    r"(?<!\s)\s*(?:[12&]?>{1,2}\s*/dev/null|2>&1)|\|\s*(?:head|tail|wc|sort|uniq|grep|cut|nl|less|cat)\b"
+"""Words for a command, the programs, and the words of which one stands behind it; none where any may."""
+_LOOKS: tuple[tuple[Verbs, tuple[str, ...], tuple[str, ...]], ...] = (
+    (("Looking at the changes", "Looked at the changes"), ("git",), ("status", "diff", "log", "show", "blame")),
+    (("Searching", "Searched"), ("grep", "rg", "ag", "ack"), ()),
+    (("Looking around", "Looked around"), ("ls", "tree", "find", "pwd", "du", "stat"), ()),
+    (("Reading", "Read"), ("cat", "head", "tail", "less", "nl", "wc"), ()),
+    (("Reading", "Read"), ("sed",), ("-n",)),
 )
-_MORE = re.compile(r"[>;&|`]|\$\(|<\(|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|--output\b")
-"""The command line does more: another command follows, or a file is written."""
-_BEFORE = re.compile(
-    r"^(?:(?:cd|export|set|source|\.|mkdir -p) [^;&|\n]*(?:&&|;|\n)\s*"
-    r"|\w+=\S*\s+"
-    r"|(?:timeout|nice|time|env)(?: -?[\d.]+[smh]?)? )+"
-)
+"""The same of commands that change nothing, if they are all that a command line does."""
+_FILTERS = frozenset(("head", "tail", "wc", "sort", "uniq", "grep", "cut", "nl", "less", "cat"))
+_HARMLESS = re.compile(r"[12&]?>{1,2}\s*/dev/null|2>&1")
+_ACTS = re.compile(r"-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)|--output\b.*")
+"""Options by which what looks does more."""
 
 
 def phrase(step: ProgressStep, *, ended: bool) -> str:
@@ -112,13 +106,30 @@ def _is_recognised(step: ProgressStep) -> bool:
 
 def _recognised(command: str) -> Verbs | None:
     """Return plain words for a command by how it begins; None where the command itself says it best."""
-    step = next(iter(run_by(command).steps), None)
-    kind = kind_of(step.words) if step is not None else None
+    steps = [step for step in run_by(command).steps if step.program != "mkdir"]
+    if not steps:
+        return None
+    kind = kind_of(steps[0].words)
     if kind is not None:
         return _CHECKING[kind]
-    bare = _BEFORE.sub("", " ".join(command.split()))
-    verbs = next((verbs for pattern, verbs in _COMMANDS if pattern.match(bare)), None)
-    if verbs is None or verbs[1] not in _LOOKING:
-        return verbs
-    more = len(command.strip().splitlines()) > 1 or _MORE.search(_HARMLESS.sub("", bare))
-    return None if more else verbs
+    return _verbs(steps[0], _COMMANDS) or (_verbs(steps[0], _LOOKS) if _only_looks(command) else None)
+
+
+def _verbs(step: Step, table: tuple[tuple[Verbs, tuple[str, ...], tuple[str, ...]], ...]) -> Verbs | None:
+    """The words for a step, as a table has them."""
+    said = step.words[2:] if step.words[:2] == ("python", "-m") else step.words
+    said = said[1:] if said[:2] == ("uv", "pip") else said
+    program, then = "".join(said[:1]), "".join(said[1:2])
+    return next(
+        (verbs for verbs, programs, words in table if program in programs and (not words or then in words)), None
+    )
+
+
+def _only_looks(command: str) -> bool:
+    """Whether a command line is one that looks and what filters its output; the rest is left to be read by people."""
+    line = read(command)
+    if line is None or line.detached or ">" in _HARMLESS.sub("", command):
+        return False
+    return all(step.joint == "|" and step.program in _FILTERS for step in line.steps[1:]) and not any(
+        _ACTS.fullmatch(word) for step in line.steps for word in step.words
+    )

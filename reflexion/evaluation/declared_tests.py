@@ -12,19 +12,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentic.bash.runners import RUNNERS, SCRIPT_RUNNERS
+from agentic.bash.steps import Step, folder, read, run_by
 from agentic.core.events.execution_events import FileChange
 from reflexion.evaluation.verifier import Wanted
 
-_LISTS = re.compile(r"^\s*(?:ls|find|tree|git ls-files|fd|rg --files)\b")
-_SHOWS = re.compile(r"^\s*(?:cat|head|less|bat|sed -n \S+)\s+(?:-\S+\s+)*(\S+)\s*$")
+_LISTS = (("ls",), ("find",), ("tree",), ("fd",), ("git", "ls-files"), ("rg", "--files"))
+_SHOWS = (("cat",), ("head",), ("less",), ("bat",), ("sed", "-n"))
+"""How commands begin that list files, and that show one."""
 _NUMBERED = re.compile(r"^\d+\t", re.MULTILINE)
 _SCRIPT = re.compile(r'"test"\s*:\s*"((?:[^"\\\n]|\\.)+)"')
 _NO_SCRIPT = re.compile(r"no test specified|^\s*(?:true|:|exit 0|echo\b[^&|;]*)\s*$")
 _TARGET = re.compile(r"^(tests?|check|verify)\s*:(?!=)", re.MULTILINE)
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$|(?:^|/)conftest\.py$")
 _PYTEST_ROOT: Final = ("pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
-_NPM: Final = ("npm test", "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun test",
-               "bun run test")  # fmt: skip
+_SCRIPTED: Final = tuple(f"{runner} {said}" for runner in SCRIPT_RUNNERS for said in ("test", "t", "run test"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,13 @@ def declared(seen: Sequence[Seen], perceived: Iterable[str] = ()) -> tuple[Wante
         found.append(Wanted(f"make {target[1]}", (f"make {target[1]}",)))
     script = _SCRIPT.search(texts.get("package.json", ""))
     if script is not None and not _NO_SCRIPT.search(script[1]):
-        found.append(Wanted("npm test", (*_NPM, script[1])))
+        found.append(Wanted("npm test", (*_SCRIPTED, script[1])))
     if "[tool.pytest" in texts.get("pyproject.toml", "") or "pytest.ini" in roots or _tests_in(roots):
         found.append(Wanted("pytest", ("pytest",)))
-    if "Cargo.toml" in roots:
-        found.append(Wanted("cargo test", ("cargo test", "cargo nextest")))
-    if "go.mod" in roots:
-        found.append(Wanted("go test", ("go test",)))
+    for name, runner in RUNNERS.items():
+        if runner.project and runner.project in roots:
+            told = [word for word, kind in runner.words.items() if kind == "tests"]
+            found.append(Wanted(f"{name} {told[0]}", tuple(f"{name} {word}" for word in told)))
     return tuple(found)
 
 
@@ -64,8 +66,11 @@ def _tests_in(names: set[str]) -> bool:
 def _shown(each: Seen) -> tuple[str, str] | None:
     """A file whose text a call showed; those that declare something lie at the root, so their path is their name."""
     path = each.asked if each.tool == "read" else ""
-    if each.tool == "shell" and (found := _SHOWS.match(each.asked)):
-        path = found[1]
+    line = read(each.asked) if each.tool == "shell" else None
+    if line is not None and len(line.steps) == 1 and (start := _start(line.steps[0], _SHOWS)):
+        script = 1 if start[0] == "sed" else 0
+        files = [word for word in line.steps[0].words[len(start) :] if not word.startswith("-")][script:]
+        path = folder(line.steps[0].cwd, files[0]) if len(files) == 1 else ""
     path = path.removeprefix("/workspace/").removeprefix("./")
     return (path, _NUMBERED.sub("", each.said)) if path else None
 
@@ -74,8 +79,14 @@ def _names(each: Seen) -> Iterable[str]:
     for change in each.changes:
         if change.kind != "deleted":
             yield change.path
-    if each.tool in ("list", "glob") or (each.tool == "shell" and _LISTS.match(each.asked)):
-        folder = each.asked if each.tool == "list" else ""
-        base = "" if folder in ("", ".", "/workspace") or "=" in folder else f"{folder.rstrip('/')}/"
+    step = next(iter(run_by(each.asked).steps), None) if each.tool == "shell" else None
+    if each.tool in ("list", "glob") or (step is not None and _start(step, _LISTS)):
+        listed = step.cwd if step is not None else each.asked if each.tool == "list" else ""
+        base = "" if listed in ("", ".", "/workspace") or "=" in listed else f"{listed.rstrip('/')}/"
         for line in each.said.splitlines():
             yield from (base + word.removeprefix("./") for word in line.split())
+
+
+def _start(step: Step, known: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """Which of the known beginnings a step has."""
+    return next((start for start in known if step.words[: len(start)] == start), ())

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agentic.bash.test_summaries import failed_test
+
 CHARACTERS = 160
 TELLING = re.compile(
     r"(?i)\berror\b|error:|exception|assert|\bfail|fatal|panic|traceback|not found|no such|denied|refused|cannot|unable"
@@ -54,11 +56,6 @@ _STRONG = re.compile(
     r"|^(?:(?=\S+[:(]\d)\S+\s+)?[A-Z]{1,4}\d{3,5}\b(?=[: \[])|undefined reference"
 )
 _SUMMED = re.compile(r"^(?:FAILED|ERROR)\s+(\S+?::\S+)(?:\s+-\s+(.+))?$")
-_NAMES = re.compile(
-    r"^_{3,} (?:ERROR at \w+ of )?(?P<pytest>\S+) _{3,}$|^---- (?P<cargo>\S+) stdout ----|^\s*--- FAIL: (?P<go>\S+)"
-    r"|^(?:FAIL|ERROR): (?P<unittest>\S+) \(|^\s*● (?P<jest>.*\S)|^\s*FAIL\s+\S+ > (?P<vitest>.*\S)"
-    r"|^\s*not ok \d+ -? ?(?P<tap>.*\S)|^\s{2,}\d+\) (?P<mocha>[^:]+):?$|^\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?$"
-)
 _BESIDE = re.compile(
     r"^\s*(?:(?:duration_ms|location|failureType|type|name|code|stack|operator|expected|actual):|error: \|-?$|\.\.\.|.{0,3}$)"
 )
@@ -112,7 +109,7 @@ def _strong(lines: Sequence[str]) -> str:
 
 
 def _is_strong(line: str) -> bool:
-    return bool(_STRONG.search(line)) and not (_SUMMED.match(line) or _BESIDE.match(line) or _name(line))
+    return bool(_STRONG.search(line)) and not (_SUMMED.match(line) or _BESIDE.match(line) or failed_test(line))
 
 
 def _summed(lines: Sequence[str]) -> str:
@@ -126,11 +123,11 @@ def _summed(lines: Sequence[str]) -> str:
 
 def _named(lines: Sequence[str]) -> str:
     """The last failing test that is named, and what stands below its name."""
-    at = next((at for at in range(len(lines) - 1, -1, -1) if _name(lines[at])), None)
+    at = next((at for at in range(len(lines) - 1, -1, -1) if failed_test(lines[at])), None)
     if at is None:
         return ""
-    below = next((line for line in lines[at + 1 : at + 9] if not _BESIDE.match(line) and not _name(line)), "")
-    return f"{_name(lines[at])}: {_LOCATION.sub('', below).strip()}"
+    below = next((line for line in lines[at + 1 : at + 9] if not _BESIDE.match(line) and not failed_test(line)), "")
+    return f"{failed_test(lines[at])}: {_LOCATION.sub('', below).strip()}"
 
 
 def _telling(lines: Sequence[str]) -> str:
@@ -142,11 +139,6 @@ def _telling(lines: Sequence[str]) -> str:
 def _with_its_test(lines: Sequence[str], at: int, line: str) -> str:
     if not _BARE.match(line):
         return line
-    name = next((name for each in reversed(lines[:at]) if (name := _name(each))), "")
+    name = next((name for each in reversed(lines[:at]) if (name := failed_test(each))), "")
     summed = next((found[1].rpartition("::")[2] for each in reversed(lines) if (found := _SUMMED.match(each))), "")
     return f"{name or summed}: {line}" if name or summed else line
-
-
-def _name(line: str) -> str:
-    found = _NAMES.match(line)
-    return next((name for name in found.groups() if name), "") if found else ""

@@ -26,11 +26,11 @@ import pytest
 import agentic
 import bot
 import reflexion
+from agentic.bash.runners import count_tests
 from agentic.core.claims.confidence import stated_in
 from agentic.core.text.announced_intent import announces
 from agentic.models.answers.tool_calls_in_text import recover
 from agentic.text.secret_patterns import secrets_in
-from agentic.tools.shell.test_results import count_tests
 from bot.rendering.secrets import Discretion
 from reflexion.text.secrets import redact
 from reflexion.text.token_estimate import tokens_of

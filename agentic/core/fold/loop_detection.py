@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agentic.bash.steps import run_by
 from agentic.core.claims.call_counts import call_of, count_error
 from agentic.core.events.execution_events import ToolFinished
 from agentic.core.events.ids import digest
@@ -70,7 +71,7 @@ _GOING_ON = re.compile(
 )
 _SHORT = 600
 _ACTING = frozenset(("shell", "python"))
-_SEARCHING = re.compile(r"^\s*(?:cd \S+ && )?(?:git grep|grep|egrep|rg|ag|find|fd|which|locate)\b")
+_SEARCHES = frozenset(("grep", "egrep", "rg", "ag", "find", "fd", "which", "locate"))
 _NOTHING = re.compile(r"^(?:No match in \d+ files\.|No file matches.*|No line matches.*)$")
 _NO_SANDBOX = ("Not begun, there is no sandbox", "The sandbox was lost")
 _TROUBLE_WORDS = (
@@ -120,7 +121,7 @@ def step_of(tool: str, arguments: Mapping[str, object], event: ToolFinished) -> 
     if _polls(tool, arguments, command, text):
         return ComparedCall(call, "", waits=True)
     if _is_silent(text):
-        looked = tool not in _ACTING or bool(_SEARCHING.match(command))
+        looked = tool not in _ACTING or _searches(command)
         text = NOTHING if looked else ""
     elif _finds(_PROCESSES, _PROCESS_WORDS, command):
         text = _NUMBER.sub("", text)
@@ -179,7 +180,7 @@ def _finds(pattern: re.Pattern[str], words: tuple[str, ...], text: str) -> bool:
 
 def _failed(call: str, tool: str, command: str, event: ToolFinished) -> ComparedCall:
     """A failure says its normalised error, and how many tests passed; a search that found nothing says just that."""
-    if _is_silent(_body(event.preview)) and _SEARCHING.match(command):
+    if _is_silent(_body(event.preview)) and _searches(command):
         return ComparedCall(call, NOTHING)
     said = _NUMBER.sub("", event.error or clipped(event.preview))
     text = f"{tool} {event.outcome} {event.tests_passed} {event.tests_failed} {said}"
@@ -205,6 +206,12 @@ def _polls(tool: str, arguments: Mapping[str, object], command: str, text: str) 
 
 def _is_trouble(text: str) -> bool:
     return _finds(_TROUBLE, _TROUBLE_WORDS, text.lower())
+
+
+def _searches(command: str) -> bool:
+    """Whether a command line begins with a search."""
+    steps = run_by(command).steps
+    return bool(steps) and (steps[0].program in _SEARCHES or steps[0].words[:2] == ("git", "grep"))
 
 
 def _is_silent(text: str) -> bool:

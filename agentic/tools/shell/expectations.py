@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from agentic.bash.test_summaries import TestCount
 from agentic.core.events.execution_events import Expected
-from agentic.tools.shell.test_results import TestCount
 
 _EXIT = re.compile(
     r"\b(?:exit(?:s|ed)?(?: with)?(?: code| status)?|code|status)"

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from agentic.bash.runners import count_tests
 from agentic.ports.runtime import Observation
 from agentic.sandbox.protocol.results import BackgroundState
 from agentic.tools.base.error_fingerprint import normal_error
@@ -20,7 +21,6 @@ from agentic.tools.base.tool import (
     Tool,
 )
 from agentic.tools.base.truncation import SHELL
-from agentic.tools.shell.test_results import count_tests
 
 POLL_SECONDS = 0.2
 MOST_BYTES = 256 * 1024

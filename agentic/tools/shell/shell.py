@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
+from agentic.bash.runners import count_tests
+from agentic.bash.test_summaries import TestCount
 from agentic.core.events.execution_events import Attempt, FileChange
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH
@@ -28,7 +30,6 @@ from agentic.tools.base.tool import (
 )
 from agentic.tools.base.truncation import SHELL, show
 from agentic.tools.shell.expectations import Comparison, compare
-from agentic.tools.shell.test_results import TestCount, count_tests
 
 MOST_SECONDS = 600
 SLACK_SECONDS = 15.0

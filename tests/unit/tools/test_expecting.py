@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.bash.test_summaries import TestCount
 from agentic.tools.shell.expectations import compare
-from agentic.tools.shell.test_results import TestCount
 
 GREEN, RED = TestCount(5, 0), TestCount(4, 1)
 

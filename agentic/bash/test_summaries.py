@@ -1,8 +1,8 @@
-"""Test counts read from what a test runner printed.
+"""What test runners print: their summaries with the tests they counted, and the names of failed tests.
 
 Each runner has a summary of its own; a reader answers None where its runner did not run.  Runners that print one summary a
 package (cargo, go) are summed, those that print one a run count with their last.  Whether a command succeeded is read
-from its exit code, never here.
+from its exit code, never here.  Which runner prints which summary stands in ``runners.py``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+
+_FAILED = re.compile(
+    r"^_{3,} (?:ERROR at \w+ of )?(?P<pytest>\S+) _{3,}$|^---- (?P<cargo>\S+) stdout ----|^\s*--- FAIL: (?P<go>\S+)"
+    r"|^(?:FAIL|ERROR): (?P<unittest>\S+) \(|^\s*● (?P<jest>.*\S)|^\s*FAIL\s+\S+ > (?P<vitest>.*\S)"
+    r"|^\s*not ok \d+ -? ?(?P<tap>.*\S)|^\s{2,}\d+\) (?P<mocha>[^:]+):?$|^\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?$"
+)
+"""How runners name a failed test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +46,20 @@ _NEXTEST = re.compile(r"^ *Summary \[.*\] +\d+(?:/\d+)? tests? run: (.*)$", re.M
 _NOTES = re.compile(r"\([^()]*\)")
 _NODE_PASS = re.compile(r"^(?:#|ℹ) pass (\d{1,9})$", re.MULTILINE)
 _NODE_FAIL = re.compile(r"^(?:#|ℹ) fail (\d{1,9})$", re.MULTILINE)
-_NO_TESTS = re.compile(
-    r"^(?:=+ )?no tests ran in |^\?\s+\S+\s+\[no test files\]$|^No tests? (?:found|files found)\b", re.MULTILINE
-)
 _GO_TEST = re.compile(r"^--- (PASS|FAIL): ", re.MULTILINE)
 _GO_PACKAGE = re.compile(
     r"^(?:(ok)\s+\S+\s+(?:[\d.]+s|\(cached\))|(FAIL)\s+\S+\s+(?:[\d.]+s|\[[^\]]+\]))", re.MULTILINE
 )
 
 
-def count_tests(output: str) -> TestCount | None:
-    """The tests that ran according to a command's cleaned output; all 0 where a runner says that it ran none.
-
-    None where no runner spoke.
-    """
-    readers = [reader for signs, reader in _READERS if any(sign in output for sign in signs)]
-    counts = [count for reader in readers if (count := reader(output)) is not None]
-    if counts:
-        return _total(counts)
-    return TestCount(0, 0) if _NO_TESTS.search(output) else None
+def failed_test(line: str) -> str:
+    """The name of a failed test, where a runner begins to tell of it with this line; '' else."""
+    found = _FAILED.match(line)
+    return next((name for name in found.groups() if name), "") if found else ""
 
 
-def _total(counts: Iterable[TestCount]) -> TestCount:
+def total(counts: Iterable[TestCount]) -> TestCount:
+    """The sum of several counts."""
     kept = list(counts)
     return TestCount(sum(c.passed for c in kept), sum(c.failed for c in kept), sum(c.skipped for c in kept))
 
@@ -109,7 +108,7 @@ def _node(output: str) -> TestCount | None:
 def _cargo(output: str) -> TestCount | None:
     found = [TestCount(int(passed), int(failed)) for passed, failed in _CARGO.findall(output)]
     found += [_by_words(_without_notes(summary)) for summary in _NEXTEST.findall(output)]
-    return _total(found) if found else None
+    return total(found) if found else None
 
 
 def _without_notes(summary: str) -> str:
@@ -127,13 +126,18 @@ def _go(output: str) -> TestCount | None:
     return TestCount(passed or good, failed or bad)
 
 
-_READERS: tuple[tuple[tuple[str, ...], Callable[[str], TestCount | None]], ...] = (
-    ((" in ",), _pytest),
-    (("Ran ",), _unittest),
-    (("Tests",), _jest),
-    ((" passing",), _mocha),
-    ((" pass ",), _node),
-    (("test result: ", "Summary ["), _cargo),
-    (("ok", "FAIL"), _go),
-)
-"""Each with words one of which stands in every summary it reads: most output holds none of them, and is not searched."""
+@dataclass(frozen=True, slots=True)
+class SummaryFormat:
+    """How a summary is read; in every one stands one of the ``signs``: most output holds none, and is not searched."""
+
+    signs: tuple[str, ...]
+    read: Callable[[str], TestCount | None]
+
+
+PYTEST = SummaryFormat((" in ",), _pytest)
+UNITTEST = SummaryFormat(("Ran ",), _unittest)
+JEST = SummaryFormat(("Tests",), _jest)
+MOCHA = SummaryFormat((" passing",), _mocha)
+NODE = SummaryFormat((" pass ",), _node)
+CARGO = SummaryFormat(("test result: ", "Summary ["), _cargo)
+GO = SummaryFormat(("ok", "FAIL"), _go)
