@@ -101,6 +101,7 @@ REPOSITORIES = [
     (Did(".", None, "pyproject.toml  90 bytes\nconftest.py  3 bytes", tool="list"), "pytest", "python3 -m pytest"),
     (edit("pytest.ini", ""), "pytest", "pytest -q"),
     (Did("git ls-files", 0, "Cargo.toml\nsrc/main.rs"), "cargo test", "cargo test --all"),
+    (Did("cd app && cat '../Makefile'", 0, "check: x\n"), "make check", "make check"),
     (Did(".", None, "go.mod  9 bytes\nmain.go  70 bytes", tool="list"), "go test", "go test ./..."),
 ]
 
@@ -122,6 +123,7 @@ def test_a_script_that_tests_nothing_declares_nothing() -> None:
 
 def test_files_of_a_folder_below_and_words_of_other_files_declare_nothing() -> None:
     assert ran(Did("vendor", None, "Cargo.toml  3 bytes", tool="list")) == Verified()
+    assert ran(Did("cd vendor && ls", 0, "Cargo.toml")) == Verified()
     assert ran(Did("vendor/package.json", None, SCRIPTS, tool="read")) == Verified()
     assert ran(Did("notes.txt", None, '1\t"test": "node x.mjs"\n2\ttest:\n3\t[tool.pytest]', tool="read")) == Verified()
 
