@@ -7,7 +7,6 @@ states, in each of which what follows is read.  What only the shell itself knows
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,9 +36,8 @@ from agentic.bash.tree import (
     While,
     Word,
 )
+from agentic.bash.workspace_paths import SCRATCH, SCRATCHES, absolute, inside
 
-SCRATCH = "/tmp/made-by-mktemp"  # noqa: S108  # inside the sandbox
-SCRATCHES = ("/tmp/", "/var/tmp/", "/dev/shm/", "~/.cache/")  # noqa: S108  # inside the sandbox
 _PARENTS = re.compile(r"-[a-z]*p|--parents")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _STRICT, _LAX = re.compile(r"-[a-z]*e"), re.compile(r"\+[a-z]*e")
@@ -88,7 +86,7 @@ class Evaluation:
 
 
 @dataclass(slots=True)
-class Simple:
+class SimpleCommand:
     """One command with its words, where it runs, and the files that it empties or overwrites by redirection."""
 
     words: list[str] = field(default_factory=list[str])
@@ -96,20 +94,20 @@ class Simple:
     writes: list[str] = field(default_factory=list[str])
     made: frozenset[str] = frozenset()
     """Folders that were made earlier on the same line, or nothing after it would have run."""
-    given: str = ""
+    stdin: str = ""
     """What it reads, where that stands on the same line: a here-string, the words of an ``echo`` before it."""
-    reads: str = ""
+    stdin_file: str = ""
     """The file it is given by redirection."""
-    fed: list[str] = field(default_factory=list[str])
+    piped_from: list[str] = field(default_factory=list[str])
     """The command before it in a pipe."""
-    chain: list[str] = field(default_factory=list[str])
+    upstream: list[str] = field(default_factory=list[str])
     """The words of all that feeds it by a pipe."""
     variables: dict[str, str] = field(default_factory=dict[str, str])
     """What a shell that it starts knows."""
     computed: bool = False
     """Whether the name of the command is what another command prints."""
-    prints: str = ""
-    reading: Evaluation = field(default_factory=Evaluation)
+    stdout: str = ""
+    evaluation: Evaluation = field(default_factory=Evaluation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +130,19 @@ class State:
         variables = frozenset(self.variables.items())
         return (self.cwd, variables, self.made, self.there, self.stack, self.old, self.strict)
 
-    def having(self, name: str, value: str) -> State:
+    def with_variable(self, name: str, value: str) -> State:
         """The same with a variable set."""
         if len(self.variables) >= MOST_VARIABLES and name not in self.variables:
             return self
         return replace(self, variables=self.variables | {name: value if len(value) < LONGEST else UNKNOWN})
 
-    def within(self, folder: str) -> State:
+    def in_folder(self, folder: str) -> State:
         """The same in another folder."""
         folder = folder if len(folder) < LONGEST // 4 else UNKNOWN
-        variables = self.variables | {"PWD": whole(folder), "OLDPWD": whole(self.cwd)}
+        variables = self.variables | {"PWD": absolute(folder), "OLDPWD": absolute(self.cwd)}
         return replace(self, cwd=folder, old=self.cwd, variables=variables)
 
-    def given(self, words: list[str]) -> State:
+    def with_arguments(self, words: list[str]) -> State:
         """The same in a function or script that is called with words."""
         kept = {name: value for name, value in self.variables.items() if not name.isdigit() and name != "@"}
         places = {str(place): word for place, word in enumerate(words[:9], 1)}
@@ -152,84 +150,84 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _Outcome:
     """The states after a command: where it succeeded, where it failed, and where it failed but ``set -e`` goes on."""
 
     ok: list[State]
     failed: list[State]
     excused: list[State] = field(default_factory=list[State])
 
-    def either(self) -> list[State]:
+    def next_states(self) -> list[State]:
         """Those in which the next command would run."""
-        return merged([*self.ok, *(state for state in self.failed if not state.strict), *self.excused])
+        return _merged([*self.ok, *(state for state in self.failed if not state.strict), *self.excused])
 
-    def not_ok(self) -> list[State]:
+    def failures(self) -> list[State]:
         """Those in which it failed."""
         return [*self.failed, *self.excused]
 
 
-_Run = Generator["Simple", None, _Ended]
+_Run = Generator["SimpleCommand", None, _Outcome]
 
 
 def commands(
-    script: Script, cwd: str = ".", reading: Evaluation | None = None, variables: dict[str, str] | None = None
-) -> Iterator[Simple]:
+    script: Script, cwd: str = ".", evaluation: Evaluation | None = None, variables: dict[str, str] | None = None
+) -> Iterator[SimpleCommand]:
     """Each simple command that would run, in order; those of substitutions come before the command they stand in.
 
     Raises ``TooDeep`` where it is more than anybody writes.
     """
-    state = State(cwd, _KNOWN | {"PWD": whole(cwd)} | (variables or {}))
-    return _Walk(reading or Evaluation()).all(script.body, [state])
+    state = State(cwd, _KNOWN | {"PWD": absolute(cwd)} | (variables or {}))
+    return _Walk(evaluation or Evaluation()).run(script.body, [state])
 
 
 class _Walk:
     """Walks a shell's commands in the states in which it may be; a substitution, or a call, has a walk of its own."""
 
-    def __init__(self, reading: Evaluation, depth: int = 0) -> None:
+    def __init__(self, evaluation: Evaluation, depth: int = 0) -> None:
         if depth > DEPTH:
             raise TooDeep
-        self._reading = reading
+        self._evaluation = evaluation
         self._depth = depth
         self.states: list[State] = []
         self._loops = 0
         self._body = ""
         """The function whose body is read, which may never run."""
-        self._unrun: list[tuple[str, Simple]] = []
+        self._in_functions: list[tuple[str, SimpleCommand]] = []
         """What stands in functions."""
-        self._piped: list[str] = []
+        self._stdin_around: list[str] = []
         """What is piped into the compound commands around."""
         self._traps: list[str] = []
-        self._inner: list[Simple] = []
-        self._fed = ""
+        self._substituted_commands: list[SimpleCommand] = []
+        self._process_output = ""
 
-    def all(self, body: Block, states: list[State]) -> Iterator[Simple]:
+    def run(self, body: Block, states: list[State]) -> Iterator[SimpleCommand]:
         """Everything that is run, with what waits for the end."""
         ended = yield from self._block(body, states)
-        self.states = ended.either()
+        self.states = ended.next_states()
         for text in dict.fromkeys(self._traps):
             for state in self.states:
-                yield from self._below().all(parse(text).body, [state])
-        yield from (simple for name, simple in self._unrun if name not in self._reading.called)
+                yield from self._nested().run(parse(text).body, [state])
+        yield from (simple for name, simple in self._in_functions if name not in self._evaluation.called)
 
-    def _below(self) -> _Walk:
-        return _Walk(self._reading, self._depth + 1)
+    def _nested(self) -> _Walk:
+        return _Walk(self._evaluation, self._depth + 1)
 
     # --- compound commands --------------------------------------------------------------------------------------
 
     def _block(self, block: Block, states: list[State]) -> _Run:
-        ended = _Ended(states, [])
+        ended = _Outcome(states, [])
         for at, (node, end) in enumerate(block.statements):
             began = states
             ended = yield from self._node(node, states)
-            states = began if end == "&" else ended.either()
+            states = began if end == "&" else ended.next_states()
             if at < len(block.statements) - 1 or end == "&":
-                ended = _Ended(states, states) if end == "&" else ended
+                ended = _Outcome(states, states) if end == "&" else ended
         return ended
 
     def _node(self, node: Node, states: list[State]) -> _Run:
         if not states:
-            return _Ended([], [])
-        self._reading.take(1)
+            return _Outcome([], [])
+        self._evaluation.take(1)
         match node:
             case Command():
                 return (yield from self._command(node, states, []))[0]
@@ -239,7 +237,7 @@ class _Walk:
                 return (yield from self._pipeline(node, states))
             case Negation():
                 ended = yield from self._node(node.body, states)
-                return _Ended(ended.not_ok(), [], ended.ok)
+                return _Outcome(ended.failures(), [], ended.ok)
             case If():
                 return (yield from self._if(node, states))
             case While() | For():
@@ -250,24 +248,24 @@ class _Walk:
     def _grouped(self, node: Group | Case | Function | Redirected, states: list[State]) -> _Run:
         match node:
             case Group():
-                left = (yield from self._block(node.body, states)).either()
-                return _same(states if node.subshell else left)
+                left = (yield from self._block(node.body, states)).next_states()
+                return _may_fail(states if node.subshell else left)
             case Case():
-                self._expanded(node.words, states[0])
-                yield from self._taken()
+                self._all_words(node.words, states[0])
+                yield from self._take_substituted()
                 ends = list(states)
                 for arm in node.arms:
-                    ends += (yield from self._block(arm, states)).either()
-                return _same(merged(ends))
+                    ends += (yield from self._block(arm, states)).next_states()
+                return _may_fail(_merged(ends))
             case Function():
                 return (yield from self._function(node, states))
             case Redirected():
-                piece = Simple(cwd=states[0].cwd)
-                self._redirect(node.redirects, piece, states[0])
-                yield from self._taken()
-                self._piped.append(piece.given)
+                simple = SimpleCommand(cwd=states[0].cwd)
+                self._redirect(node.redirects, simple, states[0])
+                yield from self._take_substituted()
+                self._stdin_around.append(simple.stdin)
                 ended = yield from self._node(node.body, states)
-                self._piped.pop()
+                self._stdin_around.pop()
                 return ended
 
     def _and_or(self, node: AndOr, states: list[State]) -> _Run:
@@ -277,177 +275,177 @@ class _Walk:
         failed: list[State] = []
         for joint, part in zip(node.joints, node.parts[1:], strict=True):
             if joint == "&&":
-                states, ok, failed = merged([*ended.ok, *ok]), [], merged([*ended.not_ok(), *failed])
+                states, ok, failed = _merged([*ended.ok, *ok]), [], _merged([*ended.failures(), *failed])
             else:
-                states, ok, failed = merged([*ended.not_ok(), *failed]), merged([*ended.ok, *ok]), []
+                states, ok, failed = _merged([*ended.failures(), *failed]), _merged([*ended.ok, *ok]), []
             ended = yield from self._node(part, states)
-        return _Ended(merged([*ended.ok, *ok]), ended.failed, merged([*ended.excused, *failed]))
+        return _Outcome(_merged([*ended.ok, *ok]), ended.failed, _merged([*ended.excused, *failed]))
 
     def _pipeline(self, node: Pipeline, states: list[State]) -> _Run:
         """Each part is a subshell, and is given what the one before it prints."""
-        before: list[Simple] = []
+        before: list[SimpleCommand] = []
         for part in node.parts:
             if isinstance(part, Command):
                 _, before = yield from self._command(part, states, before, alone=True)
                 continue
-            first = len(self._reading.earlier)
-            self._piped.append(before[0].prints if before else "")
+            first = len(self._evaluation.earlier)
+            self._stdin_around.append(before[0].stdout if before else "")
             yield from self._node(part, states)
-            self._piped.pop()
-            ended = self._reading.earlier[first:][-MOST_STATES:]
-            chain = [word for words in ended for word in words[:MOST_CHAIN]]
-            before = [Simple(chain=chain) for _ in states]
-        return _same(states)
+            self._stdin_around.pop()
+            ended = self._evaluation.earlier[first:][-MOST_STATES:]
+            upstream = [word for words in ended for word in words[:MOST_CHAIN]]
+            before = [SimpleCommand(upstream=upstream) for _ in states]
+        return _may_fail(states)
 
     def _if(self, node: If, states: list[State]) -> _Run:
         ends: list[State] = []
         for condition, body in node.branches:
             tried = yield from self._block(condition, states)
-            ends += (yield from self._block(body, tried.ok)).either()
-            states = tried.not_ok()
+            ends += (yield from self._block(body, tried.ok)).next_states()
+            states = tried.failures()
         if node.otherwise is not None:
-            states = (yield from self._block(node.otherwise, states)).either()
-        return _same(merged([*ends, *states]))
+            states = (yield from self._block(node.otherwise, states)).next_states()
+        return _may_fail(_merged([*ends, *states]))
 
     def _loop(self, node: While | For, states: list[State]) -> _Run:
         """A body once, and again from where it ended if that is another folder."""
         if isinstance(node, For):
             start, failed = self._values(node, states), states
-            yield from self._taken()
+            yield from self._take_substituted()
         else:
             tried = yield from self._block(node.condition, states)
-            failed = tried.not_ok() or tried.either()
-            start = tried.either() if node.until else tried.ok or tried.either()
+            failed = tried.failures() or tried.next_states()
+            start = tried.next_states() if node.until else tried.ok or tried.next_states()
         self._loops += 1
-        left = (yield from self._block(node.body, start)).either()
+        left = (yield from self._block(node.body, start)).next_states()
         known = {state.cwd for state in start}
         if any(state.cwd not in known for state in left):
-            left = (yield from self._block(node.body, merged([*start, *left]))).either()
+            left = (yield from self._block(node.body, _merged([*start, *left]))).next_states()
         self._loops -= 1
-        return _same(merged([*failed, *left, *start]))
+        return _may_fail(_merged([*failed, *left, *start]))
 
     def _values(self, node: For, states: list[State]) -> list[State]:
         """The states with the variable of a loop set to each of its values."""
         found: list[State] = []
         for state in states:
-            values = self._expanded(node.values, state) or [UNKNOWN]
+            values = self._all_words(node.values, state) or [UNKNOWN]
             values = values if len(values) <= MOST_STATES else [UNKNOWN]
-            found += [state.having(node.variable, value) for value in values]
-        return merged(found)
+            found += [state.with_variable(node.variable, value) for value in values]
+        return _merged(found)
 
     def _function(self, node: Function, states: list[State]) -> _Run:
         """Remember a function; what it would run if it was called is read once, for it may be called from elsewhere."""
-        self._reading.functions[node.name] = node.body
+        self._evaluation.functions[node.name] = node.body
         outer, self._body = self._body, self._body or node.name
         for simple in self._node(node.body, states):
-            self._unrun.append((self._body, simple))
+            self._in_functions.append((self._body, simple))
         self._body = outer
         yield from ()
-        return _same(states)
+        return _may_fail(states)
 
     # --- simple commands ----------------------------------------------------------------------------------------
 
     def _command(
-        self, node: Command, states: list[State], before: list[Simple], alone: bool = False
-    ) -> Generator[Simple, None, tuple[_Ended, list[Simple]]]:
+        self, node: Command, states: list[State], before: list[SimpleCommand], alone: bool = False
+    ) -> Generator[SimpleCommand, None, tuple[_Outcome, list[SimpleCommand]]]:
         """One simple command, in each state, and what it leaves behind."""
         ok: list[State] = []
         failed: list[State] = []
-        pieces: list[Simple] = []
+        simples: list[SimpleCommand] = []
         seen: set[tuple[object, ...]] = set()
         for at, state in enumerate(states):
-            piece = self._read(node, state, before[at] if at < len(before) else None)
-            pieces.append(piece)
-            inner = self._taken()
-            called, left = self._call(state, piece)
-            key = (tuple(piece.words), piece.cwd, tuple(piece.writes), piece.given, piece.made)
+            simple = self._expanded_command(node, state, before[at] if at < len(before) else None)
+            simples.append(simple)
+            inner = self._take_substituted()
+            called, left = self._call(state, simple)
+            key = (tuple(simple.words), simple.cwd, tuple(simple.writes), simple.stdin, simple.made)
             if key not in seen or called:
                 seen.add(key)
-                own = [piece] if not called and (piece.words or piece.writes) else []
-                self._noted(piece)
+                own = [simple] if not called and (simple.words or simple.writes) else []
+                self._remember(simple)
                 yield from (*inner, *called, *own)
-            then, otherwise = ([state], [state]) if alone else (left, left) if called else self._effect(state, piece)
+            then, otherwise = ([state], [state]) if alone else (left, left) if called else self._effect(state, simple)
             ok += then
             failed += otherwise
-        return _Ended(ok, failed), pieces
+        return _Outcome(ok, failed), simples
 
-    def _call(self, state: State, piece: Simple) -> tuple[list[Simple], list[State]]:
+    def _call(self, state: State, simple: SimpleCommand) -> tuple[list[SimpleCommand], list[State]]:
         """What a function runs that is called here, and the states it leaves."""
-        words = list(piece.words)
+        words = list(simple.words)
         while words and _ASSIGNED.match(words[0]):
             words = words[1:]
-        reading, name = self._reading, words[0] if words else ""
-        if name not in reading.functions or name in reading.running or self._body:
+        evaluation, name = self._evaluation, words[0] if words else ""
+        if name not in evaluation.functions or name in evaluation.running or self._body:
             return [], [state]
-        reading.called.add(name)
-        reading.running.add(name)
-        walk = self._below()
-        found = list(walk.all(Block(((reading.functions[name], ""),)), [state.given(words[1:])]))
-        reading.running.discard(name)
+        evaluation.called.add(name)
+        evaluation.running.add(name)
+        walk = self._nested()
+        found = list(walk.run(Block(((evaluation.functions[name], ""),)), [state.with_arguments(words[1:])]))
+        evaluation.running.discard(name)
         places = {key: value for key, value in state.variables.items() if key.isdigit() or key == "@"}
-        left = [replace(each.given([]), variables=each.given([]).variables | places) for each in walk.states]
+        left = [replace(each, variables=each.with_arguments([]).variables | places) for each in walk.states]
         return found, left or [state]
 
-    def _noted(self, piece: Simple) -> None:
+    def _remember(self, simple: SimpleCommand) -> None:
         """Remember a command for those after it, and what it writes."""
-        self._reading.earlier.append(piece.words)
-        paths = [*piece.writes, *(word for word in piece.words[1:] if piece.words[0] == "tee" and word[:1] != "-")]
-        for path in paths if piece.prints else ():
-            self._reading.texts[inside(piece.cwd, path)] = piece.prints
+        self._evaluation.earlier.append(simple.words)
+        paths = [*simple.writes, *(word for word in simple.words[1:] if simple.words[0] == "tee" and word[:1] != "-")]
+        for path in paths if simple.stdout else ():
+            self._evaluation.texts[inside(simple.cwd, path)] = simple.stdout
 
-    def _read(self, node: Command, state: State, before: Simple | None) -> Simple:
+    def _expanded_command(self, node: Command, state: State, before: SimpleCommand | None) -> SimpleCommand:
         """A command with its words expanded in a state."""
-        self._fed = ""
-        piece = Simple(cwd=state.cwd, made=state.made, reading=self._reading)
+        self._process_output = ""
+        simple = SimpleCommand(cwd=state.cwd, made=state.made, evaluation=self._evaluation)
         if before is not None:
-            piece.given, piece.fed = before.prints, before.words
-            piece.chain = [*before.chain[-MOST_CHAIN:], *before.words[-MOST_CHAIN:]]
-        self._redirect(node.redirects, piece, state)
+            simple.stdin, simple.piped_from = before.stdout, before.words
+            simple.upstream = [*before.upstream[-MOST_CHAIN:], *before.words[-MOST_CHAIN:]]
+        self._redirect(node.redirects, simple, state)
         for word in node.words:
             said = self._words(word, state)
-            if not piece.words or _ASSIGNED.match(piece.words[-1]):
-                piece.computed = said == [UNKNOWN] and _is_computed(word)
+            if not simple.words or _ASSIGNED.match(simple.words[-1]):
+                simple.computed = said == [UNKNOWN] and _is_computed(word)
             if len(said) > 1 and isinstance(word.parts[0], Text) and _ASSIGNED.match(_beginning(word)):
                 said = [" ".join(said)]
-            piece.words += said
-        piece.given = piece.given or self._fed
-        piece.prints = self._printed(piece)
+            simple.words += said
+        simple.stdin = simple.stdin or self._process_output
+        simple.stdout = self._stdout(simple)
         exported = {name: state.variables[name] for name in state.exported if name in state.variables}
-        piece.variables = exported | {found[1]: found[3] for found in _assignments(piece.words[:MOST_CHAIN])}
-        self._reading.take(20 + len(state.variables) + sum(map(len, piece.words)))
-        return piece
+        simple.variables = exported | {found[1]: found[3] for found in _assignments(simple.words[:MOST_CHAIN])}
+        self._evaluation.take(20 + len(state.variables) + sum(map(len, simple.words)))
+        return simple
 
-    def _redirect(self, redirects: Sequence[Redirect], piece: Simple, state: State) -> None:
+    def _redirect(self, redirects: Sequence[Redirect], simple: SimpleCommand, state: State) -> None:
         for redirect in redirects:
-            self._reading.take(50)
+            self._evaluation.take(50)
             if redirect.sign == "<<":
-                piece.given = self._text(redirect.target.parts, state)
+                simple.stdin = self._text(redirect.target.parts, state)
                 continue
             target = " ".join(self._words(redirect.target, state))
             if redirect.sign in (">", ">|"):
-                piece.writes.append(target)
+                simple.writes.append(target)
             elif redirect.sign == "<<<":
-                piece.given = target
+                simple.stdin = target
             elif redirect.sign == "<":
-                piece.reads = target
+                simple.stdin_file = target
 
-    def _printed(self, piece: Simple) -> str:
-        cwd, words = piece.cwd, piece.words
+    def _stdout(self, simple: SimpleCommand) -> str:
+        cwd, words = simple.cwd, simple.words
         match words:
             case ["pwd", *_]:
-                return whole(cwd)
+                return absolute(cwd)
             case ["git", "rev-parse", "--show-toplevel"] if not cwd.startswith(("/", "~", UNKNOWN)):
-                return whole(".")
+                return absolute(".")
             case ["realpath" | "readlink", *_, path] if not path.startswith("-"):
-                return whole(inside(cwd, path))
+                return absolute(inside(cwd, path))
             case ["cat", path] if not path.startswith("-"):
-                return self._reading.texts.get(inside(cwd, path), "")
+                return self._evaluation.texts.get(inside(cwd, path), "")
             case _:
-                return printed(words, piece.given)
+                return printed(words, simple.stdin)
 
-    def _effect(self, state: State, piece: Simple) -> tuple[list[State], list[State]]:
+    def _effect(self, state: State, simple: SimpleCommand) -> tuple[list[State], list[State]]:
         """What a command leaves behind where it succeeds, and where it fails."""
-        words = piece.words
+        words = simple.words
         assigned = _assignments(words)
         if words and (len(assigned) == len(words) or words[0] in _DECLARES):
             if words[0] == "export" or (words[0] in _DECLARES and "-x" in words):
@@ -455,7 +453,7 @@ class _Walk:
                 state = replace(state, exported=frozenset((*state.exported, *names)))
             for found in assigned:
                 before = state.variables.get(found[1], "") if found[2] else ""
-                state = state.having(found[1], before + found[3])
+                state = state.with_variable(found[1], before + found[3])
             return [state], [] if UNKNOWN not in "".join(words) else [state]
         while words and _ASSIGNED.fullmatch(words[0]):
             words = words[1:]
@@ -465,94 +463,86 @@ class _Walk:
         plain = [word for word in rest if not word.startswith("-") or word == "-"]
         match name:
             case "cd" | "pushd" | "popd":
-                return self._moved(name, plain, state)
-            case "exit" | "break" | "continue" | "return" if self._ends(name):
+                return self._change_folder(name, plain, state)
+            case "exit" | "break" | "continue" | "return" if self._leaves(name):
                 return [], []
             case "mkdir" | "git" | "cp" | "python" | "python3":
-                return self._makes(name, rest, plain, state)
+                return self._make_folders(name, rest, plain, state)
             case "true" | ":" | "false":
                 return ([], [state]) if name == "false" else ([state], [])
             case "trap" if rest and rest[0] and not rest[0].startswith("-"):
                 self._traps.append(rest[0])
             case "read" if len(names := [word for word in plain if word.isidentifier()]) == 1:
-                return self._reads(names[0], piece, state), [state]
+                return self._read_variable(names[0], simple, state), [state]
             case _:
-                state = self._set(name, rest, plain, state)
+                state = self._builtin(name, rest, plain, state)
         return [state], [state]
 
-    def _reads(self, name: str, piece: Simple, state: State) -> list[State]:
+    def _read_variable(self, name: str, simple: SimpleCommand, state: State) -> list[State]:
         """The states after a variable was read from what is piped in."""
-        given = piece.given or next((given for given in reversed(self._piped) if given), "")
+        given = simple.stdin or next((given for given in reversed(self._stdin_around) if given), "")
         lines = list(dict.fromkeys(given.split("\n")))
         values = [line.strip() or UNKNOWN for line in lines] if len(lines) <= MOST_STATES else [UNKNOWN]
-        return [state.having(name, value) for value in values]
+        return [state.with_variable(name, value) for value in values]
 
-    def _ends(self, name: str) -> bool:
+    def _leaves(self, name: str) -> bool:
         """Whether nothing of what follows in the list is run."""
-        return {"exit": True, "return": bool(self._body or self._reading.running)}.get(name, self._loops > 0)
+        if name == "return":
+            return bool(self._body or self._evaluation.running)
+        return name == "exit" or self._loops > 0
 
-    def _set(self, name: str, rest: list[str], plain: list[str], state: State) -> State:
+    def _builtin(self, name: str, rest: list[str], plain: list[str], state: State) -> State:
         match name:
             case "set":
                 strict = any(_STRICT.match(word) for word in rest) or "errexit" in rest
                 lax = any(_LAX.match(word) for word in rest)
                 state = replace(state, strict=(state.strict or strict) and not lax)
-                state = state.given(rest[rest.index("--") + 1 :]) if "--" in rest else state
+                state = state.with_arguments(rest[rest.index("--") + 1 :]) if "--" in rest else state
             case "shift":
-                state = state.given([UNKNOWN])
+                state = state.with_arguments([UNKNOWN])
             case "read" | "mapfile" | "readarray":
                 for variable in plain:
-                    state = state.having(variable, UNKNOWN)
+                    state = state.with_variable(variable, UNKNOWN)
             case "unset":
                 state = replace(state, variables={key: v for key, v in state.variables.items() if key not in plain})
             case _:
                 pass
         return state
 
-    def _moved(self, name: str, plain: list[str], state: State) -> tuple[list[State], list[State]]:
+    def _change_folder(self, name: str, plain: list[str], state: State) -> tuple[list[State], list[State]]:
         path = plain[0] if plain else "~"
         if name == "popd" or (name == "pushd" and not plain):
             if not state.stack:
                 return [], [state]
             to = state.stack[-1]
             stack = state.stack[:-1] if name == "popd" else (*state.stack[:-1], state.cwd)
-            return [replace(state.within(to), stack=stack)], []
+            return [replace(state.in_folder(to), stack=stack)], []
         to = state.old if path == "-" else inside(state.cwd, path)
-        new = state.within(to)
+        new = state.in_folder(to)
         if name == "pushd":
             new = replace(new, stack=(*state.stack[-20:], state.cwd))
         sure = path == "-" or path in _ALWAYS or to in state.there | state.made | _ALWAYS or to == state.cwd
         return [new], [] if sure else [state]
 
-    def _makes(self, name: str, rest: list[str], plain: list[str], state: State) -> tuple[list[State], list[State]]:
-        scratch = {inside(state.cwd, word) for word in (plain[1:2] or [state.cwd]) if rest[:1] == ["init"]}
-        if any(path.startswith(SCRATCHES) for path in scratch):
-            return [replace(state, made=state.made | scratch)], [state]
-        if rest[:2] == ["worktree", "add"] and len(plain) > 2:
-            new = plain[3 if {"-b", "-B"} & set(rest) and len(plain) > 3 else 2]
-            return [replace(state, made=state.made | {inside(state.cwd, new)})], [state]
-        if name == "cp" and len(plain) > 1 and (copy := _copy_of(plain)):
-            return [replace(state, made=state.made | {inside(state.cwd, copy)})], [state]
-        if name.startswith("python") and rest[:2] == ["-m", "venv"] and "env" in plain[-1]:
-            return [replace(state, made=state.made | {inside(state.cwd, plain[-1])})], [state]
-        if name == "mkdir":
-            folders = frozenset(inside(state.cwd, word) for word in plain)
-            there = replace(state, there=state.there | folders)
-            if any(_PARENTS.match(word) for word in rest):
-                return [there], []
-            return [replace(there, made=state.made | folders)], [state]
-        if rest[:1] == ["clone"] and len(plain) > 2:
-            return [replace(state, made=state.made | {inside(state.cwd, plain[-1])})], [state]
-        return [state], [state]
+    def _make_folders(
+        self, name: str, rest: list[str], plain: list[str], state: State
+    ) -> tuple[list[State], list[State]]:
+        if name != "mkdir":
+            return [replace(state, made=state.made | _new_folders(name, rest, plain, state.cwd))], [state]
+        folders = frozenset(inside(state.cwd, word) for word in plain)
+        there = replace(state, there=state.there | folders)
+        if any(_PARENTS.match(word) for word in rest):
+            return [there], []
+        return [replace(there, made=state.made | folders)], [state]
 
     # --- expansions ---------------------------------------------------------------------------------------------
 
-    def _taken(self) -> list[Simple]:
+    def _take_substituted(self) -> list[SimpleCommand]:
         """What substitutions have run since it was asked last."""
-        inner, self._inner = self._inner, []
+        inner, self._substituted_commands = self._substituted_commands, []
         return inner
 
-    def _expanded(self, words: Iterable[Word], state: State) -> list[str]:
+    def _all_words(self, words: Iterable[Word], state: State) -> list[str]:
         return [said for word in words for said in self._words(word, state)]
 
     def _words(self, word: Word, state: State) -> list[str]:
@@ -565,7 +555,7 @@ class _Walk:
         if _SPLIT not in said and _OPEN not in said:
             said = said.translate(_PLAIN)
             return [said] if said or quoted else []
-        words = [each for chosen in _chosen(said) for each in chosen.translate(_PLAIN).split(_SPLIT)]
+        words = [each for chosen in _brace_words(said) for each in chosen.translate(_PLAIN).split(_SPLIT)]
         return [each for each in words if each] or ([""] if quoted else [])
 
     def _text(self, parts: Sequence[Part], state: State, split: bool = False) -> str:
@@ -598,22 +588,22 @@ class _Walk:
                 return known.replace(" ", _SPLIT) if part.every and part.name != "*" else known
 
     def _substituted(self, part: Substitution, state: State) -> str:
-        self._reading.take(20)
-        found = list(self._below().all(part.body, [state]))
-        self._inner += found
+        self._evaluation.take(20)
+        found = list(self._nested().run(part.body, [state]))
+        self._substituted_commands += found
         if part.process:
-            self._fed = found[-1].prints if found else ""
+            self._process_output = found[-1].stdout if found else ""
             return UNKNOWN
-        return _value(found)
+        return _output_of(found)
 
 
 def _assignments(words: list[str]) -> list[re.Match[str]]:
     return [found for word in words if "=" in word and (found := _ASSIGNED.fullmatch(word))]
 
 
-def _same(states: list[State]) -> _Ended:
+def _may_fail(states: list[State]) -> _Outcome:
     """The end of a command that may succeed or fail in each state."""
-    return _Ended(states, states)
+    return _Outcome(states, states)
 
 
 def _beginning(word: Word) -> str:
@@ -626,7 +616,7 @@ def _is_computed(word: Word) -> bool:
     return isinstance(first, Substitution) and not first.process
 
 
-def _chosen(word: str) -> list[str]:
+def _brace_words(word: str) -> list[str]:
     """The words that braces make of one."""
     words = [word]
     while found := next((found for each in words if (found := _CHOICE.search(each))), None):
@@ -641,18 +631,32 @@ def _chosen(word: str) -> list[str]:
     return words
 
 
+def _new_folders(name: str, rest: list[str], plain: list[str], cwd: str) -> frozenset[str]:
+    """The folders that git, cp or Python make: repositories, copies named after their source, environments."""
+    new = ""
+    match name, rest:
+        case "git", ["init", *_]:
+            new = next((word for word in (plain[1:2] or [cwd]) if inside(cwd, word).startswith(SCRATCHES)), "")
+        case "git", ["worktree", "add", *_] if len(plain) > 2:
+            new = plain[3 if {"-b", "-B"} & set(rest) and len(plain) > 3 else 2]
+        case "git", ["clone", *_] if len(plain) > 2:
+            new = plain[-1]
+        case "cp", _ if len(plain) > 1:
+            new = _copy_of(plain)
+        case "python" | "python3", ["-m", "venv", *_] if "env" in plain[-1]:
+            new = plain[-1]
+        case _:
+            pass
+    return frozenset((inside(cwd, new),) if new else ())
+
+
 def _copy_of(plain: list[str]) -> str:
     """A folder's copy that is named after it, as in ``cp -r data data.bak``; '' where it is not."""
     source, target = plain[-2].rstrip("/"), plain[-1].rstrip("/")
     return target if target.startswith(source) and target[len(source) :][:1] in ("_", "-", ".") else ""
 
 
-def whole(folder: str) -> str:
-    """A folder of the workspace as an absolute path."""
-    return folder if folder.startswith(("/", "~", UNKNOWN)) else posixpath.normpath(f"/workspace/{folder}")
-
-
-def _value(found: list[Simple]) -> str:
+def _output_of(found: list[SimpleCommand]) -> str:
     if found and any("mkdtemp" in word for word in found[-1].words):
         return SCRATCH
     if found and found[0].words[:1] == ["mktemp"]:
@@ -660,10 +664,10 @@ def _value(found: list[Simple]) -> str:
         folder = words[words.index("-p") + 1] if "-p" in words[:-1] else ""
         if not {"-p", "--tmpdir"} & set(words) or (folder + "/").startswith(SCRATCHES):
             return SCRATCH
-    return (found[-1].prints.rstrip("\n") if found else "") or UNKNOWN
+    return (found[-1].stdout.rstrip("\n") if found else "") or UNKNOWN
 
 
-def merged(states: Iterable[State]) -> list[State]:
+def _merged(states: Iterable[State]) -> list[State]:
     """The states without those that are the same; what differs is unknown where they are many."""
     found = {id(state): state for state in states}
     if len(found) < 2:
@@ -696,18 +700,3 @@ def _blurred(states: list[State]) -> State:
         old=first.old if all(state.old == first.old for state in others) else UNKNOWN,
         strict=all(state.strict for state in states),
     )
-
-
-def inside(folder: str, path: str) -> str:
-    """The path as seen from the workspace: relative where it lies there, else absolute, with ~ or unknown."""
-    if path.startswith("~"):
-        return path
-    if UNKNOWN in folder:
-        return path if path.startswith("/") else UNKNOWN
-    if folder.startswith("~"):
-        return posixpath.join(folder, path)
-    base = folder if folder.startswith("/") else f"/workspace/{folder}"
-    joined = posixpath.normpath(path if path.startswith("/") else f"{base}/{path}")
-    if joined == "/workspace":
-        return "."
-    return joined.removeprefix("/workspace/") if joined.startswith("/workspace/") else joined

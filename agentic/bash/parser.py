@@ -59,7 +59,7 @@ _DOCUMENT = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][\w.-]{0,60})\1")
 _PLACE = re.compile(r"\x06(\d{1,3})\x06\n?")
 _BACKSLASH = re.compile(r"\\(.)|[^\\]+|\\", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([$`"\\\n])')
-_OVERLOOKED = re.compile(r"(?<!\\)(?:\$\(|`)")
+_SUBSTITUTES = re.compile(r"(?<!\\)(?:\$\(|`)")
 _ENDS = frozenset((";", "&", ";;", ";&", ";;&"))
 _REDIRECTS = frozenset(("file_redirect", "heredoc_redirect", "herestring_redirect"))
 _EXPANSIONS = frozenset((
@@ -87,7 +87,7 @@ class TooDeep(Exception):
 
 def parse(text: str) -> Script:
     """The tree of a command line.  Raises ``TooLong`` and ``TooDeep``."""
-    return _kept(text) if len(text) <= LONGEST_KEPT else _parsed(text)
+    return _cached(text) if len(text) <= LONGEST_KEPT else _parsed(text)
 
 
 def _parsed(text: str) -> Script:
@@ -96,11 +96,11 @@ def _parsed(text: str) -> Script:
     documents: list[str] = []
     if not _is_bounded(text):
         text, documents = _without_documents(text)
-    reader = _Reader(text, documents, 0)
-    return Script(reader.block(reader.root.children), not reader.root.has_error)
+    converter = _Converter(text, documents, 0)
+    return Script(converter.block(converter.root.children), not converter.root.has_error)
 
 
-_kept = lru_cache(maxsize=512)(_parsed)
+_cached = lru_cache(maxsize=512)(_parsed)
 
 
 def _is_bounded(text: str) -> bool:
@@ -148,7 +148,7 @@ def _root(text: str) -> _Tree:
     return tree_sitter.Parser(_BASH).parse(_NOT_ASCII.sub(".", text).encode("ascii")).root_node
 
 
-class _Reader:
+class _Converter:
     """Makes our tree of the grammar's."""
 
     def __init__(self, text: str, documents: Sequence[str], depth: int) -> None:
@@ -157,11 +157,8 @@ class _Reader:
         self._depth = depth
         self.root = _root(text)
 
-    def _text(self, start: int, end: int) -> str:
-        return self._source[start:end]
-
-    def _of(self, node: _Tree) -> str:
-        return self._text(node.start_byte, node.end_byte)
+    def _source_of(self, node: _Tree) -> str:
+        return self._source[node.start_byte : node.end_byte]
 
     # --- commands -----------------------------------------------------------------------------------------------
 
@@ -177,11 +174,11 @@ class _Reader:
                 if found and not found[-1][1]:
                     between = self._source[end : node.start_byte]
                     found[-1] = (found[-1][0], "\n" if "\n" in between else ";")
-                found += self._nested(node.children).statements if kind == "ERROR" else ((self._node(node), ""),)
+                found += self._nested_block(node.children).statements if kind == "ERROR" else ((self._node(node), ""),)
                 end = node.end_byte
         return Block(tuple(found))
 
-    def _nested(self, nodes: Iterable[_Tree]) -> Block:
+    def _nested_block(self, nodes: Iterable[_Tree]) -> Block:
         self._deeper()
         inner = self.block(nodes)
         self._depth -= 1
@@ -194,18 +191,18 @@ class _Reader:
 
     def _node(self, node: _Tree) -> Node:
         self._deeper()
-        made = self._made(node)
+        made = self._converted(node)
         self._depth -= 1
         return made
 
-    def _made(self, node: _Tree) -> Node:
+    def _converted(self, node: _Tree) -> Node:
         children = node.children
         match node.type:
             case "redirected_statement":
                 body = node.child_by_field_name("body")
                 redirects = [child for child in children if child.type in _REDIRECTS]
                 made = Command() if body is None else self._node(body)
-                return self._redirected(_with(made, self._lost(children), ()), redirects)
+                return self._redirected(_extended(made, self._overlooked_words(children), ()), redirects)
             case "pipeline":
                 return self._pipeline(children)
             case "list":
@@ -214,19 +211,6 @@ class _Reader:
                 return Negation(self._node(children[-1])) if children[-1].type in _STATEMENTS else Command()
             case "subshell" | "compound_statement":
                 return self._group(node)
-            case _ if node.type in _COMPOUND:
-                return self._compound(node)
-            case _:
-                return self._command(node)
-
-    def _group(self, node: _Tree) -> Node:
-        if node.children[0].type == "((":
-            return Command((Word((Text(":"),)), Word((self._arithmetic(node),))))
-        return Group(self.block(node.children), subshell=node.type == "subshell")
-
-    def _compound(self, node: _Tree) -> Node:
-        children = node.children
-        match node.type:
             case "if_statement":
                 return self._if(children)
             case "while_statement":
@@ -235,9 +219,16 @@ class _Reader:
                 return self._for(node)
             case "case_statement":
                 return self._case(children)
-            case _:
+            case "function_definition":
                 name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-                return Function(self._of(name) if name else "", self._node(body) if body else Command())
+                return Function(self._source_of(name) if name else "", self._node(body) if body else Command())
+            case _:
+                return self._command(node)
+
+    def _group(self, node: _Tree) -> Node:
+        if node.children[0].type == "((":
+            return Command((Word((Text(":"),)), Word((self._arithmetic(node),))))
+        return Group(self.block(node.children), subshell=node.type == "subshell")
 
     def _command(self, node: _Tree) -> Node:
         if node.type in _REDIRECTS:
@@ -253,10 +244,10 @@ class _Reader:
             return Group(Block(((made, ";"), *((self._node(group), ";") for group in groups))))
         return made
 
-    def _lost(self, nodes: Sequence[_Tree]) -> tuple[Word, ...]:
+    def _overlooked_words(self, nodes: Sequence[_Tree]) -> tuple[Word, ...]:
         """Words between nodes that the grammar leaves out, as the ``-`` in ``git switch - 2>log``."""
-        between = (self._text(one.end_byte, other.start_byte) for one, other in pairwise(nodes))
-        return tuple(Word(_bare(word)) for text in between for word in text.replace("\\\n", " ").split())
+        between = (self._source[one.end_byte : other.start_byte] for one, other in pairwise(nodes))
+        return tuple(Word(_unquoted(word)) for text in between for word in text.replace("\\\n", " ").split())
 
     def _leaves(self, node: _Tree) -> Iterable[_Tree]:
         """The words of a test."""
@@ -304,7 +295,7 @@ class _Reader:
         body = [child for child in node.children if child.type in ("do_group", "compound_statement")]
         variable = node.child_by_field_name("variable")
         values = self._words(node.children_by_field_name("value"))
-        return For(self._of(variable) if variable else "_", values, self.block(body[0].children if body else ()))
+        return For(self._source_of(variable) if variable else "_", values, self.block(body[0].children if body else ()))
 
     def _case(self, children: Sequence[_Tree]) -> Case:
         items = [child for child in children if child.type == "case_item"]
@@ -325,10 +316,10 @@ class _Reader:
         tail: list[tuple[str, Node]] = []
         for each in found:
             if each.type == "heredoc_redirect":
-                self._document(each, words, redirects, tail)
+                self._here_document(each, words, redirects, tail)
             else:
                 redirects.append(self._redirect(each, words))
-        made = _with(node, tuple(words), tuple(redirects)) if words or redirects else node
+        made = _extended(node, tuple(words), tuple(redirects)) if words or redirects else node
         for joint, part in tail:
             made = _piped((made, part), (joint,)) if joint in ("|", "|&") else AndOr((made, part), (joint,))
         return made
@@ -336,14 +327,14 @@ class _Reader:
     def _redirect(self, node: _Tree, words: list[Word]) -> Redirect:
         """A redirection; the grammar takes words behind its target for further targets."""
         children = list(node.children)
-        descriptor = self._of(children.pop(0)) if children[0].type == "file_descriptor" else ""
+        descriptor = self._source_of(children.pop(0)) if children[0].type == "file_descriptor" else ""
         sign = children.pop(0).type
         target, *rest = self._words(children) or (Word(),)
         words += rest
         writes = sign in (">", ">|", ">>", ">&") and descriptor not in ("", "0", "1")
         return Redirect(f"{descriptor}>" if writes else sign, target)
 
-    def _document(
+    def _here_document(
         self, node: _Tree, words: list[Word], redirects: list[Redirect], tail: list[tuple[str, Node]]
     ) -> None:
         bare, operator, body = True, "", Word()
@@ -351,9 +342,9 @@ class _Reader:
         for child in node.children:
             match child.type:
                 case "heredoc_start":
-                    bare = not any(sign in self._of(child) for sign in "'\"\\")
+                    bare = not any(sign in self._source_of(child) for sign in "'\"\\")
                 case "heredoc_body":
-                    body = self._body(self._of(child), bare)
+                    body = self._document_text(self._source_of(child), bare)
                 case "pipeline":
                     joint = next((each.type for each in child.children if each.type in ("|", "|&")), "|")
                     tail.append((joint, self._pipeline(child.children[1:])))
@@ -370,19 +361,19 @@ class _Reader:
         words += self._words(arguments)
         redirects.append(Redirect("<<", body))
 
-    def _body(self, text: str, bare: bool) -> Word:
+    def _document_text(self, text: str, bare: bool) -> Word:
         if found := _PLACE.fullmatch(text):
             return Word((Text(self._documents[int(found[1])], quoted=True),))
         if not bare or not ("$" in text or "`" in text):
             return Word((Text(text if not bare else _IN_QUOTES.sub(r"\1", text), quoted=True),))
-        inner = self._below('"' + text.replace('"', '\\"') + '"')
+        inner = self._nested_converter('"' + text.replace('"', '\\"') + '"')
         found = inner.block(inner.root.children).statements
         first = found[0][0] if found else Command()
         return first.words[0] if isinstance(first, Command) and first.words else Word((Text(text, quoted=True),))
 
-    def _below(self, text: str) -> _Reader:
+    def _nested_converter(self, text: str) -> _Converter:
         self._deeper()
-        inner = _Reader(text, (), self._depth)
+        inner = _Converter(text, (), self._depth)
         self._depth -= 1
         return inner
 
@@ -410,13 +401,13 @@ class _Reader:
             return (self._expansion(node, quoted),)
         match kind:
             case "raw_string":
-                return (Text(self._of(node)[1:-1], quoted=True),)
+                return (Text(self._source_of(node)[1:-1], quoted=True),)
             case "ansi_c_string":
-                return (Text(unescaped(self._of(node)[2:-1]), quoted=True),)
+                return (Text(unescaped(self._source_of(node)[2:-1]), quoted=True),)
             case "string":
                 inner = [child for child in node.children if child.type in _EXPANSIONS]
                 start, end = node.start_byte + 1, node.end_byte - 1
-                return self._mixed(start, end, inner, _in_quotes, True) or (Text("", quoted=True),)
+                return self._parts_between(start, end, inner, _quoted, True) or (Text("", quoted=True),)
             case "array":
                 elements = self._words(child for child in node.children if child.is_named)
                 return tuple(
@@ -426,17 +417,17 @@ class _Reader:
                 )
             case _ if node.child_count:
                 self._deeper()
-                parts = self._mixed(node.start_byte, node.end_byte, node.children, _bare)
+                parts = self._parts_between(node.start_byte, node.end_byte, node.children, _unquoted)
                 self._depth -= 1
                 return parts
             case _:
-                return self._literal(self._of(node), _bare)
+                return self._literal(self._source_of(node), _unquoted)
 
     def _literal(self, text: str, read: Callable[[str], tuple[Part, ...]]) -> tuple[Part, ...]:
         """Text between what the grammar found, which overlooks some substitutions."""
-        return self._body(text, bare=True).parts if _OVERLOOKED.search(text) else read(text)
+        return self._document_text(text, bare=True).parts if _SUBSTITUTES.search(text) else read(text)
 
-    def _mixed(
+    def _parts_between(
         self,
         start: int,
         end: int,
@@ -451,13 +442,13 @@ class _Reader:
             while quoted and begins < len(self._source) and self._source[begins] in _BLANKS:
                 begins += 1  # the grammar takes blanks before an expansion for a part of it
             if begins > start:
-                parts += self._literal(self._text(start, begins), literal)
+                parts += self._literal(self._source[start:begins], literal)
             if node.type == "string" and parts[-1:] == [Text("$")]:
                 parts.pop()
             parts += self._parts(node, quoted)
             start = node.end_byte
         if end > start:
-            parts += self._literal(self._text(start, end), literal)
+            parts += self._literal(self._source[start:end], literal)
         if quoted and not any(isinstance(part, Text) for part in parts):
             parts.append(Text("", quoted=True))
         return tuple(parts)
@@ -465,17 +456,19 @@ class _Reader:
     def _expansion(self, node: _Tree, quoted: bool) -> Part:
         match node.type:
             case "simple_expansion":
-                name = self._of(node).lstrip()[1:]
+                name = self._source_of(node).lstrip()[1:]
                 return Variable(f"${name}", name, every=name in ("@", "*"), quoted=quoted)
             case "expansion":
                 return self._parameter(node, quoted)
             case "arithmetic_expansion":
                 return self._arithmetic(node)
-            case _ if (text := self._of(node).lstrip()).startswith("`"):
-                inner = self._below(text[1:-1].replace("\\`", "`"))
+            case _ if (text := self._source_of(node).lstrip()).startswith("`"):
+                inner = self._nested_converter(text[1:-1].replace("\\`", "`"))
                 return Substitution(inner.block(inner.root.children), quoted=quoted)
             case kind:
-                return Substitution(self._nested(node.children), process=kind == "process_substitution", quoted=quoted)
+                return Substitution(
+                    self._nested_block(node.children), process=kind == "process_substitution", quoted=quoted
+                )
 
     def _arithmetic(self, node: _Tree) -> Arithmetic:
         inner: list[Substitution] = []
@@ -500,18 +493,18 @@ class _Reader:
             elif child.type == "subscript":
                 inner = child.child_by_field_name("index")
                 first = child.child_by_field_name("name")
-                name = self._of(first) if first else ""
-                every = inner is not None and self._of(inner) in ("@", "*")
+                name = self._source_of(first) if first else ""
+                every = inner is not None and self._source_of(inner) in ("@", "*")
                 index += self._parts(inner) if inner is not None and inner.child_count else ()
             elif child.type in ("variable_name", "special_variable_name") and not name:
-                name = self._of(child)
+                name = self._source_of(child)
             elif child.type != "}":
                 operator, at = operator or (child.type if child.type in _OTHERWISE and name else "~"), child.end_byte
         cut = [child for child in rest if child.type != "}"]
-        otherwise = self._mixed(at, node.end_byte - 1, cut, _bare) if operator else ()
+        otherwise = self._parts_between(at, node.end_byte - 1, cut, _unquoted) if operator else ()
         operator = operator or ("~" if index else "")
         return Variable(
-            self._of(node).lstrip(),
+            self._source_of(node).lstrip(),
             name,
             operator[-1:],
             (*index, *otherwise) if index else otherwise,
@@ -530,22 +523,22 @@ def _piped(parts: tuple[Node, ...], joints: tuple[str, ...]) -> Node:
     return Pipeline(parts, joints)
 
 
-def _with(node: Node, words: tuple[Word, ...], redirects: tuple[Redirect, ...]) -> Node:
+def _extended(node: Node, words: tuple[Word, ...], redirects: tuple[Redirect, ...]) -> Node:
     """A command with further words and redirections, which belong to the last of several that are joined."""
     match node:
         case Command():
             return Command((*node.words, *words), (*node.redirects, *redirects))
         case Pipeline() | AndOr():
-            return type(node)((*node.parts[:-1], _with(node.parts[-1], words, redirects)), node.joints)
+            return type(node)((*node.parts[:-1], _extended(node.parts[-1], words, redirects)), node.joints)
         case Negation():
-            return Negation(_with(node.body, words, redirects))
+            return Negation(_extended(node.body, words, redirects))
         case Redirected():
             return Redirected(node.body, (*node.redirects, *redirects))
         case _:
             return Redirected(node, redirects)
 
 
-def _bare(text: str) -> tuple[Part, ...]:
+def _unquoted(text: str) -> tuple[Part, ...]:
     """Text outside of quotes; what a backslash stands before is quoted."""
     if "\\" not in text:
         return (Text(text),)
@@ -556,5 +549,5 @@ def _bare(text: str) -> tuple[Part, ...]:
     )
 
 
-def _in_quotes(text: str) -> tuple[Part, ...]:
+def _quoted(text: str) -> tuple[Part, ...]:
     return (Text(_IN_QUOTES.sub(lambda found: found[1].strip("\n"), text), quoted=True),)

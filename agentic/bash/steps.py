@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from posixpath import normpath
 
 from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.bash.tree import AndOr, Block, Case, Command, For, Function, Group, If, Node, Pipeline, While
+from agentic.bash.workspace_paths import inside
 
-HOME = "/workspace"
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _PYTHON = re.compile(r"python[\d.]*")
 _WRAPPERS = (
@@ -83,16 +82,6 @@ def written(command: str) -> tuple[tuple[str, ...], ...] | None:
     return tuple(each.words for each in said) if said is not None and all(each.plain for each in said) else None
 
 
-def folder(base: str, path: str) -> str:
-    """The folder as seen from the workspace, which is '.'."""
-    return inside(normpath(f"{HOME}/{base}/{path}" if not path.startswith("/") else path))
-
-
-def inside(path: str) -> str:
-    """A path as seen from the workspace: relative where it lies there."""
-    return "." if path == HOME else path.removeprefix(f"{HOME}/")
-
-
 def _line(command: str, said: list[_Said]) -> Line:
     steps: list[Step] = []
     cwd, pipefail = "", False
@@ -102,7 +91,7 @@ def _line(command: str, said: list[_Said]) -> Line:
             continue
         pipefail = pipefail or (plain[0] == "set" and "pipefail" in plain)
         if plain[0] in ("cd", "pushd") and len(plain) > 1:
-            cwd = folder(cwd, plain[1])
+            cwd = inside(cwd, plain[1])
         if plain[0] not in _NEUTRAL:
             steps.append(Step(plain, each.joint if steps else "", given, cwd))
     detached = command.rstrip().endswith("&") and not command.rstrip().endswith(("&&", "\\&"))

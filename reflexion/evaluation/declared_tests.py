@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from agentic.bash.runners import RUNNERS, SCRIPT_RUNNERS
-from agentic.bash.steps import Step, folder, read, run_by
+from agentic.bash.steps import Step, read, run_by
+from agentic.bash.workspace_paths import inside
 from agentic.core.events.execution_events import FileChange
 from reflexion.evaluation.verifier import Wanted
 
@@ -70,7 +71,7 @@ def _shown(each: Seen) -> tuple[str, str] | None:
     if line is not None and len(line.steps) == 1 and (start := _start(line.steps[0], _SHOWS)):
         script = 1 if start[0] == "sed" else 0
         files = [word for word in line.steps[0].words[len(start) :] if not word.startswith("-")][script:]
-        path = folder(line.steps[0].cwd, files[0]) if len(files) == 1 else ""
+        path = inside(line.steps[0].cwd, files[0]) if len(files) == 1 else ""
     path = path.removeprefix("/workspace/").removeprefix("./")
     return (path, _NUMBERED.sub("", each.said)) if path else None
 

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import Simple, commands, inside
+from agentic.bash.evaluation import SimpleCommand, commands
 from agentic.bash.parser import TooDeep, TooLong, parse
+from agentic.bash.workspace_paths import inside
 from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
@@ -135,7 +136,7 @@ def _touched(call: ToolStarted) -> Iterator[tuple[str, bool]]:
     yield from ((inside(".", path), True) for path in _opened(code if isinstance(code, str) else ""))
 
 
-def _commands(command: str, cwd: str) -> list[Simple]:
+def _commands(command: str, cwd: str) -> list[SimpleCommand]:
     try:
         return list(commands(parse(command), cwd)) if command else []
     except (TooLong, TooDeep, RecursionError):

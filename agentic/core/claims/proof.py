@@ -13,13 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agentic.bash.runners import is_lenient, kind_of, runs_nothing
-from agentic.bash.steps import (
-    HOME,
-    Line,
-    Step,
-    folder,
-    read,
-)
+from agentic.bash.steps import Line, Step, read
+from agentic.bash.workspace_paths import HOME, inside
 from agentic.core.events.values import Claim, FileChange, Outcome
 from agentic.core.state.facts import Deeds, Ran, Unrun
 
@@ -271,7 +266,7 @@ def _same(claimed: Step, ran: Step, cwd: str) -> bool:
     """The same words; the same folder and variables, where the claim names them."""
     if claimed.words != ran.words or (claimed.given and claimed.given != ran.given):
         return False
-    return not claimed.cwd or claimed.cwd == folder(cwd, ran.cwd or ".")
+    return not claimed.cwd or claimed.cwd == inside(cwd, ran.cwd or ".")
 
 
 def changed_since(deeds: Deeds, ran: Ran) -> tuple[str, ...]:
@@ -298,11 +293,11 @@ def _restored(first: FileChange, last: FileChange) -> bool:
 
 
 def _of_file(claim: Claim, deeds: Deeds) -> Claim:
-    path = folder("", claim.file.removeprefix(f"{HOME}/") or ".")
+    path = inside("", claim.file.removeprefix(f"{HOME}/") or ".")
     changes = [change for change in deeds.changes if change.path == path or path == "."]
     if not changes:
         below = [change for change in deeds.changes if change.path.startswith(f"{path}/")]
-        unrun = next((one for one in reversed(deeds.unrun) if folder("", one.what) == path), None)
+        unrun = next((one for one in reversed(deeds.unrun) if inside("", one.what) == path), None)
         if unrun is not None and not below:
             return _of_unrun(claim, unrun)
         proven = any(change.kind != "deleted" for change in below)

@@ -23,7 +23,7 @@ from dataclasses import replace
 from itertools import chain
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import Evaluation, Simple, commands
+from agentic.bash.evaluation import Evaluation, SimpleCommand, commands
 from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.tools.approval.file_rules import (
     DISKS,
@@ -94,22 +94,22 @@ def gate(command: str, created: frozenset[str] = frozenset(), cwd: str = ".") ->
 
     ``created`` are files that this execution has made.
     """
-    return bounded(_of_text(command, Simple(cwd=cwd, reading=Evaluation(text=command)), created, 0))
+    return bounded(_of_text(command, SimpleCommand(cwd=cwd, evaluation=Evaluation(text=command)), created, 0))
 
 
 def gate_code(code: str, created: frozenset[str] = frozenset()) -> str:
     """The same of Python code: what it deletes or empties, and commands that it runs, as far as they stand in it."""
-    command = GatedCommand(["python"], Simple(), created)
+    command = GatedCommand(["python"], SimpleCommand(), created)
     return bounded(_first(python_code(code, command, []), command, 0))
 
 
-def _of_text(text: str, within: Simple, created: frozenset[str], depth: int) -> str:
+def _of_text(text: str, within: SimpleCommand, created: frozenset[str], depth: int) -> str:
     """The same of a text that a command runs."""
     if depth > DEPTH:
         return DEEP
     try:
         script = parse(text)
-        for simple in commands(script, within.cwd, within.reading, within.variables):
+        for simple in commands(script, within.cwd, within.evaluation, within.variables):
             if why := _of_simple(simple, created, depth):
                 return why
     except TooLong:
@@ -119,7 +119,7 @@ def _of_text(text: str, within: Simple, created: frozenset[str], depth: int) -> 
     return UNREADABLE if not script.sound and _MAY_DESTROY.search(text) else ""
 
 
-def _of_simple(simple: Simple, created: frozenset[str], depth: int) -> str:
+def _of_simple(simple: SimpleCommand, created: frozenset[str], depth: int) -> str:
     why = _of_words(simple.words, simple, created, depth)
     if not why and any(UNKNOWN in word for word in simple.words):  # what is not set stands for nothing
         left = [known for word in simple.words if (known := word.replace(UNKNOWN, ""))]
@@ -128,7 +128,7 @@ def _of_simple(simple: Simple, created: frozenset[str], depth: int) -> str:
     return why
 
 
-def _of_words(said: list[str], simple: Simple, created: frozenset[str], depth: int) -> str:
+def _of_words(said: list[str], simple: SimpleCommand, created: frozenset[str], depth: int) -> str:
     """The same of words, with all that stands before the command itself."""
     if depth > DEPTH:
         return DEEP
@@ -154,7 +154,7 @@ def _of_run(run: Runs, command: GatedCommand, depth: int) -> str:
         return _of_simple(run.simple, command.created, depth)
     simple = command.simple
     cwd = simple.cwd if run.cwd is None else run.cwd
-    within = Simple(cwd=cwd, variables=simple.variables | run.variables, reading=simple.reading)
+    within = SimpleCommand(cwd=cwd, variables=simple.variables | run.variables, evaluation=simple.evaluation)
     return _of_text(run.text, within, command.created, depth)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import SCRATCHES
+from agentic.bash.workspace_paths import SCRATCHES
 from agentic.ports.runtime import Prepared
 from agentic.tools.approval.named_paths import targets
 

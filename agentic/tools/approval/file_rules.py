@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import SCRATCHES, Simple, inside
+from agentic.bash.evaluation import SimpleCommand
+from agentic.bash.workspace_paths import SCRATCHES, inside
 from agentic.tools.approval.gated_command import (
     Finding,
     GatedCommand,
@@ -46,7 +47,7 @@ def redirection(command: GatedCommand) -> Iterator[Finding]:
     """Whether a redirection leaves nothing of a file."""
     words, simple = command.words, command.simple
     nothing = words == [] or words[0] in (":", "true") or words[:2] == ["cat", "/dev/null"] or words in _PRINT_NOTHING
-    if nothing or (words == ["cat"] and simple.reads == "/dev/null"):
+    if nothing or (words == ["cat"] and simple.stdin_file == "/dev/null"):
         yield command.empties([path for path in simple.writes if not _grows(path, simple)])
         return
     if any(inside(simple.cwd, path).startswith(_OF_REFS) for path in simple.writes):
@@ -54,14 +55,14 @@ def redirection(command: GatedCommand) -> Iterator[Finding]:
     elif every := [path for path in simple.writes if _EVERY_FILE.fullmatch(name_of(path))]:
         yield command.empties(every)
     elif words[0] not in ("echo", "printf"):
-        read = {inside(simple.cwd, word) for word in (*words[1:], *simple.chain[1:], simple.reads) if word}
+        read = {inside(simple.cwd, word) for word in (*words[1:], *simple.upstream[1:], simple.stdin_file) if word}
         yield command.empties([path for path in simple.writes if inside(simple.cwd, path) in read])
 
 
-def _grows(path: str, simple: Simple) -> bool:
+def _grows(path: str, simple: SimpleCommand) -> bool:
     """Whether something is appended later on the same line."""
-    text = simple.reading.text
-    simple.reading.take(len(text) // 50)
+    text = simple.evaluation.text
+    simple.evaluation.take(len(text) // 50)
     return any(f">>{sign}{each}" in text for sign in (" ", "", ' "', '"') for each in {path, name_of(path)} if each)
 
 
@@ -115,7 +116,7 @@ def find(command: GatedCommand) -> Iterator[Finding]:
         folders = "-type d" in " ".join(words[max(place - 6, 0) : place])
         if inner[:1] == ["chmod"] and _locks(inner[1:], folders=folders):
             yield LOCKS
-        yield Runs(simple=Simple(inner, simple.cwd, reading=simple.reading, variables=simple.variables))
+        yield Runs(simple=SimpleCommand(inner, simple.cwd, evaluation=simple.evaluation, variables=simple.variables))
 
 
 def _roots(words: list[str]) -> list[str]:
@@ -168,8 +169,8 @@ def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
     left = [path for path in whole if not command.passes(path)]
     if not left or not paths[-1]:
         return
-    text, first = simple.reading.text, target.partition("/")[0]
-    simple.reading.take(len(text) // 10)
+    text, first = simple.evaluation.text, target.partition("/")[0]
+    simple.evaluation.take(len(text) // 10)
     gone = target == "/dev/null" or f"{target}/".startswith(SCRATCHES)
     gone = gone or any(f"rm {flag} {first}" in text for flag in ("-rf", "-fr", "-r"))
     back = any(f"mv {sign}{paths[-1].rstrip('/')}" in text for sign in ("", '"'))
@@ -180,7 +181,7 @@ def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
 def tee(command: GatedCommand) -> Iterator[Finding]:
     """``tee``, which is given nothing to write."""
     flags, paths = flags_of(command.words[1:])
-    nothing = command.simple.reads == "/dev/null" or command.simple.fed in _PRINT_NOTHING
+    nothing = command.simple.stdin_file == "/dev/null" or command.simple.piped_from in _PRINT_NOTHING
     if not flags & {"-a", "--append"}:
         yield command.empties(paths if nothing else [path for path in paths if "*" in path])
 
@@ -240,7 +241,7 @@ def tar(command: GatedCommand) -> Iterator[Finding]:
         yield command.deletes([f"{into}/{path}" for path in _packed(words[1:]) if path != into])
         return
     unpacks = any("x" in word.partition("=")[0] for word in words[1:3] if word != into)
-    if unpacks and simple.fed[:2] == ["git", "archive"] and not command.passes(f"{into}/found"):
+    if unpacks and simple.piped_from[:2] == ["git", "archive"] and not command.passes(f"{into}/found"):
         yield "puts an old version over what is there"
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import Simple, inside
+from agentic.bash.evaluation import SimpleCommand
+from agentic.bash.workspace_paths import inside
 from agentic.tools.approval.disposable_files import is_disposable
 
 LONGEST_REASON = 300
@@ -24,7 +25,7 @@ class Runs:
     """Another command that a command runs: a text that a shell reads, or a simple command."""
 
     text: str = ""
-    simple: Simple | None = None
+    simple: SimpleCommand | None = None
     cwd: str | None = None
     """The folder in which the text runs; None where it is that of the command."""
     variables: dict[str, str] = field(default_factory=dict[str, str])
@@ -38,7 +39,7 @@ class GatedCommand:
     """One command, its words without ``sudo``, ``env``, ``xargs`` … before it."""
 
     words: list[str]
-    simple: Simple
+    simple: SimpleCommand
     created: frozenset[str] = frozenset()
     """Files that this execution has made."""
     piped: bool = False
@@ -69,7 +70,7 @@ class GatedCommand:
 
     def text_of(self, path: str) -> str:
         """What stands in a file that was written on the same line."""
-        return self.simple.reading.texts.get(inside(self.simple.cwd, path), "")
+        return self.simple.evaluation.texts.get(inside(self.simple.cwd, path), "")
 
 
 Rule = Callable[[GatedCommand], Iterator[Finding]]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import SCRATCHES, Simple, inside
+from agentic.bash.evaluation import SimpleCommand
+from agentic.bash.workspace_paths import SCRATCHES, inside
 from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, flags_of, values_of
 
 MOST_EARLIER = 40
@@ -55,7 +56,7 @@ def _in_folder(words: list[str], flags: set[str], names: list[str], command: Gat
         yield Runs(inner, cwd=simple.cwd)
     if name == "clean" and names and "-e" not in flags and all(map(command.passes, names)):
         return
-    committed = not flags & {"-f", "--force"} and "git commit" in simple.reading.text
+    committed = not flags & {"-f", "--force"} and "git commit" in simple.evaluation.text
     if name == "rm" and not committed and not flags & {"--cached", "-n", "--dry-run"}:
         many = names if "-r" in flags else [path for path in names if "*" in path or UNKNOWN in path]
         if many or "-r" in flags:
@@ -64,12 +65,12 @@ def _in_folder(words: list[str], flags: set[str], names: list[str], command: Gat
     if name == "worktree" and all(map(command.passes, names[1:])):
         return
     if name in ("apply", "patch") and {"-R", "--reverse"} & flags and not flags & {"--check", "--stat", "--cached"}:
-        yield AWAY if simple.fed[:2] == ["git", "diff"] else ""
+        yield AWAY if simple.piped_from[:2] == ["git", "diff"] else ""
         return
     if (name == "checkout-index" and "--prefix" in flags) or _is_own(name, flags, names, simple):
         return
     after = words[words.index("--") + 1 :] if "--" in words else None
-    why = why_git(name, flags, names, after, simple.given)
+    why = why_git(name, flags, names, after, simple.stdin)
     of_files = why == AWAY or name == "clean"
     scratch = simple.cwd in simple.made or (of_files and f"{simple.cwd}/found".startswith(SCRATCHES))
     yield "" if name != "push" and scratch else why
@@ -97,9 +98,9 @@ def _runs(name: str, words: list[str]) -> str:
     return next(iter((*after, *joined)), "") if name == "rebase" else ""
 
 
-def _is_own(name: str, flags: set[str], names: list[str], simple: Simple) -> bool:
+def _is_own(name: str, flags: set[str], names: list[str], simple: SimpleCommand) -> bool:
     """Whether what would go was made, or applied, by a command just before."""
-    earlier = [words for words in simple.reading.earlier[-MOST_EARLIER:] if words[:1] == ["git"]]
+    earlier = [words for words in simple.evaluation.earlier[-MOST_EARLIER:] if words[:1] == ["git"]]
     if name == "stash" and names[:1] == ["drop"]:
         return any(words[1:3] == ["stash", "apply"] for words in earlier)
     if name not in ("branch", "tag") or len(names) != 1 or not flags & _TAKES_AWAY:
@@ -115,7 +116,7 @@ def _alias(body: str) -> str:
 def patch(command: GatedCommand) -> Iterator[Finding]:
     """``patch``, which takes back what is not committed."""
     back = {"-R", "--reverse"} & flags_of(command.words[1:])[0] and "--dry-run" not in command.words
-    yield AWAY if back and command.simple.fed[:2] == ["git", "diff"] else ""
+    yield AWAY if back and command.simple.piped_from[:2] == ["git", "diff"] else ""
 
 
 def rewritten_history(command: GatedCommand) -> Iterator[Finding]:

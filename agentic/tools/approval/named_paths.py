@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import commands, inside
+from agentic.bash.evaluation import commands
 from agentic.bash.parser import TooDeep, TooLong, parse
+from agentic.bash.workspace_paths import inside
 
 MOST_PATHS = 40
 LONGEST_PATH = 4_096

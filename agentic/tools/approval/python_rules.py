@@ -38,7 +38,7 @@ Done = tuple[str, str]
 
 def python(command: GatedCommand) -> Iterator[Finding]:
     """A Python that is given code: on the line, in a file that was written on it, or by a pipe."""
-    words, given = command.words, command.simple.given
+    words, given = command.words, command.simple.stdin
     for place, word in enumerate(words[:-1]):
         if _CODE_GIVEN.fullmatch(word):
             yield from python_code(words[place + 1], command, words[place + 2 :])

@@ -92,7 +92,7 @@ _BASE = frozenset(("-d", "--dbname", "-D", "--database"))
 def script(command: GatedCommand) -> Iterator[Finding]:
     """A program that is given code, on the line or in a file that was written on it."""
     text = next((text for word in command.words[1:2] if (text := command.text_of(word))), "")
-    paths, commands = run_by(command.name, command.words[1:], command.simple.given or text)
+    paths, commands = run_by(command.name, command.words[1:], command.simple.stdin or text)
     if any(path not in command.created and not command.passes(path) for path in paths):
         yield "deletes or empties files in its code"
     yield from map(Runs, commands)
@@ -102,7 +102,7 @@ def script(command: GatedCommand) -> Iterator[Finding]:
 
 def sed(command: GatedCommand) -> Iterator[Finding]:
     """``sed``: the commands that its script runs, and files of which it leaves nothing."""
-    words, fed = command.words[1:], command.simple.fed
+    words, fed = command.words[1:], command.simple.piped_from
     yield from map(Runs, sed_runs(words))
     if not flags_of(words)[0] & INPLACE:
         return
@@ -129,7 +129,7 @@ def make(command: GatedCommand) -> Iterator[Finding]:
     if _WIPES & set(words[1:]):
         yield _BY_NAME
     files = values_of(words, "-f", "--file")
-    texts = [command.simple.given if path in ("-", UNKNOWN) else command.text_of(path) for path in files]
+    texts = [command.simple.stdin if path in ("-", UNKNOWN) else command.text_of(path) for path in files]
     texts += [word.partition("=")[2] for word in words if word.startswith("--eval=")]
     texts += values_of(words, "--eval")
     yield from (Runs(of_make(text)) for text in texts if text)
@@ -146,8 +146,8 @@ def sql(command: GatedCommand) -> Iterator[Finding]:
     base = next((word for word in words[1:] if not word.startswith("-")), "")
     if command.name == "sqlite3" and "-cmd" in words[:-1]:
         base = next((word for word in words[words.index("-cmd") + 2 :] if not word.startswith("-")), base)
-    text = command.text_of(simple.reads) if simple.reads else ""
-    if not any(deletes_rows(word) for word in (*words[1:], simple.given, text)):
+    text = command.text_of(simple.stdin_file) if simple.stdin_file else ""
+    if not any(deletes_rows(word) for word in (*words[1:], simple.stdin, text)):
         return
     bases = [base, *values_of(words, *_BASE), *(word for word in words if word.startswith("-d"))]
     scratch = ":memory:" in base or any(_OF_TESTS.search(each) for each in bases)

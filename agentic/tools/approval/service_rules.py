@@ -102,7 +102,7 @@ def service(command: GatedCommand) -> Iterator[Finding]:
         return
     if name == "curl" and any("localhost" in word or "127.0.0.1" in word for word in words):
         return
-    given = (simple.given or simple.reads)[:MOST_GIVEN]
+    given = (simple.stdin or simple.stdin_file)[:MOST_GIVEN]
     said = f" {' '.join(words[:MOST_WORDS])} {given} ".replace("-XDELETE", "DELETE")
     said = said.lower() if name == "redis-cli" else said
     if any(all(part in said for part in _parts(wanted)) for wanted in _SERVICES[name]):

@@ -40,10 +40,10 @@ def shell(command: GatedCommand) -> Iterator[Finding]:
     rest = words[place:]
     if rest and rest[0] != UNKNOWN and (text := command.text_of(rest[0])):
         yield Runs(text, variables=variables | _places(rest))
-    elif simple.given:
-        yield Runs(strict + simple.given, variables=variables | _places(["bash", *rest]))
-    elif simple.chain and name in SHELLS and (not rest or rest == ["-s"]):
-        yield from _fed(simple.chain)
+    elif simple.stdin:
+        yield Runs(strict + simple.stdin, variables=variables | _places(["bash", *rest]))
+    elif simple.upstream and name in SHELLS and (not rest or rest == ["-s"]):
+        yield from _fed(simple.upstream)
 
 
 def alias(command: GatedCommand) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, s
         place += 2 if words[place] in _BEFORE_VALUE else 1
     text = words[place] if place < len(words) else ""
     if command.piped and text == UNKNOWN:
-        yield Runs(command.simple.given)
+        yield Runs(command.simple.stdin)
         yield "runs whatever a list names"
     else:
         yield Runs(strict + text, variables=variables | _places(words[place + 1 :]))

@@ -6,7 +6,7 @@ import re
 import shlex
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import Simple
+from agentic.bash.evaluation import SimpleCommand
 from agentic.tools.approval.gated_command import name_of
 
 MOST_ARGUMENTS = 40
@@ -73,7 +73,7 @@ def set_before(words: list[str]) -> list[tuple[str, str]]:
     return found
 
 
-def filled(said: list[str], words: list[str], simple: Simple) -> list[list[str]]:
+def filled(said: list[str], words: list[str], simple: SimpleCommand) -> list[list[str]]:
     """A command with the arguments that the xargs before it, in ``said``, gives it, as far as they are known."""
     given = next((at for at, word in enumerate(said) if _PLACEHOLDER.match(word)), -1)
     sign = _PLACEHOLDER.sub("", said[given]) or said[given + 1 : given + 2][0] if 0 <= given < len(said) - 1 else "{}"
@@ -81,11 +81,11 @@ def filled(said: list[str], words: list[str], simple: Simple) -> list[list[str]]
         at = words.index(":::")
         return [[*words[:at], *words[at + 1 :]]] if at else [["sh", "-c", each] for each in words[1:MOST_ARGUMENTS]]
     if sign and any(sign in word for word in words):
-        lines = list(dict.fromkeys(simple.given.splitlines())) or [UNKNOWN]
+        lines = list(dict.fromkeys(simple.stdin.splitlines())) or [UNKNOWN]
         lines = lines if len(lines) <= MOST_LINES else [UNKNOWN]
         return [[word.replace(sign, line) for word in words] for line in lines]
     whole = _BY_LINES & set(said)
-    listed = simple.given.splitlines() if whole else simple.given.split()
+    listed = simple.stdin.splitlines() if whole else simple.stdin.split()
     return [[*words, *(listed[:MOST_ARGUMENTS] or [UNKNOWN])]]
 
 
