@@ -332,7 +332,7 @@ class _Converter:
         target, *rest = self._words(children) or (Word(),)
         words += rest
         writes = sign in (">", ">|", ">>", ">&") and descriptor not in ("", "0", "1")
-        return Redirect(f"{descriptor}>" if writes else sign, target)
+        return Redirect(f"{descriptor}{sign}" if writes else sign, target)
 
     def _here_document(
         self, node: _Tree, words: list[Word], redirects: list[Redirect], tail: list[tuple[str, Node]]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentic.bash.parser import TooDeep, TooLong, parse
-from agentic.bash.tree import AndOr, Block, Case, Command, For, Function, Group, If, Node, Pipeline, While
+from agentic.bash.tree import AndOr, Block, Case, Command, For, Function, Group, If, Node, Pipeline, Redirect, While
 from agentic.bash.workspace_paths import inside
 
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
@@ -48,6 +48,8 @@ class Line:
     pipefail: bool = False
     detached: bool = False
     """The last of them goes on in the background, and the line ends without it."""
+    writes: bool = False
+    """A redirection writes to a file."""
 
     def hidden_by(self, at: int) -> str:
         """What decides the exit code instead of this step, as written; '' where the step does, or ends the line."""
@@ -62,6 +64,7 @@ class _Said:
     joint: str
     words: tuple[str, ...]
     plain: bool = True
+    writes: bool = False
 
 
 def read(command: str) -> Line | None:
@@ -95,7 +98,7 @@ def _line(command: str, said: list[_Said]) -> Line:
         if plain[0] not in _NEUTRAL:
             steps.append(Step(plain, each.joint if steps else "", given, cwd))
     detached = command.rstrip().endswith("&") and not command.rstrip().endswith(("&&", "\\&"))
-    return Line(tuple(steps), pipefail, detached)
+    return Line(tuple(steps), pipefail, detached, any(each.writes for each in said))
 
 
 def _said(command: str) -> list[_Said] | None:
@@ -149,7 +152,14 @@ def _of_command(node: Command, joint: str, plain: bool) -> Iterator[_Said]:
     redirects = [redirect.target.plain() for redirect in node.redirects if not redirect.sign.startswith("<<")]
     plain = plain and None not in redirects and len(redirects) == len(node.redirects)
     if node.words or not plain:
-        yield _Said(joint, tuple(word.shown() for word in node.words), plain)
+        yield _Said(joint, tuple(word.shown() for word in node.words), plain, any(map(_writes, node.redirects)))
+
+
+def _writes(redirect: Redirect) -> bool:
+    """Whether a redirection writes to a file, and not to another stream or into nothing."""
+    target = redirect.target.shown()
+    joins = redirect.sign.endswith((">&", ">&-")) and (target.isdigit() or target in ("", "-"))
+    return ">" in redirect.sign and not joins and target != "/dev/null"
 
 
 def _plain(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -67,7 +67,6 @@ _LOOKS: tuple[tuple[Verbs, tuple[str, ...], tuple[str, ...]], ...] = (
 )
 """The same of commands that change nothing, if they are all that a command line does."""
 _FILTERS = frozenset(("head", "tail", "wc", "sort", "uniq", "grep", "cut", "nl", "less", "cat"))
-_HARMLESS = re.compile(r"[12&]?>{1,2}\s*/dev/null|2>&1")
 _ACTS = re.compile(r"-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)|--output\b.*")
 """Options by which what looks does more."""
 
@@ -128,7 +127,7 @@ def _verbs(step: Step, table: tuple[tuple[Verbs, tuple[str, ...], tuple[str, ...
 def _only_looks(command: str) -> bool:
     """Whether a command line is one that looks and what filters its output; the rest is left to be read by people."""
     line = read(command)
-    if line is None or line.detached or ">" in _HARMLESS.sub("", command):
+    if line is None or line.detached or line.writes:
         return False
     return all(step.joint == "|" and step.program in _FILTERS for step in line.steps[1:]) and not any(
         _ACTS.fullmatch(word) for step in line.steps for word in step.words

@@ -25,8 +25,6 @@ _LOOKING = frozenset(
         "true", "test", "[", "sed", "awk", "tr", "nl", "less", "tee", "sleep",
     )
 )  # fmt: skip
-_HARMLESS = re.compile(r"2>&1|[12&]?>>?\s*/dev/null")
-"""Redirections that write nothing."""
 _WRITES: dict[str, tuple[str, ...]] = {
     "sed": ("-i", "--in-place"), "find": ("-delete", "-exec", "-ok", "-fprint", "-fls"), "sort": ("-o", "--output"),
 }  # fmt: skip
@@ -93,12 +91,14 @@ def of_nothing_changed(claim: Claim) -> Claim:
 def only_looks(command: str) -> bool:
     """It plainly reads and writes nothing; where that cannot be told, it may do more."""
     line = read(command)
-    return line is not None and ">" not in _HARMLESS.sub("", command) and all(map(_only_looks, line.steps))
+    return line is not None and not line.writes and all(map(_only_looks, line.steps))
 
 
 def _only_looks(step: Step) -> bool:
     if step.program == "git":
         return len(step.words) > 1 and step.words[1] in _GIT_LOOKS
+    if step.program == "awk" and any(">" in word for word in step.words):
+        return False
     writes = _WRITES.get(step.program, ())
     return step.program in _LOOKING - {"tee"} and not any(word.startswith(writes) for word in step.words[1:] if writes)
 

@@ -12,6 +12,7 @@ from agentic.core.claims.proof import (
     is_test_run,
     judged,
     last_test_run,
+    only_looks,
     touched_tests,
 )
 from agentic.core.events.values import Claim, FileChange
@@ -262,3 +263,22 @@ def test_any_command_can_be_read(one: str, other: str) -> None:
     assert said.note or said.verdict == "proven"
     same = judged(Claim(text="x", command=other or "y"), Deeds((Ran(other or "y", 1),)))
     assert same.verdict != "proven"
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [
+        ("ls 2>&1 | wc", True),
+        ("ls >&2", True),
+        ("grep '->' a.py > /dev/null", True),
+        ("awk '{print $1}' a", True),
+        ("awk '{print > \"b\"}' a", False),
+        ("ls > a", False),
+        ("ls 2> a", False),
+        ("ls &>> a", False),
+        ("cat $(x)", False),
+        ("sed -i s/a/b/ x", False),
+    ],
+)
+def test_what_writes_to_no_file_only_looks(command: str, looks: bool) -> None:
+    assert only_looks(command) == looks
