@@ -41,8 +41,11 @@ from agentic.bash.workspace_paths import SCRATCH, SCRATCHES, absolute, inside
 _PARENTS = re.compile(r"-[a-z]*p|--parents")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.DOTALL)
 _STRICT, _LAX = re.compile(r"-[a-z]*e"), re.compile(r"\+[a-z]*e")
-_KNOWN = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " ", "0": "bash", "SHELL": "/bin/bash", "BASH": "/bin/bash"}  # noqa: S108
-_ALWAYS = frozenset(("/", "~", "/tmp", ".", "..", SCRATCH))  # noqa: S108
+"""Options of ``set`` that switch ``-e`` on and off."""
+_VARIABLES = {"TMPDIR": "/tmp", "HOME": "~", "IFS": " ", "0": "bash", "SHELL": "/bin/bash", "BASH": "/bin/bash"}  # noqa: S108
+"""Variables that a shell has from the start."""
+_THERE = frozenset(("/", "~", "/tmp", ".", "..", SCRATCH))  # noqa: S108
+"""Folders into which one can always go."""
 _DECLARES = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SPLIT, _OPEN, _COMMA, _CLOSE = "\x01", "\x02", "\x03", "\x04"
 """Signs that were not quoted, until a word is whole."""
@@ -65,18 +68,22 @@ MOST_READ = 250_000
 
 @dataclass(slots=True)
 class Evaluation:
-    """What is known of a command and of all that it runs while it is read, and how much may still be read."""
+    """What is known of a whole command line while it is read, also of the scripts that it runs."""
 
     left: int = MOST_READ
+    """Characters that may still be read."""
     text: str = ""
-    """The whole command."""
+    """The whole command line."""
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    """Files that it has written before, with what stands in them."""
+    """Files that the line has written, with what stands in them."""
     earlier: list[list[str]] = field(default_factory=list[list[str]])
-    """The commands that have been read."""
+    """The words of the commands that have been read."""
     functions: dict[str, Node] = field(default_factory=dict[str, Node])
+    """The bodies of functions, by name."""
     running: set[str] = field(default_factory=set[str])
+    """Functions whose calls are being read."""
     called: set[str] = field(default_factory=set[str])
+    """Functions that have been called."""
 
     def take(self, signs: int) -> None:
         """Count what is read; raises ``TooDeep`` where it is more than anybody writes."""
@@ -87,11 +94,12 @@ class Evaluation:
 
 @dataclass(slots=True)
 class SimpleCommand:
-    """One command with its words, where it runs, and the files that it empties or overwrites by redirection."""
+    """One command as it would run: its words after expansion, its folder, and what it reads and writes."""
 
     words: list[str] = field(default_factory=list[str])
     cwd: str = "."
     writes: list[str] = field(default_factory=list[str])
+    """The files that redirections empty or overwrite."""
     made: frozenset[str] = frozenset()
     """Folders that were made earlier on the same line, or nothing after it would have run."""
     stdin: str = ""
@@ -107,6 +115,7 @@ class SimpleCommand:
     computed: bool = False
     """Whether the name of the command is what another command prints."""
     stdout: str = ""
+    """What it prints, as far as that stands on the line."""
     evaluation: Evaluation = field(default_factory=Evaluation)
 
 
@@ -117,13 +126,17 @@ class State:
     cwd: str = "."
     variables: dict[str, str] = field(default_factory=dict[str, str])
     made: frozenset[str] = frozenset()
+    """Folders that were made on this line."""
     there: frozenset[str] = frozenset()
     """Folders that surely exist."""
     stack: tuple[str, ...] = ()
+    """The folders of ``pushd``."""
     old: str = UNKNOWN
+    """The folder of ``cd -``."""
     strict: bool = False
     """``set -e``"""
     exported: frozenset[str] = frozenset()
+    """The names of variables that commands are given."""
 
     def key(self) -> tuple[object, ...]:
         """What makes two states the same."""
@@ -176,7 +189,7 @@ def commands(
 
     Raises ``TooDeep`` where it is more than anybody writes.
     """
-    state = State(cwd, _KNOWN | {"PWD": absolute(cwd)} | (variables or {}))
+    state = State(cwd, _VARIABLES | {"PWD": absolute(cwd)} | (variables or {}))
     return _Walk(evaluation or Evaluation()).run(script.body, [state])
 
 
@@ -189,19 +202,24 @@ class _Walk:
         self._evaluation = evaluation
         self._depth = depth
         self.states: list[State] = []
+        """The states in which the walk ended."""
         self._loops = 0
+        """Loops around what is read."""
         self._body = ""
         """The function whose body is read, which may never run."""
         self._in_functions: list[tuple[str, SimpleCommand]] = []
-        """What stands in functions."""
+        """Commands in functions, with the function; they count where it is never called."""
         self._stdin_around: list[str] = []
         """What is piped into the compound commands around."""
         self._traps: list[str] = []
+        """What runs when the shell ends."""
         self._substituted_commands: list[SimpleCommand] = []
+        """Commands of substitutions in the words that are being expanded."""
         self._process_output = ""
+        """What a process substitution among these words prints."""
 
     def run(self, body: Block, states: list[State]) -> Iterator[SimpleCommand]:
-        """Everything that is run, with what waits for the end."""
+        """Each command that runs, then those of traps, then those of functions that are never called."""
         ended = yield from self._block(body, states)
         self.states = ended.next_states()
         for text in dict.fromkeys(self._traps):
@@ -521,7 +539,7 @@ class _Walk:
         new = state.in_folder(to)
         if name == "pushd":
             new = replace(new, stack=(*state.stack[-20:], state.cwd))
-        sure = path == "-" or path in _ALWAYS or to in state.there | state.made | _ALWAYS or to == state.cwd
+        sure = path == "-" or path in _THERE or to in state.there | state.made | _THERE or to == state.cwd
         return [new], [] if sure else [state]
 
     def _make_folders(
@@ -602,7 +620,7 @@ def _assignments(words: list[str]) -> list[re.Match[str]]:
 
 
 def _may_fail(states: list[State]) -> _Outcome:
-    """The end of a command that may succeed or fail in each state."""
+    """The outcome of a command that may succeed or fail in each state."""
     return _Outcome(states, states)
 
 

@@ -149,7 +149,7 @@ def _root(text: str) -> _Tree:
 
 
 class _Converter:
-    """Makes our tree of the grammar's."""
+    """Converts the grammar's tree of a text into ours, statement by statement, word by word."""
 
     def __init__(self, text: str, documents: Sequence[str], depth: int) -> None:
         self._source = text
