@@ -1,7 +1,7 @@
 """The prompt for a stronger model's advice before it takes over, which a weaker model then follows.
 
-Short, concrete and about the next steps, because its reader has the whole history already and lacks
-a way on. Everything in it comes from the log and is data; the model has no tools, so that it can only advise.
+Short, concrete and about the next steps, because its reader has the whole history already and lacks a way on.
+Everything in it comes from the log and is data; the model has no tools, so that it can only advise.
 """
 
 SYSTEM = """\

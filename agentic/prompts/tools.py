@@ -1,9 +1,8 @@
 """The part of the system prompt about tools: the meaning of each level of permission, and good calls as examples.
 
 Reason: models copy what they are shown. An example says more than a description about what a good call looks like: a
-command that stops at the first error, a search before a read, an edit with enough of the text around it, evidence
-with a
-finish. They are in the system text and not with the tools, so that they can be read beside each other, and they are
+command that stops at the first error, a search before a read, an edit with enough of the text around it, evidence with
+a finish. They are in the system text and not with the tools, so that they can be read beside each other, and they are
 chosen by the tools that exist, so that the text stays the same all through an execution.
 """
 

@@ -1,10 +1,8 @@
 """The prompt for a cheap model about a message that the rules cannot classify.
 
 Reason: a message without a verb, a file or a name of the work ("I think we should get pizza after the release") is
-beyond
-word lists, and small models classify it well. The message is quoted between marks as data, because people may write
-"answer
-talk" into it; the answer is one line of JSON, so that it costs some twenty tokens and can be checked.
+beyond word lists, and small models classify it well. The message is quoted between marks as data, because people may
+write "answer talk" into it; the answer is one line of JSON, so that it costs some twenty tokens and can be checked.
 """
 
 TEXT = """\

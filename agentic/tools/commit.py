@@ -1,8 +1,7 @@
 """``commit``: put finished work on a branch of its own, which the person merges or deletes.
 
 The tool exists only where the workspace holds a git repository (``repositories_in``), which is checked when an
-execution
-begins, so that its tools stay the same.
+execution begins, so that its tools stay the same.
 """
 
 from __future__ import annotations

@@ -1,17 +1,13 @@
 """Rerun a task in the same thread: from its beginning, from a turn, or from a checkpoint.
 
-The machine may also try a task again (``bot/after_run/auto_retry.py``): that is a retry from the beginning that
-nobody asked
-for, so it begins only where nothing was said meanwhile, and may spend only what earlier attempts left.
+The machine may also try a task again (``bot/after_run/auto_retry.py``): that is a retry from the beginning that nobody
+asked for, so it begins only where nothing was said meanwhile, and may spend only what earlier attempts left.
 
-Each rerun begins a new execution, whose id follows from the person's action, so that after a crash it is the same
-one; the
-old one is not changed. A retry from the beginning has a new log; otherwise the log begins with a copy of the old one
-up to
-the position (``bot/history/log_positions.py``), so that the transcript and what was spent come along. The files are
-restored first, as an undo does it (``bot/actions/restore_files.py``). The execution is then open in the log, and the
-thread
-continues it like one that an earlier process left.
+Each rerun begins a new execution, whose id follows from the person's action, so that after a crash it is the same one;
+the old one is not changed. A retry from the beginning has a new log; otherwise the log begins with a copy of the old
+one up to the position (``bot/history/log_positions.py``), so that the transcript and what was spent come along. The
+files are restored first, as an undo does it (``bot/actions/restore_files.py``). The execution is then open in the log,
+and the thread continues it like one that an earlier process left.
 """
 
 from __future__ import annotations

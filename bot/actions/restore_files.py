@@ -56,9 +56,8 @@ class Wish:
     """What to restore: the files of ``past`` to ``target``; ``later`` ran since.
 
     ``exact``: files that others changed are left too, and named, because the next execution relies on the files.
-    ``family``: later
-    executions that continued it or tried it again; the newest of them says how the files were left, and none of them
-    is in the way.
+    ``family``: later executions that continued it or tried it again; the newest of them says how the files were left,
+    and none of them is in the way.
     """
 
     past: Past

@@ -2,8 +2,7 @@
 
 The state before its first change was saved by the execution, the state it left is saved when it has ended; both are
 checkpoints. A file that is neither as the execution left it nor as it was before was changed by somebody since, and
-stays. The
-state before the undo is saved too, so an undo loses nothing: a redo restores it by the same rules
+stays. The state before the undo is saved too, so an undo loses nothing: a redo restores it by the same rules
 (``bot/actions/restore_files.py``).
 """
 

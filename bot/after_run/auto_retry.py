@@ -1,9 +1,8 @@
 """The step that retries a failed task, where that is enabled and something can tell whether it worked.
 
 Once an attempt is judged and reflected on, ``reflexion/reflection/retry_policy.py`` decides. The decision is written
-to the
-outcome of the attempt before it has any effect; the retry itself is an item in the inbox, whose id follows from the
-attempt, so that it begins once whatever fails. It is queued like people's actions on a finished task
+to the outcome of the attempt before it has any effect; the retry itself is an item in the inbox, whose id follows from
+the attempt, so that it begins once whatever fails. It is queued like people's actions on a finished task
 (``bot/actions/rerun.py``), and is called off like them too.
 """
 

@@ -2,11 +2,9 @@
 optional.
 
 The question is written to the outcome of the execution (``reflexion/reflection/trigger.py`` decides on it), and its
-message to
-the outbox, so that both survive a restart. The reflection waits for the answer, but not for long, and not once the next
-task of the thread begins: it is then written from what is known. An answer is a correction; a later one still
-reaches the
-reflection.
+message to the outbox, so that both survive a restart. The reflection waits for the answer, but not for long, and not
+once the next task of the thread begins: it is then written from what is known. An answer is a correction; a later one
+still reaches the reflection.
 """
 
 from __future__ import annotations

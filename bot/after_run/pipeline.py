@@ -1,8 +1,8 @@
 """The pipeline after an execution: ``reflexion`` scores it and learns from it, then the steps run in order.
 
-``bot/app/app.py`` lists the steps: announce lessons on the card, store the label, retry a failure, ask what was
-wrong. A vote
-goes the same way. Whatever fails is repeated: after a while, by the next execution of the thread, at the next start.
+``bot/app/app.py`` lists the steps: announce lessons on the card, store the label, retry a failure, ask what was wrong.
+A vote goes the same way. Whatever fails is repeated: after a while, by the next execution of the thread, at the next
+start.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Pause executions where the bot can no longer write, and resume them when it can.
 
 After a thread is locked, a right is taken away, or the bot is removed from a server, no work is lost, nothing new
-begins, and
-work goes on by itself when the cause is gone. Only a person resumes what a person paused.
+begins, and work goes on by itself when the cause is gone. Only a person resumes what a person paused.
 """
 
 from __future__ import annotations

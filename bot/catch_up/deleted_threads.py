@@ -1,9 +1,9 @@
 """Delete what is kept of deleted threads (logs, files, copies, messages), also of those deleted while the bot was
 offline.
 
-Discord reports a deleted thread only to connected bots, so at each start some threads are asked for, continuing
-after the last
-one asked for at the start before. The session row is deleted last: a process that ends before that tries again.
+Discord reports a deleted thread only to connected bots, so at each start some threads are asked for, continuing after
+the last one asked for at the start before. The session row is deleted last: a process that ends before that tries
+again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The present by Discord's clock, from which the machine's own may differ.
 
-Messages, commands and clicks carry Discord's time in their ids; a reaction carries none. Whatever is ordered with
-them or
-measured from them uses the time of these ids, never the machine's clock: were that minutes behind, a 🛑 would
-count as given before the task that it was to stop.
+Messages, commands and clicks carry Discord's time in their ids; a reaction carries none. Whatever is ordered with them
+or measured from them uses the time of these ids, never the machine's clock: were that minutes behind, a 🛑 would count
+as given before the task that it was to stop.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How far each channel was read, durably: where reading begins again after a gap.
 
-A mark never runs ahead of what was stored: it moves when a message has been stored, answered or ignored, and is written
-a moment later, many together, so that a message costs no write of its own. What was read twice because of that moment
-is known by its id. While a gap is open (messages were missed, and not fetched yet) marks stand still. What began
-during a
-gap is new, even if newer messages were read elsewhere before it: ``latest`` stands still until everything was read.
+A mark never runs ahead of what was stored: it moves when a message has been stored, answered or ignored, and is
+written a moment later, many together, so that a message costs no write of its own. What was read twice because of that
+moment is known by its id. While a gap is open (messages were missed, and not fetched yet) marks stand still. What
+began during a gap is new, even if newer messages were read elsewhere before it: ``latest`` stands still until
+everything was read.
 """
 
 from __future__ import annotations

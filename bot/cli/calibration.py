@@ -1,10 +1,8 @@
 """`threadwright calibration`: how reliable the shown confidence was, per role and model, from stored labels.
 
 With --rebuild each label is derived again from the logs, so that a home from before there were labels gets them too.
-With
---diagram FILE a reliability diagram is drawn: PNG, SVG or PDF by the file's ending, or a page that contains it
-(.html). It is
-drawn in the command's own process, since matplotlib is slow to load and large.
+With --diagram FILE a reliability diagram is drawn: PNG, SVG or PDF by the file's ending, or a page that contains it
+(.html). It is drawn in the command's own process, since matplotlib is slow to load and large.
 """
 
 from __future__ import annotations

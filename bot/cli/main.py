@@ -1,9 +1,9 @@
 """`threadwright setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
-mistake in the command line or the settings, or a task without a model.
-Nothing heavy is imported before a command is known: from the process's start to the bot's first sign of life is a
-promise (1.5 s), and `--help` should not wait for a web server.
+mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
+known: from the process's start to the bot's first sign of life is a promise (1.5 s), and `--help` should not wait for
+a web server.
 """
 
 from __future__ import annotations

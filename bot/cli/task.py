@@ -1,9 +1,8 @@
 """`threadwright task "TEXT"`: run one task the same way as a mention.
 
 A local guild is started with the bot in it; the text is posted as a person's message, a thread opens, and the command
-watches it. There is no second way in, so its output is what people on Discord get: the guild's threads as plain
-text, without
-buttons, which nobody could press there and whose words are in the text.
+watches it. There is no second way in, so its output is what people on Discord get: the guild's threads as plain text,
+without buttons, which nobody could press there and whose words are in the text.
 """
 
 from __future__ import annotations

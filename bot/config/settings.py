@@ -1,8 +1,7 @@
 """Every setting, in one frozen object that is read once at start and passed down.
 
-A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``. Values come from
-the environment, then from the files that `settings_sources.py` names. All mistakes are reported at once, each with
-what to
+A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``. Values come from the
+environment, then from the files that `settings_sources.py` names. All mistakes are reported at once, each with what to
 write instead, so that nobody has to start the bot five times to find five mistakes.
 
 Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the libraries that need them read them.

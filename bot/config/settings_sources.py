@@ -1,10 +1,8 @@
 """The sources of settings: the environment, `--env-file`, and ``.env`` in ``THREADWRIGHT_HOME``; nothing else.
 
 A folder that one works on may be anybody's, and so may be a ``.env`` in it: no such file is ever looked for there. A
-file
-that others can write is refused, and an address from a file never meets a key from elsewhere: otherwise, whoever can
-set
-the address would be sent the key.
+file that others can write is refused, and an address from a file never meets a key from elsewhere: otherwise, whoever
+can set the address would be sent the key.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What tasks cost, and what they would have cost at one tier alone, from stored logs; pure.
 
-The second is an estimate: the same requests at the prices of another model. ``ASSUMPTIONS`` states its limits, and
-is shown
-with the figures.
+The second is an estimate: the same requests at the prices of another model. ``ASSUMPTIONS`` states its limits, and is
+shown with the figures.
 """
 
 from __future__ import annotations

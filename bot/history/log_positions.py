@@ -1,24 +1,18 @@
 """The positions of a log at which log and workspace agree, so that an execution can continue from there; pure.
 
-A checkpoint is logged after it was saved, and nothing that changes the workspace begins while it is being saved.
-So at the position of ``CheckpointSaved`` the log up to there and the manifest describe the same moment, also in the
-middle of a turn: a checkpoint before the first change lies between an answer and the calls that it asked for, one
-before
-a question between two calls. Continuing there makes the calls that had not begun; none of those before it is made
-again.
+A checkpoint is logged after it was saved, and nothing that changes the workspace begins while it is being saved. So at
+the position of ``CheckpointSaved`` the log up to there and the manifest describe the same moment, also in the middle
+of a turn: a checkpoint before the first change lies between an answer and the calls that it asked for, one before a
+question between two calls. Continuing there makes the calls that had not begun; none of those before it is made again.
 
 A turn can be repeated from where its first request was about to be made: after everything that was said and decided by
 then, before the workspace was looked at (that is done anew). There is seldom a checkpoint at that position. Two
-positions have
-the same workspace if between them no call that may change it began or ended, no file of a person came in, and
-nothing was
-found changed by an owner that had crashed. So such a position can use any checkpoint with the same workspace, before
-or after
-it; where there is none, an earlier turn is taken.
+positions have the same workspace if between them no call that may change it began or ended, no file of a person came
+in, and nothing was found changed by an owner that had crashed. So such a position can use any checkpoint with the same
+workspace, before or after it; where there is none, an earlier turn is taken.
 
-The checkpoint at the end is in the outcome and belongs to the position of ``Finished``: to the log with its end (for
-a fork
-that only knows what was done), and to the log without its end, which can continue.
+The checkpoint at the end is in the outcome and belongs to the position of ``Finished``: to the log with its end (for a
+fork that only knows what was done), and to the log without its end, which can continue.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The meaning of reactions; pure.
 
 The same sign arrives as U+1F6D1, with or without U+FE0F, or with a skin tone: all are one. A custom emoji means
-something
-only if its id was configured; its name proves nothing, since anyone who may upload one can call it "stop".
+something only if its id was configured; its name proves nothing, since anyone who may upload one can call it "stop".
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a message shows: an execution of a thread, its turn or result, a question, an offered branch.
 
-Only this binds a reaction to an execution. A message counts if it is a task's own message, or was posted by the bot
-in a
-thread with an agent; links from other threads do not count.
+Only this binds a reaction to an execution. A message counts if it is a task's own message, or was posted by the bot in
+a thread with an agent; links from other threads do not count.
 """
 
 from __future__ import annotations

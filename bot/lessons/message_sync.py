@@ -1,9 +1,8 @@
 """Keep the messages about lessons up to date: whatever changes a lesson, its message is edited.
 
 A lesson changes in many ways: a person decides, a measurement retires it, a new lesson contradicts it, the operator
-imports others. None of them has to report that: after each judged execution, at each start and every ten minutes,
-the digest
-of each message (a fact of the store) is compared with the lesson.
+imports others. None of them has to report that: after each judged execution, at each start and every ten minutes, the
+digest of each message (a fact of the store) is compared with the lesson.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The one port: REST, gateway, files and page, behind a guard that refuses foreign origins.
 
-A page elsewhere on the web can make a browser send requests to 127.0.0.1 (CSRF), and a name that
-resolves to 127.0.0.1 makes it read the answers too (DNS rebinding). Both show in the headers: the
-Host must be a loopback name, an Origin, where there is one, must be this server's own, and where a browser states the
-requesting site (Sec-Fetch-Site), it must not be another port of this machine, except for links to the page.
+A page elsewhere on the web can make a browser send requests to 127.0.0.1 (CSRF), and a name that resolves to 127.0.0.1
+makes it read the answers too (DNS rebinding). Both show in the headers: the Host must be a loopback name, an Origin,
+where there is one, must be this server's own, and where a browser states the requesting site (Sec-Fetch-Site), it must
+not be another port of this machine, except for links to the page.
 """
 
 from __future__ import annotations

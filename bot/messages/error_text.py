@@ -1,8 +1,7 @@
 """What people read of an error: what happened, whose fault it is, what to do.
 
 ``WORDS`` is the one table: for each attempted operation, the kinds of error with words of their own; the first that
-fits is
-taken. ``{error}`` stands for the error's message, ``{kind}`` for its class.
+fits is taken. ``{error}`` stands for the error's message, ``{kind}`` for its class.
 """
 
 from __future__ import annotations

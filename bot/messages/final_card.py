@@ -1,8 +1,7 @@
 """The final answer as people read it: the answer, its changes, its evidence, what can be undone; pure.
 
 It is text, not an embed: embeds are suppressed in everything the bot posts, so that Discord fetches no link in a
-model's
-words, and that would suppress ours too. Small print uses Discord's subtext.
+model's words, and that would suppress ours too. Small print uses Discord's subtext.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Patterns in retrieval's reasons: a reflection's insight, how its attempt ended, scores that mean nothing here, and
-the
-beginning of a lesson's advice.
+the beginning of a lesson's advice.
 """
 
 from __future__ import annotations

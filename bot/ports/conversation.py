@@ -90,8 +90,8 @@ class Conversation(Protocol):
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         """Store the item durably, then start or wake the thread's execution; returns without waiting for either.
 
-        ``item.channel`` is the parent channel where the thread is still to be made from the message.
-        An item whose id was stored before changes nothing.
+        ``item.channel`` is the parent channel where the thread is still to be made from the message. An item whose id
+        was stored before changes nothing.
         """
         ...
 
@@ -109,8 +109,7 @@ class Conversation(Protocol):
 
     async def standing(self, thread: str) -> StatusView:
         """Return the part of ``status`` that decides the meaning of messages and reactions: the state, the requester,
-        the open
-        question, who paused it. Does not wait where something runs.
+        the open question, who paused it. Does not wait where something runs.
         """
         ...
 

@@ -1,8 +1,7 @@
 """How much of its caps an execution has used, for people; no I/O.
 
 The core's own fold (``evolve``) counts, over only the events that concern a cap: so people read the numbers that the
-rules
-use, and no history is kept twice.
+rules use, and no history is kept twice.
 """
 
 from __future__ import annotations

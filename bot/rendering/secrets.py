@@ -1,8 +1,8 @@
 """Remove secrets from messages: known forms, and the values this process holds itself; pure.
 
 Everything that is posted passes here last: answers, notices, names of files, files made of text. A text that is
-shortened
-before it is shown passes here before that, too, since half a secret has no known form. A binary file is not changed.
+shortened before it is shown passes here before that, too, since half a secret has no known form. A binary file is not
+changed.
 """
 
 from __future__ import annotations

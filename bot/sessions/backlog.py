@@ -1,8 +1,7 @@
 """The bound on messages that wait in one thread, in the order they were written.
 
-An item waits while it lies in the inbox, and while an execution holds it that has not sent it to a model yet.
-Whoever writes
-more is told once that the inbox is full and, when there is room again, how many messages were left out.
+An item waits while it lies in the inbox, and while an execution holds it that has not sent it to a model yet. Whoever
+writes more is told once that the inbox is full and, when there is room again, how many messages were left out.
 """
 
 from __future__ import annotations

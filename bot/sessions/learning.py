@@ -1,8 +1,7 @@
 """Learning after an execution: its evaluation, and what people think of its result.
 
-Learning holds no slot; only the next execution of the same thread waits for it. A failure here changes no answer
-that was
-given, and is retried: after a while, by the next execution, and at the next start.
+Learning holds no slot; only the next execution of the same thread waits for it. A failure here changes no answer that
+was given, and is retried: after a while, by the next execution, and at the next start.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Hold a thread's lease while work goes on, and end the work before the lease can run out.
 
 The store's clock decides who owns a thread; the local clock decides when to let go. Each renewal counts from the
-moment it
-was *requested*, so the local deadline always comes before the store's, and work that cannot renew in time is cancelled
-while the thread is still owned. A blocked event loop can cancel nothing: therefore ``allow`` tells the thread's sandbox
-until when effects may go on, and the sandbox ends them by itself after that.
+moment it was *requested*, so the local deadline always comes before the store's, and work that cannot renew in time is
+cancelled while the thread is still owned. A blocked event loop can cancel nothing: therefore ``allow`` tells the
+thread's sandbox until when effects may go on, and the sandbox ends them by itself after that.
 
 Waits here (downloads, slots, leases of others) end at once when a person stops the thread.
 """
@@ -46,9 +45,8 @@ async def unless(halt: asyncio.Event, work: Awaitable[Result]) -> Result:
 async def ended(*tasks: asyncio.Future[Any]) -> None:
     """Cancel tasks and wait for their end; their results are read elsewhere.
 
-    All are cancelled at once, and each only once: a second cancellation would interrupt an orderly end. If the
-    caller is
-    cancelled while waiting here, however often, that takes effect once the tasks have ended.
+    All are cancelled at once, and each only once: a second cancellation would interrupt an orderly end. If the caller
+    is cancelled while waiting here, however often, that takes effect once the tasks have ended.
     """
     for task in tasks:
         task.cancel()
@@ -137,9 +135,8 @@ async def while_held(
     """Do ``work`` while the lease is renewed in the background.
 
     If renewal fails, the work is ended first, and then ``LeaseLost`` is raised where another process has the lease, or
-    ``StoreUnavailable`` where the store could not renew it. Cancelling this, once or more often, cancels the work
-    once and waits for its
-    end: until then the lease is not given back.
+    ``StoreUnavailable`` where the store could not renew it. Cancelling this, once or more often, cancels the work once
+    and waits for its end: until then the lease is not given back.
     """
     task = asyncio.create_task(work, name=f"execution in {lease.thread}")
     keeper = asyncio.create_task(_keep(store, clock, lease, allow), name=f"lease of {lease.thread}")

@@ -1,8 +1,7 @@
 """Recovery after a crash: what is resumed, what is left alone, and logs that are damaged.
 
-An execution that crashes its process each time it is resumed would do so for ever: after three crashes since a
-person last
-wrote, the rules leave it alone (``agentic/core/fold/ownership.py``), and no process resumes it by itself.
+An execution that crashes its process each time it is resumed would do so for ever: after three crashes since a person
+last wrote, the rules leave it alone (``agentic/core/fold/ownership.py``), and no process resumes it by itself.
 
 An execution whose log is damaged is set aside visibly: never resumed, never silently begun anew. Nothing in the log is
 changed, so a backup can be compared with it. The thread is told, and goes on with new tasks.

@@ -1,8 +1,8 @@
 """One thread with an agent: its state, its asyncio task, and the events that wake it.
 
-``state`` holds what is true of the thread, and only ``apply`` changes it (``bot/thread_state``); everything needed
-to go on
-after a crash is in the store. ``worker`` does the work in one asyncio task, which lives while there is something to do.
+``state`` holds what is true of the thread, and only ``apply`` changes it (``bot/thread_state``); everything needed to
+go on after a crash is in the store. ``worker`` does the work in one asyncio task, which lives while there is something
+to do.
 """
 
 from __future__ import annotations

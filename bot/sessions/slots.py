@@ -1,20 +1,17 @@
 """Slots: how many executions run at once, and which gets the next one.
 
-A thread whose execution has ended asks anew for its next one, so a busy thread never starves the others. An
-execution that
-waits for a person gives its slot away, and takes it back without waiting once the person has answered: for a moment
-there
-may be a few more than the limit, but nobody waits behind somebody who is asleep.
+A thread whose execution has ended asks anew for its next one, so a busy thread never starves the others. An execution
+that waits for a person gives its slot away, and takes it back without waiting once the person has answered: for a
+moment there may be a few more than the limit, but nobody waits behind somebody who is asleep.
 
-Slots go by server, and within a server by person: first to whoever has the fewest running, then to whoever has
-waited longest
-since their last slot, then to the oldest task. Whoever was passed over ``PATIENCE`` times is next, so that nobody waits
-for ever behind people whose tasks are short.
+Slots go by server, and within a server by person: first to whoever has the fewest running, then to whoever has waited
+longest since their last slot, then to the oldest task. Whoever was passed over ``PATIENCE`` times is next, so that
+nobody waits for ever behind people whose tasks are short.
 
-Under overload, new threads go before later turns. Five hundred people may write in the same second, and each new thread
-would otherwise share the processor with every later turn of all the others. A request that is not a thread's first
-waits
-while threads are beginning, but only as long as the event loop itself is late, and never longer than ``AT_MOST``.
+Under overload, new threads go before later turns. Five hundred people may write in the same second, and each new
+thread would otherwise share the processor with every later turn of all the others. A request that is not a thread's
+first waits while threads are beginning, but only as long as the event loop itself is late, and never longer than
+``AT_MOST``.
 """
 
 from __future__ import annotations
@@ -172,9 +169,8 @@ class Slots:
     ) -> AsyncGenerator[None]:
         """Hold a slot for an execution, which ``person`` asked for in ``server``, once it is its turn.
 
-        ``hurried``: the execution was told to stop, so it does not wait. ``aside``: it waits for a person, so it
-        needs no slot
-        before the answer.
+        ``hurried``: the execution was told to stop, so it does not wait. ``aside``: it waits for a person, so it needs
+        no slot before the answer.
         """
         turn = asyncio.Event()
         self._line[execution] = Task(execution, server, person, self._turns), turn

@@ -1,8 +1,7 @@
 """The asyncio task of one thread: its executions, one after the other, each under the thread's lease.
 
-It lives while there is something to do: an execution that is open in the log, an action on a finished one, or an
-inbox item
-that begins one.
+It lives while there is something to do: an execution that is open in the log, an action on a finished one, or an inbox
+item that begins one.
 """
 
 from __future__ import annotations

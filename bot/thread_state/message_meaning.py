@@ -1,11 +1,9 @@
 """What people's messages and reactions mean in each phase of a thread, as one table; pure.
 
 A plain message means what the phase of its thread says: a task where the agent is idle, guidance where it works, the
-answer
-where it asked. The table is read when a message is seen and again when it is stored. The thread may have changed in
-between, so
-the second reading counts; two readings in the same phase agree. Permissions are a separate question
-(``bot/access/permissions.py``).
+answer where it asked. The table is read when a message is seen and again when it is stored. The thread may have
+changed in between, so the second reading counts; two readings in the same phase agree. Permissions are a separate
+question (``bot/access/permissions.py``).
 """
 
 from __future__ import annotations

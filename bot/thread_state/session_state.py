@@ -1,15 +1,13 @@
 """The state of one thread, as a fold over what happened in it; pure.
 
 A thread has executions. People speak to one of them, ``main``; the others (side questions today) run beside it. What
-the log
-says of an execution (its open question, its pause, its quarantine) and how far the worker has got with it (its
-``Stage``) are
-kept together under the execution's id, so that a slot, a stop or an effect belongs to an execution and not to a thread.
+the log says of an execution (its open question, its pause, its quarantine) and how far the worker has got with it (its
+``Stage``) are kept together under the execution's id, so that a slot, a stop or an effect belongs to an execution and
+not to a thread.
 
-Each event says in ``after`` what it changes; ``advance`` adds what the worker has to do about it. ``Phase`` is
-derived from
-the state and is the only answer to what a thread is doing; ``message_meaning`` says what people's messages mean in
-that phase.
+Each event says in ``after`` what it changes; ``advance`` adds what the worker has to do about it. ``Phase`` is derived
+from the state and is the only answer to what a thread is doing; ``message_meaning`` says what people's messages mean
+in that phase.
 
   idle --Storing--> starting --Chosen--> starting --LoopBegan--> working --Finished--> ending or idle
                                               working --Asked--> asking --Decided--> working
@@ -18,8 +16,7 @@ that phase.
                                               working --Quarantined--> quarantined --words of a person--> working
 
 A process that ends keeps the state as it is (``ProcessEnding``): open executions are left to the next owner, and
-messages
-still go to them until then.
+messages still go to them until then.
 """
 
 from __future__ import annotations

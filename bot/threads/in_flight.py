@@ -1,10 +1,8 @@
 """Messages that are being stored; reactions, edits and stops that follow them wait until they are.
 
 Discord delivers events in order, but each message, reaction and edit is handled by an asyncio task of its own. When
-many
-events arrive at once (as after a short gap in the connection), a 🛑 might otherwise find nothing to stop, and the
-task that it
-was meant for would begin afterwards.
+many events arrive at once (as after a short gap in the connection), a 🛑 might otherwise find nothing to stop, and the
+task that it was meant for would begin afterwards.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The registry of threads: from thread id to its session, with at most one running asyncio task each.
 
 Everything people do arrives at ``deliver``, is durable when it returns, and is handled by the thread's own task. The
-registry
-decides which thread works when, and under whose lease; it never decides what an execution does.
+registry decides which thread works when, and under whose lease; it never decides what an execution does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The role of a system designer.
 
 Reason: a design is a choice between ways with different costs; the trade-off and what the code says today help, a
-picture of
-how it should have been does not.
+picture of how it should have been does not.
 """
 
 TEXT = """\

@@ -1,8 +1,7 @@
 """The role of a code reviewer.
 
-Reason: a review is worth what it finds and what it leaves out: each finding with its place and its consequence, and
-no change
-by the reviewer, who would then review their own work.
+Reason: a review is worth what it finds and what it leaves out: each finding with its place and its consequence, and no
+change by the reviewer, who would then review their own work.
 """
 
 TEXT = """\

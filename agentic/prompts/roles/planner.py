@@ -1,8 +1,7 @@
 """The role of a planner.
 
-Reason: a plan is used by whoever does the work afterwards, so it needs steps that can be checked and nothing that
-was guessed;
-a planner who begins with the work leaves people with half of both.
+Reason: a plan is used by whoever does the work afterwards, so it needs steps that can be checked and nothing that was
+guessed; a planner who begins with the work leaves people with half of both.
 """
 
 TEXT = """\

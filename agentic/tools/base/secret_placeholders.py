@@ -1,10 +1,9 @@
 """Replace secrets in files and outputs by placeholders such as ``[secret: GitHub token]`` before a model sees them.
 
 A tool's observation passes here before it is logged, so prompts, logs and exports hold only the placeholder. Several
-secrets of a kind in one text are numbered by their values; a placeholder is followed by as many line ends as its secret
-contains, so that line numbers stay. When a model writes a placeholder back into the same file, the secret is
-restored; a write
-that would replace a secret by a placeholder is refused.
+secrets of a kind in one text are numbered by their values; a placeholder is followed by as many line ends as its
+secret contains, so that line numbers stay. When a model writes a placeholder back into the same file, the secret is
+restored; a write that would replace a secret by a placeholder is refused.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Outputs that were cut before a model saw them, stored so that ``read_output`` can page and search them.
 
-The sandbox keeps the output of commands. This keeps the rest (a long listing, the matches of a search) for as long
-as the
-agent works, within a bound: the oldest go first. It is searched for plain text only, since a model's regular expression
-may take for ever, and belongs into the sandbox.
+The sandbox keeps the output of commands. This keeps the rest (a long listing, the matches of a search) for as long as
+the agent works, within a bound: the oldest go first. It is searched for plain text only, since a model's regular
+expression may take for ever, and belongs into the sandbox.
 """
 
 from __future__ import annotations

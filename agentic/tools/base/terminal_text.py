@@ -1,8 +1,7 @@
 """Convert terminal output to plain text: the output of a command without its control sequences.
 
-A command may write anything: colours, window titles, clipboard writes, progress bars, half a UTF-8 character. None
-of it may
-reach a prompt, a log or a chat. Every pattern is linear: no sequence, however broken, makes cleaning slow.
+A command may write anything: colours, window titles, clipboard writes, progress bars, half a UTF-8 character. None of
+it may reach a prompt, a log or a chat. Every pattern is linear: no sequence, however broken, makes cleaning slow.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Invariants of a log, checked by reading it once; pure.
 
-Each violation is one line. Without any, the log is one that an execution could have written: each intent
-has its one result, each request its answer, each question its decision; no call without a key was begun twice, and none
-that needs approval without one for just that call; after a stop nothing was begun; what people said reached the
-model or
-is reported as lost; the caps hold; the end agrees with the log.
+Each violation is one line. Without any, the log is one that an execution could have written: each intent has its one
+result, each request its answer, each question its decision; no call without a key was begun twice, and none that needs
+approval without one for just that call; after a stop nothing was begun; what people said reached the model or is
+reported as lost; the caps hold; the end agrees with the log.
 """
 
 from __future__ import annotations

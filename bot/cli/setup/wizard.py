@@ -1,8 +1,7 @@
 """`threadwright setup`: ask for what is needed, check each answer at once, and write `.env` in THREADWRIGHT_HOME.
 
 It can be run again at any time: it shows the present settings (never a secret), and Enter keeps them. Nothing is
-written
-until everything was answered, so that Ctrl-C leaves the old file as it was.
+written until everything was answered, so that Ctrl-C leaves the old file as it was.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ Fault: TypeAlias = (
 class Rule:
     """One instruction to misbehave.
 
-    `match` is a pattern (`*` and `?`) over "METHOD /path" without the API prefix, or over the
-    name of a dispatch. `times` None means always.
+    `match` is a pattern (`*` and `?`) over "METHOD /path" without the API prefix, or over the name of a dispatch.
+    `times` None means always.
     """
 
     match: str

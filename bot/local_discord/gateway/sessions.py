@@ -1,7 +1,7 @@
 """Gateway sessions: which events a session receives, in numbered order, and which it can receive again.
 
-A session outlives its connection: on RESUME everything after the last number the client saw is
-sent again. https://discord.com/developers/docs/events/gateway#resuming
+A session outlives its connection: on RESUME everything after the last number the client saw is sent again.
+https://discord.com/developers/docs/events/gateway#resuming
 """
 
 from __future__ import annotations

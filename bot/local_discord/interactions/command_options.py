@@ -1,7 +1,7 @@
 """Options of slash commands: how they may be defined, and which values they take.
 
-Discord checks a person's values before the bot receives them, so a bot never gets a number that is
-out of range. https://discord.com/developers/docs/interactions/application-commands#application-command-object
+Discord checks a person's values before the bot receives them, so a bot never gets a number that is out of range.
+https://discord.com/developers/docs/interactions/application-commands#application-command-object
 """
 
 from __future__ import annotations

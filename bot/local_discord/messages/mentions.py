@@ -1,7 +1,7 @@
 """Which mentions in a text notify somebody.
 
-A mention notifies if it is in the text outside code, `allowed_mentions` permits it, and the
-author has the permission: https://discord.com/developers/docs/resources/message#allowed-mentions-object
+A mention notifies if it is in the text outside code, `allowed_mentions` permits it, and the author has the permission:
+https://discord.com/developers/docs/resources/message#allowed-mentions-object
 """
 
 from __future__ import annotations

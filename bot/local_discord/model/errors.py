@@ -3,8 +3,8 @@
   ApiError            a REST refusal: HTTP status, JSON code, message, nested form errors
   RateLimitedError    a REST refusal with 429 and the seconds to wait
 
-Texts: https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes
-Shape: https://discord.com/developers/docs/reference#error-messages
+Texts: https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes Shape:
+https://discord.com/developers/docs/reference#error-messages
 """
 
 from __future__ import annotations

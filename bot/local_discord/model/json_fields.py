@@ -1,7 +1,7 @@
 """JSON encoding, and typed access to what a client sent.
 
-Discord answers a field of the wrong type with 50035 and the path of the field, so reading and
-refusing are one thing here: `Fields` returns values of the expected type or raises that error.
+Discord answers a field of the wrong type with 50035 and the path of the field, so reading and refusing are one thing
+here: `Fields` returns values of the expected type or raises that error.
 """
 
 from __future__ import annotations

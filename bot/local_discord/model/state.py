@@ -1,7 +1,7 @@
 """The guild itself: its members, channels and messages, and the events about them.
 
-Everything that changes the guild goes through `GuildState`, which keeps the records, writes them
-to the store if there is one, and publishes what happened.
+Everything that changes the guild goes through `GuildState`, which keeps the records, writes them to the store if there
+is one, and publishes what happened.
 """
 
 from __future__ import annotations

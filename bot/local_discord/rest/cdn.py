@@ -1,7 +1,7 @@
 """Files and avatars, as Discord's CDN serves them.
 
-An uploaded file must not act as a page of this server: everything but plain pictures is
-sent as a download, and nothing served here may run scripts.
+An uploaded file must not act as a page of this server: everything but plain pictures is sent as a download, and
+nothing served here may run scripts.
 """
 
 from __future__ import annotations

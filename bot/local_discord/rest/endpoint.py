@@ -1,7 +1,7 @@
 """The frame of the REST API: authentication, faults, rate limits, errors.
 
-Around every endpoint: apply faults, authenticate, take from the rate limit, turn a
-refusal into Discord's JSON. https://discord.com/developers/docs/reference
+Around every endpoint: apply faults, authenticate, take from the rate limit, turn a refusal into Discord's JSON.
+https://discord.com/developers/docs/reference
 """
 
 from __future__ import annotations

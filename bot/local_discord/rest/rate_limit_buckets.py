@@ -2,10 +2,8 @@
 
 Published are the global limit, the limit of invalid requests, those of the gateway and of command creates
 (https://discord.com/developers/docs/topics/rate-limits, events/gateway, interactions/application-commands). The
-buckets of
-single routes are not: those in `DISCORD` are what bots report from its headers. A client must read the headers and
-know none
-of this. There is also a wide set of allowances for everyday use.
+buckets of single routes are not: those in `DISCORD` are what bots report from its headers. A client must read the
+headers and know none of this. There is also a wide set of allowances for everyday use.
 """
 
 from __future__ import annotations
