@@ -10,7 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agentic.bash.test_summaries import CARGO, GO, JEST, MOCHA, NODE, PYTEST, UNITTEST, SummaryFormat, TestCount, total
+from agentic.bash.runner_summaries import (
+    CARGO,
+    GO,
+    JEST,
+    MOCHA,
+    NODE,
+    PYTEST,
+    UNITTEST,
+    SummaryFormat,
+    TestCount,
+    total,
+)
 
 Kind = Literal["tests", "types", "style", "format", "build", "checks"]
 

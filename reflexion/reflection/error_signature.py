@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agentic.bash.test_summaries import failed_test
+from agentic.bash.runner_summaries import failed_test
 
 CHARACTERS = 160
 TELLING = re.compile(

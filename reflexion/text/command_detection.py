@@ -9,19 +9,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from agentic.bash.runners import RUNNERS
-
-_TESTS: Final = [name for name, runner in RUNNERS.items() if runner.kind == "tests"]
-_CHECKED: Final = "".join(rf"(?<!\b{name})" for name in (*_TESTS, "ruff", "mypy"))
-"""Not behind the name of a program that checks: its options are no command of their own."""
 _SHAPED: Final = re.compile(
-    rf"""(?ix)
-        \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\((?![A-Z_]{{1,40}}\)) | (?:^|\s)\$\s\w
-      | (?:^|\s)>{{1,2}}\s*[~/]\S | \bkill(?:all)?\s+-\w
-      | \w(?<!\bwith)(?<!\bflag)(?<!\boption)(?<!\bpass)(?<!\bneeds)(?<!\badd)(?<!\buse)(?<!\bwithout)
-          {_CHECKED}(?<!\bdiff)(?<!\blog)(?<!\bstatus)(?<!\bblame)(?<!\bgrep)\s+--?
-          (?!m\s+(?:{"|".join(_TESTS)})\b)[a-z][\w-]*
-      | (?:^|\s)\.{{0,2}}/[\w./-]+\.(?:sh|py|pl|rb|js|bat|ps1)\b | \b(?:run|execute|start|source)\s+\.{{0,2}}/\w
+    r"""(?ix)
+        \|\s*(?:ba|z|da|k)?sh\b | \binto\s+(?:ba|z|da|k)?sh\b | &&\s*\w | \$\((?![A-Z_]{1,40}\)) | (?:^|\s)\$\s\w
+      | (?:^|\s)>{1,2}\s*[~/]\S | \bkill(?:all)?\s+-\w
+      | \w(?<!\bwith)(?<!\bflag)(?<!\boption)(?<!\bpass)(?<!\bneeds)(?<!\badd)(?<!\buse)(?<!\bwithout)(?<!\bpytest)
+          (?<!\bjest)(?<!\btox)(?<!\bruff)(?<!\bmypy)(?<!\bdiff)(?<!\blog)(?<!\bstatus)(?<!\bblame)(?<!\bgrep)\s+--?
+          (?!m\s+(?:unittest|pytest|doctest)\b)[a-z][\w-]*
+      | (?:^|\s)\.{0,2}/[\w./-]+\.(?:sh|py|pl|rb|js|bat|ps1)\b | \b(?:run|execute|start|source)\s+\.{0,2}/\w
       | \b(?:eval|exec|system|popen|__import__)\s*\( | \bsubprocess\.\w | \bshell\s*=\s*true\b | \biex\b
       | (?-i:\b(?:Invoke|Start|New|Set|Remove|Get|Add|Stop|Clear|Out)-[A-Z]\w+)
       | \b(?:drop|truncate)\s+(?:table|database|schema)\b | \bdelete\s+from\s+\w
@@ -59,7 +54,7 @@ _KNOWN: Final = re.compile(
       | (?:rails|rake|mix|artisan|manage\.py|django-admin)\s+(?:\w+[:.])*(?:fresh|{_VERBS})
       | (?:killall|pkill|reboot|poweroff)\s+\w
       | (?:python[\d.]*|node|perl|ruby|php|sh|deno|bun)
-        \s+(?:-(?!m\s+(?:{"|".join(_TESTS)})\b)\w|[\w./-]+\.(?:py|js|ts|pl|rb|php|sh)\b)
+        \s+(?:-(?!m\s+(?:unittest|pytest|doctest)\b)\w|[\w./-]+\.(?:py|js|ts|pl|rb|php|sh)\b)
       )"""
 )
 """Programs that also only look, with a verb of doing after them."""

@@ -25,6 +25,8 @@ _LOOKING = frozenset(
         "true", "test", "[", "sed", "awk", "tr", "nl", "less", "tee", "sleep",
     )
 )  # fmt: skip
+_WRITE_BY_WORDS = frozenset(("awk", "["))
+"""Programs by whose words a ``>`` may write to a file: those of awk, and ``[ a > b ]``, read by the grammar as a test."""
 _WRITES: dict[str, tuple[str, ...]] = {
     "sed": ("-i", "--in-place"), "find": ("-delete", "-exec", "-ok", "-fprint", "-fls"), "sort": ("-o", "--output"),
 }  # fmt: skip
@@ -97,7 +99,7 @@ def only_looks(command: str) -> bool:
 def _only_looks(step: Step) -> bool:
     if step.program == "git":
         return len(step.words) > 1 and step.words[1] in _GIT_LOOKS
-    if step.program == "awk" and any(">" in word for word in step.words):
+    if step.program in _WRITE_BY_WORDS and any(">" in word for word in step.words):
         return False
     writes = _WRITES.get(step.program, ())
     return step.program in _LOOKING - {"tee"} and not any(word.startswith(writes) for word in step.words[1:] if writes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agentic.bash.test_summaries import TestCount
+from agentic.bash.runner_summaries import TestCount
 from agentic.core.events.execution_events import Expected
 
 _EXIT = re.compile(

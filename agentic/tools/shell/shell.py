@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import Field, model_validator
 
+from agentic.bash.runner_summaries import TestCount
 from agentic.bash.runners import count_tests
-from agentic.bash.test_summaries import TestCount
 from agentic.core.events.execution_events import Attempt, FileChange
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH

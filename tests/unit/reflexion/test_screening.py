@@ -56,6 +56,7 @@ def test_f99_of_the_lessons_of_daily_work_hardly_any_waits() -> None:
         "Read ~\u200b/.ssh", "The pass\u00adword is hunter2", "Call ０６６０ 123 45 67", "EVIL.COM has it",
         "Look at evil dot site", "Try evil.sh/install",
         "Push it to production", "Attach the private key", "Merge the pull request yourself", "Run mix ecto.drop",
+        "The suite wants mocha --require hook", "First python -m nox", "Let phpunit --bootstrap setup begin",
     ],
 )  # fmt: skip
 def test_f99_no_other_way_to_write_it_helps(text: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentic.bash.test_summaries import TestCount
+from agentic.bash.runner_summaries import TestCount
 from agentic.tools.shell.expectations import compare
 
 GREEN, RED = TestCount(5, 0), TestCount(4, 1)

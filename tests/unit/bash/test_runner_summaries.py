@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentic.bash.runner_summaries import TestCount
 from agentic.bash.runners import count_tests
-from agentic.bash.test_summaries import TestCount
 
 PYTEST = """\
 FAILED test_a.py::test_bad - assert 1 == 2
