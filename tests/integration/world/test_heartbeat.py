@@ -37,7 +37,10 @@ async def test_a_sandbox_outlives_an_event_loop_that_stands(ground: Ground) -> N
 async def test_a_sandbox_ends_when_the_lease_lapses_while_the_loop_stands(ground: Ground) -> None:
     """Nobody renews it then, and another process may take the thread."""
     async with ground.open(heartbeat=0.6) as sandbox:
-        await sandbox.exec("(while :; do date >> grows; sleep 0.02; done) >/dev/null 2>&1 &", timeout=10)
+        await sandbox.exec(
+            "(while :; do date >> grows; sleep 0.02; done) >/dev/null 2>&1 & until [ -s grows ]; do sleep 0.01; done",
+            timeout=10,
+        )
         ground.heartbeat.allow("a thread", time.monotonic() + 0.2)
         grows, size, until = ground.workspace / "grows", -1, time.monotonic() + 20
         while size != (size := grows.stat().st_size) and time.monotonic() < until:
