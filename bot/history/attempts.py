@@ -12,7 +12,7 @@ from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.reflection.retry_policy import BY_ITSELF, worth_offering
 
 OFFERED = "-# 🔄 tries it again from its beginning (attempt {attempt} of {most})."
-"""Says that learning is still in progress; the card is completed when it ends."""
+"""The offer of another attempt. It says nothing of lessons: whether any were learned is added to the card later."""
 TOOK = "-# That took {attempt} attempts."
 WAS = "-# That was attempt {attempt} of {most}."
 

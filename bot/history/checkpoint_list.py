@@ -38,7 +38,7 @@ class Kept:
     """Its position in the log; 0 where it is in the outcome."""
     turn: int = 0
     changed: int = 0
-    """Files that changed since the previous checkpoint, as far as the log knows."""
+    """Number of files that changed since the previous checkpoint, as far as the log knows."""
     there: bool = True
     finished: str = ""
     """How the execution ended, '' while it is open."""

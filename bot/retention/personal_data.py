@@ -56,7 +56,7 @@ class StoredData:
     lessons: int = 0
     """Lessons in their words, or that name them."""
     unread: int = 0
-    """Logs that are damaged and could not be searched."""
+    """Number of logs that are damaged and could not be searched."""
 
     @property
     def any(self) -> bool:

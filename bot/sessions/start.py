@@ -48,7 +48,9 @@ ANSWER_CHARACTERS = 2_000
 
 
 Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
-"""Puts the files that a person sent into the thread's workspace; returns a reason for each that was left out."""
+"""Puts the files that a person sent into the thread's workspace; returns them, those that were left out with the
+reason.
+"""
 
 
 class LessonSource(Protocol):

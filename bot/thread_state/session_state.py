@@ -79,7 +79,7 @@ class ExecutionState:
     side: bool = False
     """Whether it answers a side question."""
     question: Asked | None = None
-    """The id of its open question, '' for none."""
+    """The open question, None for none."""
     paused_by: str = ""
     """The person who paused it, '' for none."""
     quarantined: bool = False

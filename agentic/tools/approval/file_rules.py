@@ -44,7 +44,7 @@ _PRINT_NOTHING = (
 
 
 def redirection(command: GatedCommand) -> Iterator[Finding]:
-    """Whether a redirection leaves nothing of a file."""
+    """Yield why to ask, where a redirection leaves nothing of a file."""
     words, simple = command.words, command.simple
     nothing = words == [] or words[0] in (":", "true") or words[:2] == ["cat", "/dev/null"] or words in _PRINT_NOTHING
     if nothing or (words == ["cat"] and simple.stdin_file == "/dev/null"):
