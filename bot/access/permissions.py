@@ -1,7 +1,8 @@
 """What a person may do, from their Discord roles; pure. Checked at each action, never remembered.
 
-``allowed`` answers for every entrance: messages, reactions, clicks, commands. It is an intersection: of the
-person's level, of what Discord lets the person do in that place, and of what it lets the bot do there.
+Messages, reactions, clicks and commands all ask here. A right is an intersection: of the person's level (``may``), of
+what Discord lets the person do in that place (``limited``), and of what it lets the bot do there (``refusal`` in
+``bot/inbound/interpret_reaction.py``).
 """
 
 from __future__ import annotations

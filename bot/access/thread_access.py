@@ -1,4 +1,13 @@
-"""Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
+"""The threads that a person may reach with a command from where they are; deny by default.
+
+A thread is within reach if it is a session of the same guild, its parent channel is visible to the person now, and,
+where it is private, they are in it or may manage threads. From a direct message only that conversation is within
+reach. A thread out of reach looks exactly like one that does not exist, so that nobody learns by asking which threads
+there are.
+
+Everyone in the channel reads the answer to a command that was written as a message: then only threads of that channel
+are within reach (``openly``).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +43,7 @@ REMEMBERED = 5_000
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 LOOKED_UP = 10
-"""Uncached threads, such as archived ones, that are fetched for one list."""
+"""Number of uncached threads, such as archived ones, that are fetched at most for one list."""
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +76,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """The parent of a thread; neither changes as long as it lives."""
+    """The parent channel of a thread, and whether the thread is private; neither changes as long as it lives."""
 
     parent: int
     private: bool

@@ -1,1 +1,1 @@
-"""Actions on a finished task: undo, rerun, fork, merge and clean."""
+"""Actions on what a task left or has done so far: undo, rerun, fork, merge and clean."""

@@ -1,6 +1,6 @@
-"""Carry out people's actions on finished executions: undo, resume, merge or delete a branch, clean.
+"""Carry out actions on finished executions: undo, redo, retry, resume, merge or delete a branch, clean.
 
-Actions run only between two executions.
+Actions run only between two executions. All are asked for by people, except ``trial``, a retry by the machine.
 """
 
 from __future__ import annotations

@@ -1,5 +1,14 @@
-"""Seconds between looks whether something was delivered, which a store cannot announce: the first and the longest
-pause.
+"""Forks: a new thread that continues from a checkpoint of another thread, which is not changed.
+
+The new thread is made from a message that the bot posts in the parent channel, so its id is that message's. Its log is
+a copy up to the checkpoint, its workspace holds the files of the checkpoint, and the snapshots that its log names are
+kept for it too. From a checkpoint in the middle of a task the work continues there; with a checkpoint after an end,
+the copied execution has ended.
+
+Each step is done once or may be repeated: the message and the thread go through the outbox under keys made from the
+inbox item; files are linked and restored where they are missing; the log is written in one transaction, under the new
+thread's lease, right after the session. Before that the new thread is no session, and whoever takes the item up after
+a crash ends with the same fork. No step needs the lease of the original thread, so what runs there goes on.
 """
 
 from __future__ import annotations
@@ -57,7 +66,9 @@ from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream
 
 LOOK_SECONDS, MOST_SECONDS = 0.05, 1.0
-"""How often a store, which tells nobody, is asked whether something stands in Discord: often at first."""
+"""Seconds between looks whether something was delivered, which a store cannot announce: the first and the longest
+pause.
+"""
 PATIENCE_SECONDS = 20.0
 """Seconds of waiting before a notice is posted."""
 NONE_YET = (
@@ -79,7 +90,7 @@ REFUSED = "Discord did not take the message in <#{parent}> from which the fork's
 FORK = " (fork)"
 LEFT_OUT = 5
 ENDING_LOOKS = 40
-"""How often to look for the snapshot of an end; if the process crashed in that moment it never comes."""
+"""Number of looks for the snapshot of an end; if the process crashed in that moment it never comes."""
 
 
 @dataclass(frozen=True, slots=True)

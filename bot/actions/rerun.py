@@ -112,7 +112,7 @@ class Rewinding:
         return await self._go_on(item, lease, log, cut, past, later, trial=True)
 
     async def trial(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
-        """Try a task again by itself, because its check failed; ``item.text`` is that check."""
+        """Retry a task whose check failed, without a person asking for it; ``item.text`` is that check."""
         past, later = await self._past(item)
         if (done := await self._done(item)) is not None:
             return done
@@ -134,7 +134,10 @@ class Rewinding:
         return await self._go_on(item, lease, log, kept.cut(log), past, later)
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
-        """Return the execution and those after it, if the person may rerun it. Raises ``NotDone``."""
+        """Return the execution that the item names, or the newest finished one, and those after it.
+
+        Raises ``NotDone`` where there is none or the person may not rerun it.
+        """
         named = item.target.partition("/")[0] or await self._newest(item)
         pasts = [past async for past in pasts_after(self.store, item.thread, named) if not past.side]
         if not pasts or pasts[0].execution != named:

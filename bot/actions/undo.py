@@ -101,7 +101,7 @@ class Undoing:
         return Acted(_again(past, await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
-        """Return the execution and those after it, if this person may undo it. Raises ``NotDone``."""
+        """Return the execution that the item names and those after it, if this person may undo it. Raises ``NotDone``."""
         pasts = [past async for past in pasts_after(self.store, item.thread, item.target)]
         if not pasts or pasts[0].execution != item.target:
             raise NotDone(DELETED if await self.store.was_buried(item.target) is not None else NOT_HERE)

@@ -1,4 +1,9 @@
-"""The calibrator is fitted anew when this number or this share of labels are new or changed."""
+"""The step that stores executions' outcomes as labels, on which the confidence of new executions is fitted.
+
+After an execution was judged, and after each vote on it, its label is derived again from its log. Only numbers and
+names of roles and models go into a calibrator, no text of anyone, so the labels of all servers train one: a single
+server would wait long for its first fifty (docs/decisions/0021).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ from bot.after_run.pipeline import AfterRunStep, JudgedRun
 NEWEST = 1_000
 """Number of the newest labels that are used; older ones say less about today's models."""
 GROWN, SHARE = 10, 0.1
-"""It is fitted anew when so many labels, or this share of them, are new or changed."""
+"""The calibrator is fitted anew when this number or this share of labels are new or changed."""
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,12 @@
-"""Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
+"""The layout of ``THREADWRIGHT_HOME``.
+
+threadwright.sqlite   events, inbox, outbox, lessons
+workspaces/<thread>/  the files of each thread
+checkpoints/<thread>/ the files as they were before and after each execution
+sandboxes/            homes of the sandboxes
+guild/                messages of the local guild
+tasks/<stamp>/        the same layout for each `threadwright task`
+"""
 
 from __future__ import annotations
 
@@ -22,7 +30,7 @@ TASKS = "tasks"
 CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"
 KEPT_TASKS, KEPT_COPIES = 50, 5
-"""Tasks whose state is kept, and those of them whose copies of a workspace are: each may be as large as the folder."""
+"""Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 _REASONS = {
     errno.EACCES: "it cannot be written to",
     errno.EPERM: "it cannot be written to",

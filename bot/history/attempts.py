@@ -1,4 +1,4 @@
-"""The attempts at one task: the first, the retries after it, the money that is left for more."""
+"""The attempts at one task: the first, the retries after it, the money left for more, and what answers say of them."""
 
 from __future__ import annotations
 

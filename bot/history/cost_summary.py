@@ -135,7 +135,10 @@ _Answered = tuple[ModelAnswered, float]
 
 
 def _turns(own: Sequence[Envelope], hand_over: int) -> tuple[list[_Answered], list[_Answered]]:
-    """Return the answers of turns before and after a change of tier; other requests count by their price alone."""
+    """Return the answers of turns before and after a change of tier, each with its US dollars.
+
+    Answers to requests that belong to no turn are left out.
+    """
     asked = {e.event.request: e.event for e in own if isinstance(e.event, ModelRequested)}
     before: list[_Answered] = []
     after: list[_Answered] = []

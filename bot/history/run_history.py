@@ -49,7 +49,7 @@ class Past:
     kept: dict[str, str] = field(default_factory=dict[str, str])
     """Checkpoints of the states before people had files restored, by their action."""
     changes: dict[str, str] = field(default_factory=dict[str, str])
-    """Files that changed by its log, with the hash each was left with ('' = deleted)."""
+    """Files that changed according to its log, with the hash each was left with ('' = deleted)."""
     offers: dict[str, tuple[CommitCreated, str]] = field(default_factory=dict[str, tuple[CommitCreated, str]])
     """Branches it offered, by the offer's id, with the outbox key of the message."""
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
@@ -63,7 +63,7 @@ class Past:
 
     @property
     def undone(self) -> bool:
-        """Whether its changes were undone."""
+        """Whether its changes are undone now; after a redo they are not."""
         return self.restored is not None and self.restored.way == "undo"
 
     def take(self, envelope: Envelope) -> None:

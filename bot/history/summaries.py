@@ -30,7 +30,7 @@ from agentic.core.fold.fold import fold
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one execution used; ``models`` are dollars by model."""
+    """What one execution used; ``models`` are US dollars by the model that was asked."""
 
     execution: str
     thread: str

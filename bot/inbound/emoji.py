@@ -53,7 +53,7 @@ def normalised(emoji: str) -> str:
 
 
 def meaning(emoji: str, custom_id: str = "", configured: Mapping[str, str] | None = None) -> Meaning | None:
-    """Return what a reaction asks for; ``configured`` maps ids of custom emoji to the signs they stand for."""
+    """Return what a reaction asks for, None for nothing; ``configured`` maps ids of custom emoji to signs."""
     sign = (configured or {}).get(custom_id, "") if custom_id else emoji
     return SIGNS.get(normalised(sign)) if sign else None
 

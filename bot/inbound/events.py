@@ -106,7 +106,7 @@ class ThreadView:
     execution: str = ""
     """The newest execution."""
     paused: str = ""
-    """The person who paused it."""
+    """The id of who paused it, '0' for the bot itself; '' while it is not paused."""
 
     @property
     def phase(self) -> Phase:

@@ -106,7 +106,7 @@ _WRONG = "❌ Noted: {what} was wrong. The next attempt here knows it; write wha
 def noted(item: InboxItem, *, over: bool) -> str:
     """Return the receipt of a vote or correction; '' for other items, and where the core posts one.
 
-    ``over``: the execution has ended.
+    ``over``: the execution that the item is about has ended.
     """
     about = item.target.partition("/")[2]
     what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"

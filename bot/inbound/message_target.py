@@ -1,7 +1,7 @@
 """What a message shows: an execution of a thread, its turn or result, a question, an offered branch.
 
 Only this binds a reaction to an execution. A message counts if it is a task's own message, or was posted by the bot in
-a thread with an agent; links from other threads do not count.
+a thread with an agent; what belongs to another thread does not count.
 """
 
 from __future__ import annotations
@@ -103,8 +103,9 @@ class Showing:
         return MessageTarget(thread, deleted=max(before)[1]) if before else MessageTarget(thread)
 
     async def _begun_before(self, row: ExecutionRow, message: str) -> bool:
-        """Whether the execution began before the message: by the ids of its progress message, else by the time in its
-        log.
+        """Whether the execution began before the message: by comparing its progress message's id with the message's id.
+
+        Without a progress message, the start time in its log is compared.
         """
         progress = await self._store.outbox_row(f"{row.execution}.1.0")
         if progress is not None and progress.delivered:

@@ -39,9 +39,9 @@ class Options:
     custom_emoji: Mapping[str, str] = field(default_factory=dict[str, str])
     speaking_bots: frozenset[str] = frozenset()
     command_guilds: tuple[str, ...] = ()
+    """Ids of guilds that the slash commands are registered in; none for everywhere."""
     retention_days: int = 30
     """Days that logs of finished tasks are kept; 0 for ever."""
-    """Ids of guilds that the slash commands are registered in; none for everywhere."""
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
     """Seconds one request to Discord may take before it is sent again."""
@@ -127,7 +127,10 @@ class Reader:
         return found or replace(self.speaker(message.author, message.guild), level="viewer")
 
     async def speaker_by_id(self, person: int, guild: discord.Guild | None) -> Speaker | None:
-        """Return a member of a server (or, without one, of any that is shared); None where they have left."""
+        """Return a member of a server (or, without one, of any that is shared).
+
+        None where they have left, or where Discord cannot be asked now.
+        """
         try:
             if guild is None:
                 return await self.in_person(await self._client.fetch_user(person))
@@ -196,7 +199,10 @@ def _kind(message: discord.Message) -> Kind:
 
 
 async def scene_of(conversation: Conversation, thread: str, *, wholly: bool = False) -> ThreadView:
-    """Return what a thread is doing; with ``wholly`` also whose execution it was after its end, which only votes need."""
+    """Return what a thread is doing; with ``wholly`` also its last execution and requester while the thread is idle.
+
+    Votes and actions on a finished execution need those.
+    """
     state = conversation.state(thread) if thread and await conversation.knows(thread) else "unknown"
     if state == "unknown" or (state == "idle" and not wholly):
         return ThreadView(state)

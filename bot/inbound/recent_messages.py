@@ -29,16 +29,16 @@ log = logging.getLogger(__name__)
 
 
 class Quoting:
-    """Reads threads through the request queue, which exists only once the client does: ``through`` sets it."""
+    """Reads recent messages of threads through ``DiscordApi``."""
 
     def __init__(self, desk: DiscordApi) -> None:
         self._desk = desk
 
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
-        """Return other people's messages before a message, oldest first: at most 50 of 30 minutes; () if they cannot be
-        read.
+        """Return what others than the bot wrote before a message, oldest first; () if it cannot be read.
 
-        A thread that was made from the message has nothing before it; ``reader`` is the person they are read for.
+        At most the last 50 messages are read, none older than 30 minutes. A thread that was made from the message has
+        nothing before it; ``reader`` is the person they are read for.
         """
         if before == thread or not before.isdecimal():
             return ()
@@ -59,7 +59,7 @@ class Quoting:
 
 
 async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, datetime]]:
-    """Return (author, text, when) of people's messages in a channel before a message, oldest first."""
+    """Return (author, text, when) of messages in a channel before a message, without the bot's own, oldest first."""
     found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
     told = [(m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
     return [one for one in told[::-1] if one[1]]

@@ -37,9 +37,9 @@ def _called(text: str, prefix: str) -> str:
 
 
 def without_commands(outcome: Outcome, prefix: str, built: frozenset[str]) -> Outcome:
-    """Return the outcome, or a reply where it would treat an unknown command as a task or guidance.
+    """Return the outcome, or a reply where it would treat a lone command word as a task, guidance or answer.
 
-    ``built`` holds the names of all existing commands.
+    ``built`` holds the names of all existing commands. An unknown word stays an answer.
     """
     if not isinstance(outcome, InboxItem) or outcome.sort not in ("task", "guidance", "answer"):
         return outcome

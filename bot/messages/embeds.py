@@ -1,4 +1,4 @@
-"""Embeds that answer slash commands."""
+"""Embeds that answer commands, also those written as messages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ _HELP = (
 
 
 def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
-    """Show what a thread is doing, its cost so far, and how long the process was stalled in the last hour."""
+    """Show what a thread is doing, its cost so far, and the longest stall of the process in the last hour.
+
+    ``held_up`` is that stall in seconds.
+    """
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)
     if view.task:

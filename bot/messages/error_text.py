@@ -40,7 +40,7 @@ class Attempted(Enum):
     VOTE = auto()
     """Recording the ``sign`` that ``name`` gave a result; it is retried."""
     COMMAND = auto()
-    """Carrying out a slash command; ``id`` is in the program's log, too."""
+    """Carrying out a command; ``id`` is in the program's log, too."""
     LESSON = auto()
     """Storing a person's decision about a lesson."""
 

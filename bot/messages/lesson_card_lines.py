@@ -1,6 +1,4 @@
-"""Patterns in retrieval's reasons: a reflection's insight, how its attempt ended, scores that mean nothing here, and
-the beginning of a lesson's advice.
-"""
+"""The lines on lessons in the final card, in small print: which were used and why, withheld, or learned; pure."""
 
 from __future__ import annotations
 
@@ -17,8 +15,9 @@ USED = "-# 📖 used: "
 SHOWN = 3
 NAME, WHY, INSIGHT = 90, 110, 160
 _KEY, _ATTEMPT, _SCORE, _THEN = "Key: ", "in this thread ", "match ", " → "
-"""What marks, in the words of retrieval, a reflection's insight, how its attempt ended, figures that say nothing here, and
-where a lesson begins to say what to do."""
+"""Patterns in retrieval's reasons: a reflection's insight, how its attempt ended, scores that mean nothing here, and
+the beginning of a lesson's advice.
+"""
 _OF_HERE = " lesson of this server"
 _SHARED = re.compile(r"shares (?:no word|(?P<words>[^;]+?))(?:, means (?P<alike>\d+%) the same)?")
 """How retrieval names what a lesson and a task have in common."""

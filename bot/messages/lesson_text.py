@@ -71,7 +71,10 @@ def meaning(lesson: Lesson) -> str:
 
 
 def opposite(lesson: Lesson) -> str:
-    """Say which lesson contradicts this one and so keeps it out of prompts; '' where none does."""
+    """Say which lessons contradict this one and so keep it out of prompts.
+
+    '' where none does, or where its status (retired, quarantined) keeps it out anyway.
+    """
     if not lesson.contradicts or lesson.status in ("retired", "quarantined"):
         return ""
     return AGAINST.format(others=", ".join(f"`{id}`" for id in lesson.contradicts[:3]))

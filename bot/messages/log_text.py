@@ -44,7 +44,7 @@ WIDTH = 160
 
 
 def line_of(envelope: Envelope) -> str:
-    """Return one event with its time as a line, '' for events that people need not read."""
+    """Return one event as a line, without its time; '' for events that people need not read."""
     return told(envelope.event)
 
 
@@ -108,7 +108,7 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
 
 
 def _kept(event: Event) -> str:
-    """Describe events between turns."""
+    """Describe the remaining events, such as approvals and checkpoints; '' for events that people need not read."""
     match event:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"

@@ -11,7 +11,7 @@ from bot.rendering.discord_text import Rendered, render
 
 
 async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
-    """Return the answers so far; a question whose log is damaged can no longer be answered."""
+    """Return the state of a question; one whose log is damaged can no longer be answered."""
     try:
         return read([envelope async for envelope in log.read(execution)], question)
     except StoreCorrupt:
@@ -19,7 +19,7 @@ async def standing_of(log: EventLog, execution: str, question: str) -> Standing:
 
 
 async def question_of(log: EventLog, item: OutboxItem, standing: Standing) -> Rendered:
-    """Render a question or an approval with its answers so far and its buttons."""
+    """Render a question or an approval with its answers so far, and how it can be or was answered."""
     if item.asked == "approval" and standing.way != "damaged":
         seeks = sought([envelope async for envelope in log.read(item.execution)], item.question)
         return approval(item, seeks, standing)

@@ -265,7 +265,7 @@ def rules(policy: Policy) -> str:
 
 
 def stamp(at: datetime) -> str:
-    """Return a time that Discord shows in each reader's own time zone."""
+    """Return a time that Discord shows to each reader as relative to now, such as "5 minutes ago"."""
     return f"<t:{int(at.timestamp())}:R>"
 
 

@@ -41,7 +41,7 @@ _CONCERNED = (
     Started | Triaged | Asked | Decided | InputReceived | PolicyChanged | OwnerChanged | Quarantined | WorkspaceRestored
     | Finished
 )  # fmt: skip
-"""Events that set a cap, raise it, use it, or stop its clock."""
+"""Events that set a cap, raise it, or say when its clock stops and runs; requests are counted apart from them."""
 
 
 @dataclass(frozen=True, slots=True)

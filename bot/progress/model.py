@@ -415,7 +415,7 @@ class Progress:
             self._vote(event)
 
     def _vote(self, event: InputReceived) -> None:
-        """Move the confidence by a vote, as the rules do."""
+        """Move the confidence by a vote, as the rules do, and add a remark that shows it."""
         vote, before = confidence.vote_of(event), confidence.told(self.confidence, None)
         self.votes = confidence.standing(self.votes, event.author.id, vote)
         if self.confidence is None:

@@ -68,7 +68,8 @@ def progress_text(
     """Return the progress message: the current step, the to-do list, recent steps, the streamed text, a footer.
 
     ``quiet`` is one line that hardly changes; ``detailed`` has every call with its expectation and result, the
-    confidence of each turn, and the agent's reminders. Once the execution has ended, the footer is under the answer.
+    confidence of each turn, and what the agent was reminded of. Once the execution has ended, the footer is under the
+    answer.
     """
     if verbosity == "quiet":
         return _calm(progress)

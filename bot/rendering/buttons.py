@@ -1,4 +1,9 @@
-"""The fifth row is for the button that stops the task."""
+"""The buttons and lists under an outbox item, within Discord's five rows.
+
+Up to 24 options are buttons; more are lists of 25. Several questions in one message have a row each: buttons where
+they are few and short, else a list; of more than four questions the unanswered ones are shown first. A label that is
+too long, or that another repeats, starts with its number; the text has it in full (``bot/messages/question_text.py``).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ from bot.rendering.custom_ids import (
 from bot.rendering.discord_text import length, one_line
 
 LABEL, LISTED, HINT = 80, 100, 150
-"""Characters Discord takes of a button's label, of a list's entry, of a list's placeholder."""
+"""Maximum characters of a button's label, of a list's entry, of a list's placeholder."""
 BUTTONS_AT_MOST, IN_A_ROW, IN_A_LIST, ROWS = 24, 5, 25, 4
 """The fifth row is for the button that stops the task."""
 WISHES: tuple[Wish, ...] = ("approve", "edit", "retire")

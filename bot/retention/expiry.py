@@ -1,4 +1,9 @@
-"""Seconds from the start to the first round, and between rounds."""
+"""Delete what has expired: logs of ended tasks, delivered messages, contents and checkpoints that nothing names.
+
+One background task does it, a while after the start and then every hour, in pieces of a few milliseconds with a pause
+after each, so that nobody waits for it. Each piece is a transaction of its own: a process may end between any two.
+Lessons, labels, open work, and the ids that prevent handling anything twice are never deleted.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
     from agentic.workspace.snapshots.snapshot_store import Snapshots
 
 FIRST_SECONDS, EVERY_SECONDS = 60.0, 3_600.0
-"""When it begins after the start, and how often it looks."""
+"""Seconds from the start to the first round, and between rounds."""
 PAUSE = 0.02
 """Seconds after each piece."""
 EXPIRED_A_PIECE = 10

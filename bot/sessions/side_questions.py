@@ -1,4 +1,7 @@
-"""How often, and how many seconds apart, to check whether the main execution has begun."""
+"""Side questions: answered beside the running execution, under the same lease, by an execution without tools.
+
+It is given the task and the work so far, as data; the running execution learns nothing of it and does not wait for it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ SECONDS = 90.0
 """Seconds a side question may outlast the main execution before it is given up."""
 STOP_SECONDS = 2.0
 BEGINNING_LOOKS, BEGINNING_PAUSE = 50, 0.1
-"""How often, and how many seconds apart, it is looked whether what it is asked beside has begun."""
+"""How often, and how many seconds apart, to check whether the main execution has begun."""
 AGAIN_SECONDS = 1.0
 STEPS = 30
 CHARACTERS = 200

@@ -1,4 +1,10 @@
-"""Number of wrong keys in a minute that get an explanation."""
+"""Access to the page: only for those who opened a link that the bot printed.
+
+A link carries a key that works once, in its fragment: no server, log or Referer ever sees it there. The page exchanges
+the key for a session, which it keeps itself and sends in a header. A cookie would go to every other port of this
+machine. Only hashes are stored; a session is valid at one port alone, since a free port may be taken by another
+program.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +24,7 @@ KEYS = 20
 """Maximum number of unopened links."""
 LIFE_SECONDS = 90 * 24 * 3600
 TRIES, WITHIN_SECONDS = 10, 60.0
-"""So many wrong keys in a minute are told what is wrong."""
+"""Number of wrong keys in a minute that get an explanation."""
 CHARACTERS = 100
 """Maximum length of a key or session."""
 _KEY, _SESSION = "key", "session"
