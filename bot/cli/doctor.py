@@ -156,7 +156,7 @@ def _first_words(reason: str) -> str:
 
 
 async def models(settings: Settings) -> tuple[Component, ...]:
-    """Check the tiers, and whether there is an Ollama to offer."""
+    """Check the tiers: what was chosen, each doubt about it, and whether there is an Ollama to offer."""
     from agentic.models.ollama import find_ollama
     from agentic.models.tier_config import tiers_from
     from bot.config.models import prices_from
