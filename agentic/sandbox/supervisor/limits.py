@@ -91,14 +91,19 @@ class Watch:
         self._limits = limits
         self._folders = folders
         self._hidden = hidden
-        self._known = self._start = usage(folders)
+        self._known = usage(folders)
+        self._start: tuple[int, int] | None = self._known
+        self._known_is_old = False
         self._next_memory = self._next_files = 0.0
         self._walks, self._walking = walks, False
         self._oom = oom_kills()
 
     def begin(self) -> None:
-        """Commands run from now on: growth counts from what was last seen."""
-        self._start = self._known
+        """Commands run from now on: growth counts from what was last seen.
+
+        A command that was ended for growth went on writing until it was dead, so after one the first look counts.
+        """
+        self._start = None if self._known_is_old else self._known
         self._next_files = 0.0
 
     def look(self, over: Over) -> None:
@@ -144,13 +149,20 @@ class Watch:
         took = time.monotonic() - began
         self._next_files = began + took + min(10 * took, max(0.9, took))
         size, inodes = self._known = used
+        self._known_is_old = False
+        if self._start is None:
+            self._start = used
         # a folder that is over the limit already must still let a command clean it up
         most = max(self._limits.workspace, self._start[0] + SLACK)
         most_inodes = max(self._limits.inodes, self._start[1] + SLACK_INODES)
         if self._limits.workspace and size > most:
-            over(None, f"the files of the thread grew to {size >> 20} MB, over {most >> 20} MB")
+            reason = f"the files of the thread grew to {size >> 20} MB, over {most >> 20} MB"
         elif self._limits.inodes and inodes > most_inodes:
-            over(None, f"the files of the thread became {inodes}, over {most_inodes}")
+            reason = f"the files of the thread became {inodes}, over {most_inodes}"
+        else:
+            return
+        self._known_is_old = True
+        over(None, reason)
 
 
 def oom_kills() -> int:

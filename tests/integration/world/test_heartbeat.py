@@ -107,15 +107,15 @@ async def test_one_thread_beats_for_all_and_ends_with_the_last() -> None:
     """Not a thread for each."""
     heartbeat = Heartbeat()
 
-    def beating() -> list[threading.Thread]:
-        return [one for one in threading.enumerate() if one.name == "sandbox-heartbeat"]
+    def beating() -> set[threading.Thread]:
+        return {one for one in threading.enumerate() if one.name == "sandbox-heartbeat"}
 
-    before = len(beating())
+    before = beating()  # one of an earlier test may still be ending
     with lines(3) as made:
         for outlet, theirs in made:
             heartbeat.add("t", outlet, 0.3)
             assert heard(theirs)
-        (own,) = beating()[before:]
+        (own,) = beating() - before
         for outlet, _ in made:
             heartbeat.remove(outlet)
         own.join(10)

@@ -83,6 +83,37 @@ def test_a_look_at_folders_that_takes_long_returns_at_once_and_its_finding_count
     assert loop.calls.empty(), "one walk at a time"
 
 
+def test_what_a_command_wrote_while_it_was_being_ended_is_no_growth_of_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise nothing could clean up after it."""
+    loop, over = Loop(), list[str]()
+
+    def look() -> None:
+        watch.look(lambda _pid, reason: over.append(reason))
+        loop.once()
+
+    watch = Watch(Limits({"inodes": 3}), [str(tmp_path)], Walks(loop, "watch"))
+    monkeypatch.setattr(limits, "SLACK_INODES", 2)
+
+    def write(count: int) -> None:
+        for name in range(count):
+            (tmp_path / str(name)).touch()
+
+    watch.begin()
+    write(6)
+    look()
+    assert over == ["the files of the thread became 6, over 3"]
+    write(50)  # until it was dead
+    watch.begin()
+    look()
+    assert len(over) == 1
+    write(53)
+    monkeypatch.setattr(watch, "_next_files", 0.0)
+    look()
+    assert over[1:] == ["the files of the thread became 53, over 52"], "the next one may not grow either"
+
+
 def test_a_fault_in_the_thread_is_one_of_the_loop() -> None:
     loop = Loop()
     walks = Walks(loop, "walks")
