@@ -57,7 +57,7 @@ class Intake:
                     await self.tell(receipt.text, id, place)
                 return receipt if receipt.accepted or receipt.again else None
             case Reply(text, key):
-                await self.tell(text, key or id, place)
+                await self.tell(text, key or id, place, event=id)
             case Ignore(reason):
                 log.debug("%s ignored: %s", id, reason)
             case _:
@@ -75,8 +75,12 @@ class Intake:
         except AgenticError as error:
             return Receipt(False, "idle", not_kept(item.id, error))
 
-    async def tell(self, text: str, id: str, place: ReplyPlace) -> None:
-        """Answer in place, once for each event, also after a crash; where nothing can be stored, at once."""
+    async def tell(self, text: str, id: str, place: ReplyPlace, event: str = "") -> None:
+        """Post an answer in the channel once per id, also after a crash.
+
+        If nothing can be stored, it is posted at once, and once per ``event`` (default: the id): nothing would remember
+        later that the id was answered.
+        """
         key = f"told.{id}"
         item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)
         try:
@@ -86,7 +90,7 @@ class Intake:
         else:
             self._feed.outbox.set()
             return
-        post = Post(place.channel, text, nonce_of(key), reply_to=place.reply_to)
+        post = Post(place.channel, text, nonce_of(f"told.{event or id}"), reply_to=place.reply_to)
         try:
             await self._desk.post(post, Urgency.RESULT)
         except (Held, Gone, Unfit) as error:

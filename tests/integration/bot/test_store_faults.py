@@ -40,6 +40,10 @@ class Failing(MemoryStore):
         self.check("execution")
         return await super().execution(execution)
 
+    async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
+        self.check("put_outbox")
+        await super().put_outbox(items)
+
     async def set_fact(self, key: str, value: str) -> None:
         self.check("set_fact")
         await super().set_fact(key, value)
@@ -100,3 +104,18 @@ async def test_the_answer_comes_although_the_place_of_the_progress_cannot_be_kep
     await scenery.guild.delete(scenery.of_bot(thread)[0].id)
     await scenery.talk.finish(scenery.talk.newest(thread))
     await scenery.says(thread, "All done.")
+
+
+async def test_a_reply_that_could_not_be_kept_is_one_of_its_message_alone(scenery: Scenery, store: Failing) -> None:
+    """A later one of the same kind is another post: of the first nothing is remembered once Discord forgets its nonce."""
+    thread = await scenery.mention("go")
+    scenery.guild.add_member("bob")
+    store.broken = frozenset(("put_outbox",))
+    await scenery.guild.post(thread, "and do that as well", author="bob")
+    first = await scenery.says(thread, "someone else's task")
+    store.broken = frozenset()
+    await scenery.guild.post(thread, "please", author="bob")
+    second = await scenery.guild.wait_for(
+        lambda _: next((m for m in scenery.of_bot(thread) if "someone else" in m.content and m.id != first.id), None)
+    )
+    assert first.nonce != second.nonce
