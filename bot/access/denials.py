@@ -13,6 +13,7 @@ NOT_YOURS = "That is someone else's task. Its author or an operator can steer it
 NOTHING_RUNS = "Nothing is running here. Write what I should do."
 IN_THE_THREAD = "That works in a task's thread. Here, write my name and a task, and I open one."
 ANSWERED = "This question is no longer open."
+ENDED = "That task has ended already. Write what I should do now."
 NOT_OF_HERE = "This button does not belong to what runs in this thread, so nothing was done."
 BOT_CANNOT_WRITE = "I may not write in this thread, so I do nothing there. An administrator can grant me the right to."
 APPROVE_THERE = "A step waits for an approval. That is given at its own message: press “Allow once” or “Deny” there."

@@ -93,6 +93,8 @@ class QuestionButtons(commands.Cog):
 
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""
+        if press.halt or press.steer == "stop":
+            await self.bot.coming.before_a_stop(str(interaction.channel_id))
         row = await self.bot.store.outbox_row(press.key)
         if row is None:
             about = press.undo or press.redo or press.again or press.key.partition(".")[0]
@@ -140,7 +142,8 @@ class QuestionButtons(commands.Cog):
             or item.thread != str(interaction.channel_id)
         ):
             return False
-        if row.delivered and str(message.id) not in row.delivered:
+        rolls = item.sort == "progress"  # it may be continued in a message that the row does not name
+        if row.delivered and not rolls and str(message.id) not in row.delivered:
             return False
         session = await self.bot.store.session(item.thread)
         return session is not None and session.guild == str(interaction.guild_id or "") and _offered(press, item)
@@ -182,6 +185,8 @@ class QuestionButtons(commands.Cog):
             vote=press.vote,
             target=about,
             halt=press.halt,
+            steer=press.steer,
+            execution=press.execution,
             undo=press.undo,
             redo=press.redo,
             again=press.again,
@@ -198,6 +203,9 @@ def _offered(press: Press, item: OutboxItem) -> bool:
         return press.again == (item.execution if item.sort == "answer" else item.again)
     if press.redo:
         return item.sort == "receipt" and press.redo == item.redo
+    if press.steer:
+        sort = "answer" if press.steer == "continue" else "progress"
+        return item.sort == sort and press.execution == item.execution
     if press.offer:
         return item.sort == "offer" and press.offer == item.question
     if item.sort != "question":

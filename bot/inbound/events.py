@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
 )
 from bot.access.permissions import Speaker
 from bot.ports.conversation import ThreadState
+from bot.rendering.discord_text import Steering
 from bot.thread_state.message_meaning import phase_as_seen
 from bot.thread_state.session_state import Phase
 
@@ -84,6 +85,9 @@ class ClickEvent:
     vote: str = ""
     target: str = ""
     halt: bool = False
+    steer: Steering | None = None
+    execution: str = ""
+    """The execution that is to be stopped, paused, resumed or continued."""
     undo: str = ""
     redo: str = ""
     again: str = ""

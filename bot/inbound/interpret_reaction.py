@@ -19,6 +19,7 @@ from bot.access.denials import (
     APPROVE_THERE,
     BOT_CANNOT_WRITE,
     BY_BUTTONS,
+    ENDED,
     IN_THE_THREAD,
     NO_ADVICE,
     NO_ANSWER,
@@ -87,7 +88,9 @@ def translate_click(clicked: ClickEvent, scene: ThreadView) -> Outcome:
     item = _pressed(clicked)
     if why := refusal(item.sort, scene, clicked.speaker, shown=clicked.question, said=item.text):
         return Reply(why)
-    if item.sort in ("stop", "retry"):
+    if clicked.steer not in (None, "continue") and clicked.execution != scene.execution:
+        return Reply(ENDED)
+    if item.sort in ("stop", "pause", "resume", "continue", "retry"):
         return commanded((item.sort, ""), scene, clicked.speaker, item)
     if item.sort == "answer" and scene.question != clicked.question:
         return Reply(ANSWERED)
@@ -106,6 +109,8 @@ def _pressed(clicked: ClickEvent) -> InboxItem:
 def _named(clicked: ClickEvent) -> tuple[Sort, str, str]:
     if clicked.halt:
         return "stop", "", ""
+    if clicked.steer is not None:
+        return clicked.steer, "", ""
     if clicked.undo:
         return "undo", "", clicked.undo
     if clicked.redo:

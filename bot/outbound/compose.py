@@ -27,7 +27,7 @@ from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
 from bot.outbound.branch_offer_messages import offer_of
 from bot.progress.feed import Feed, folded
-from bot.progress.model import Progress
+from bot.progress.model import Progress, steering
 from bot.progress.text import footer, progress_text
 from bot.rendering.discord_text import (
     ANSWER_FILE,
@@ -87,7 +87,8 @@ class Composer:
                 return await self._lesson(item)
             case "progress":
                 verbosity = await self._chosen(item.thread)
-                return Rendered((progress_text(await self._progress(item.execution), verbosity=verbosity),))
+                progress = await self._progress(item.execution)
+                return Rendered((progress_text(progress, verbosity=verbosity),), steer=steering(progress))
             case _:
                 files, problems = await self._files(item)
                 rendered = render(item.text, footer=problems, name="message.md")
@@ -115,7 +116,10 @@ class Composer:
             short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
         shown = (*rendered.files, *diff, *files)[:10]
-        return Rendered(rendered.parts, shown, undo=undoable(progress), again=tried.offered, votes=not progress.tour)
+        return Rendered(
+            rendered.parts, shown, undo=undoable(progress), again=tried.offered, votes=not progress.tour,
+            steer=("continue",) if progress.finished is not None and progress.finished.reason == "stopped" else (),
+        )  # fmt: skip
 
     async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
         """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""

@@ -34,6 +34,7 @@ from bot.rendering.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.rendering.discord_text import (
     LIMIT,
     Attached,
+    Steering,
     cut,
     named,
     one_line,
@@ -134,6 +135,8 @@ class Post:
     """They include one that tries the task again."""
     votes: bool = True
     """They include 👍 and 👎, where it is an answer."""
+    steer: tuple[Steering, ...] = ()
+    """They include those that stop, pause, resume or continue the task."""
 
 
 class DiscordApi:
@@ -179,17 +182,20 @@ class DiscordApi:
         reach("discord.post.after")
         return str(message.id)
 
-    async def edit(self, channel: str, message: str, content: Callable[[], str]) -> str:
+    async def edit(
+        self, channel: str, message: str, content: Callable[[], str],
+        view: discord.ui.View | None = MISSING,
+    ) -> str:  # fmt: skip
         """Replace a message's text by what is to be shown when the edit's turn has come, and return that.
 
-        Raises ``Gone`` and ``Held``.
+        ``view`` holds its buttons, None for none; without it they stay as they are.  Raises ``Gone`` and ``Held``.
         """
         target = self._channel(channel).get_partial_message(int(message))
 
         async def newest() -> str:
             text = content()
             reach("discord.edit.before")
-            await target.edit(content=self.shown(text))
+            await target.edit(content=self.shown(text), view=view)
             reach("discord.edit.after")
             return text
 
@@ -390,7 +396,7 @@ def _buttons(post: Post) -> discord.ui.View | None:
     """What belongs under the message; None where nothing does."""
     if post.item is None:
         return None
-    return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes)
+    return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes, steer=post.steer)
 
 
 class AttachmentUrls:

@@ -3,8 +3,8 @@
 A nonce makes a repetition one message, but Discord remembers it for minutes only.  After a longer break (a crash and a late
 restart, a network that was away, a machine that slept) an item may stand there although nobody recorded it.  Items of a
 channel are posted one after the other and recorded in that order, so only the first that waits is in doubt, and it stands
-below everything that was recorded.  It is known by its key in a button, the progress message by when its execution began,
-and what has neither by its words, what it replies to and its files.
+below everything that was recorded.  It is known by its key in a button, a progress message without buttons by when its
+execution began, and what has neither by its words, what it replies to and its files.
 """
 
 from __future__ import annotations
@@ -95,12 +95,16 @@ async def standing(store: Store, wanted: ExpectedPost, seen: Sequence[SeenMessag
 
 
 async def _progress(store: Store, item: OutboxItem, seen: Sequence[SeenMessage]) -> list[str]:
-    """Its words change all the time, but it always says when its execution began."""
+    """Its words change all the time; without buttons it still says when its execution began."""
     row = await store.execution(item.execution)
     if row is None or row.started_at is None:
         return []
     began = str(int(row.started_at.timestamp()))
-    return [one.id for one in seen if not one.keys and began in _BEGAN.findall(one.content.partition("\n")[0])][:1]
+    return [
+        one.id
+        for one in seen
+        if item.key in one.keys or (not one.keys and began in _BEGAN.findall(one.content.partition("\n")[0]))
+    ][:1]
 
 
 def _first_alike(seen: Sequence[SeenMessage], part: str, files: int, reply_to: str) -> SeenMessage | None:

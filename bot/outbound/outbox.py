@@ -282,6 +282,7 @@ class Outbox:
                 undo=rendered.undo,
                 again=rendered.again,
                 votes=rendered.votes,
+                steer=rendered.steer,
             )
             messages.append(await self._post(item, index, post))
         return messages

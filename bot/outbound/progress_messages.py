@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import discord
+from discord.utils import MISSING
 
+from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from bot.config.preferences import Preferences, Verbosity
@@ -31,8 +33,10 @@ from bot.outbound.discord_api import (
 )
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed, folded
-from bot.progress.model import Progress
+from bot.progress.model import Progress, steering
 from bot.progress.text import progress_text
+from bot.rendering.buttons import buttons_of
+from bot.rendering.discord_text import Steering
 
 ROLL_SECONDS = 55 * 60.0
 LOOK_SECONDS = 0.1
@@ -57,6 +61,8 @@ class ShownProgress:
     message: str
     generation: int = 0
     text: str = ""
+    steer: tuple[Steering, ...] | None = None
+    """Which buttons it has; None where that is not known."""
     turn: int = 0
     due: float = 0.0
     """When, by the event loop's clock, it may be edited again."""
@@ -214,40 +220,46 @@ class ProgressMessages:
         def text() -> str:
             return progress_text(progress, self._feed.tail(execution), shown.verbosity, self.now())
 
+        steer = steering(progress)
         if self._age(shown) > ROLL_SECONDS and progress.finished is None:
-            await self._roll(execution, shown, text())
-        elif text() != shown.text:
+            await self._roll(progress, shown, text())
+        elif text() != shown.text or steer != shown.steer:
+            view = MISSING if steer == shown.steer else buttons_of(_item(progress), steer=steer)
             try:
-                shown.text = await self._desk.edit(shown.thread, shown.message, text)
+                shown.text = await self._desk.edit(shown.thread, shown.message, text, view)
+                shown.steer = steer
             except Gone:
-                await self._again(execution, shown, text())
+                await self._again(progress, shown, text())
         shown.turn = progress.turn
         self._let_go(execution, shown, progress)
 
     def _let_go(self, execution: str, shown: ShownProgress, progress: Progress) -> None:
         """What has ended is shown once more, with its end, and then never again."""
-        if progress.finished is not None and shown.text == progress_text(progress, "", shown.verbosity):
+        ended = progress_text(progress, "", shown.verbosity)
+        if progress.finished is not None and shown.text == ended and not shown.steer:
             self._shown.pop(execution, None)
             self._feed.forget(execution)
 
-    async def _roll(self, execution: str, shown: ShownProgress, text: str) -> None:
+    async def _roll(self, progress: Progress, shown: ShownProgress, text: str) -> None:
         before = shown.message
-        await self._again(execution, shown, text)
+        await self._again(progress, shown, text)
         try:
-            await self._desk.edit(shown.thread, before, lambda: CONTINUED)
+            await self._desk.edit(shown.thread, before, lambda: CONTINUED, None)
         except Gone:
             log.debug("the progress message before was deleted")
 
-    async def _again(self, execution: str, shown: ShownProgress, text: str) -> None:
+    async def _again(self, progress: Progress, shown: ShownProgress, text: str) -> None:
+        execution = progress.execution
         generation = shown.generation + 1
         nonce = nonce_of(f"progress.{execution}", 0, generation)
         try:
-            shown.message = await self._desk.post(Post(shown.thread, text, nonce))
+            post = Post(shown.thread, text, nonce, item=_item(progress), steer=steering(progress))
+            shown.message = await self._desk.post(post)
         except Gone:  # posted under this nonce before, and deleted since: the next one takes another
             shown.generation = generation
             self._pending.add(execution)
             raise
-        shown.generation, shown.text = generation, text
+        shown.generation, shown.text, shown.steer = generation, text, post.steer
         await self._remember(execution)
 
     async def _remember(self, execution: str) -> None:
@@ -263,7 +275,7 @@ class ProgressMessages:
         if known == execution:
             message, generation = where.split(" ")
             self._shown[execution] = ShownProgress(progress.thread, message, int(generation))
-        elif (row := await self._store.outbox_row(f"{execution}.1.0")) is not None and row.delivered:
+        elif (row := await self._store.outbox_row(_key(execution))) is not None and row.delivered:
             # a process died when its post was recorded, and before it was noted here
             self._shown[execution] = ShownProgress(progress.thread, row.delivered[0])
 
@@ -272,6 +284,17 @@ class ProgressMessages:
 
     def _soon(self) -> float:
         return asyncio.get_running_loop().time() + Sender.edit_interval(len(self._shown))
+
+
+def _key(execution: str) -> str:
+    """The key of the outbox item by which a progress message is first posted."""
+    return f"{execution}.1.0"
+
+
+def _item(progress: Progress) -> OutboxItem:
+    return OutboxItem(
+        key=_key(progress.execution), thread=progress.thread, execution=progress.execution, sort="progress"
+    )
 
 
 async def _due(shown: ShownProgress) -> None:

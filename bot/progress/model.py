@@ -52,6 +52,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from bot.progress.cap_usage import Limits
+from bot.rendering.discord_text import Steering
 
 LOOKED_THROUGH = 4_000
 """Characters of a long text that are examined; far fewer are shown."""
@@ -464,6 +465,15 @@ class Progress:
         if not self.touched and not self.offered:
             self.checkpoint, self.checkpoint_problem = event.manifest, event.problem
         self._remark(f"no checkpoint: {event.problem}" if event.problem else "saved a checkpoint")
+
+
+def steering(progress: Progress) -> tuple[Steering, ...]:
+    """Return what the buttons of the progress message do with the execution now; none once it ends."""
+    if progress.finished is not None:
+        return ()
+    if progress.paused is not None or progress.crashes:
+        return ("stop", "resume")
+    return ("stop",) if progress.asked else ("stop", "pause")
 
 
 def update_of(event: Event) -> UpdateKind | None:

@@ -7,7 +7,7 @@ too long, or that another repeats, starts with its number; the text has it in fu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import discord
@@ -25,12 +25,13 @@ from bot.rendering.custom_ids import (
     Pick,
     Press,
     Redo,
+    Steer,
     Undo,
     Vote,
     Why,
     Wish,
 )
-from bot.rendering.discord_text import length, one_line
+from bot.rendering.discord_text import Steering, length, one_line
 
 LABEL, LISTED, HINT = 80, 100, 150
 """Maximum characters of a button's label, of a list's entry, of a list's placeholder."""
@@ -43,18 +44,22 @@ Answers = Mapping[str, str]
 
 
 def buttons_of(
-    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False, votes: bool = True
-) -> ui.View | None:
+    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, again: bool = False, votes: bool = True,
+    steer: Sequence[Steering] = (),
+) -> ui.View | None:  # fmt: skip
     """Return the buttons under an outbox item's last message, None for none. Needs a running event loop.
 
     ``undo``: the execution's changes can be undone; ``again``: a further attempt at its task is offered;
-    ``votes``: it can be voted on.
+    ``votes``: it can be voted on; ``steer``: what can be done with it while it runs, or after it was stopped.
     """
     match item.sort:
         case "answer":
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)] if votes else []
             made += [Undo.make(item.execution, item.key)] if undo else []
             made += [Again.make(item.execution, item.key)] if again else []
+            made += [Steer.make(act, item.execution, item.key) for act in steer]
+        case "progress" if steer:
+            made = [Steer.make(act, item.execution, item.key) for act in steer]
         case "receipt" if item.again:
             made = [Again.make(item.again, item.key)]
         case "receipt" if item.redo:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import discord
 from discord import ButtonStyle, ui
+
+from bot.rendering.discord_text import Steering
 
 if TYPE_CHECKING:
     from discord import Client, Interaction
@@ -36,6 +38,9 @@ class Press:
     number: int = 0
     vote: str = ""
     halt: bool = False
+    steer: Steering | None = None
+    execution: str = ""
+    """The execution that is to be stopped, paused, resumed or continued."""
     undo: str = ""
     redo: str = ""
     again: str = ""
@@ -156,6 +161,33 @@ class Halt(Control, template=rf"tw:halt:(?P<key>{_NAME})"):
         return cls(button)
 
 
+_STEERING: Mapping[Steering, tuple[str, str]] = {
+    "stop": ("Stop", "🛑"),
+    "pause": ("Pause", "⏸️"),
+    "resume": ("Resume", "▶️"),
+    "continue": ("Continue", "▶️"),
+}
+
+
+class Steer(Control, template=rf"tw:run:(?P<act>stop|pause|resume|continue):(?P<execution>{_NAME}):(?P<key>{_NAME})"):
+    """Stop, pause or resume a running task, under its card; continue a stopped one, under its answer."""
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """What to do, with which execution."""
+        return Press(match["key"], steer=cast("Steering", match["act"]), execution=match["execution"])
+
+    @classmethod
+    def make(cls, act: Steering, execution: str, key: str) -> Self:
+        """The button that does this with an execution."""
+        label, emoji = _STEERING[act]
+        style = ButtonStyle.primary if act in ("resume", "continue") else ButtonStyle.secondary
+        button: ui.Button[Any] = ui.Button(
+            label=label, emoji=emoji, style=style, custom_id=f"tw:run:{act}:{execution}:{key}"
+        )
+        return cls(button)
+
+
 class Undo(Control, template=rf"tw:undo:(?P<execution>{_NAME}):(?P<key>{_NAME})"):
     """Undo an execution's changes, under its final answer."""
 
@@ -271,5 +303,5 @@ class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
         return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
 
 
-CONTROLS: tuple[type[Control], ...] = (OptionChoice, Pick, Vote, Halt, Undo, Redo, Again, Offer, OfLesson, Why)
+CONTROLS: tuple[type[Control], ...] = (OptionChoice, Pick, Vote, Halt, Steer, Undo, Redo, Again, Offer, OfLesson, Why)
 """All of them, for ``add_dynamic_items``."""

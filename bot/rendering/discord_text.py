@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from bot.rendering.code_blocks import FENCE, fence_after
 from bot.rendering.tables import with_tables
@@ -106,6 +107,10 @@ class Attached:
     """The description of a picture, for people who cannot see it."""
 
 
+Steering = Literal["stop", "pause", "resume", "continue"]
+"""What a button of a task's card does with the task; 'continue' takes up one that was stopped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """A text as messages; ``files`` belong to the last of them."""
@@ -118,6 +123,8 @@ class Rendered:
     """Whether the last message gets a button that tries the task again."""
     votes: bool = True
     """Whether the last message gets 👍 and 👎."""
+    steer: tuple[Steering, ...] = ()
+    """Buttons that stop, pause, resume or continue the task."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
 import pytest
 
@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     Part,
     Sort,
 )
-from bot.access.denials import NO_ANSWER
+from bot.access.denials import ENDED, NO_ANSWER
 from bot.access.permissions import (
     ORDER,
     Act,
@@ -220,6 +220,18 @@ def test_f40_a_press_counts_for_whom_the_table_allows_it_and_others_are_told_why
     clicked = replace(ClickEvent("c1", "61", "50", AT, speaker), **fields)  # type: ignore[arg-type]
     assert isinstance(translate_click(clicked, scene), InboxItem if may(level, act, own=own) else Reply)
     assert isinstance(translate_click(replace(clicked, speaker=replace(speaker, writes=False)), scene), Reply)
+
+
+@pytest.mark.parametrize("steer", ["stop", "pause", "resume"])
+def test_a_button_of_an_earlier_task_does_nothing_to_the_one_that_runs_now(
+    steer: Literal["stop", "pause", "resume"],
+) -> None:
+    scene = replace(SCENES["paused" if steer == "resume" else "busy"], execution="x2")
+    pressed = ClickEvent("c1", "61", "50", AT, ANN, steer=steer, execution="x1")
+    told = translate_click(pressed, scene)
+    assert isinstance(told, Reply)
+    assert told.text == ENDED
+    assert isinstance(translate_click(replace(pressed, execution="x2"), scene), InboxItem)
 
 
 def test_an_approval_is_never_less_than_an_operators_whatever_the_question_says() -> None:
