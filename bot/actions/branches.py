@@ -15,7 +15,7 @@ from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Store
 from agentic.workspace.git_repository import GitProblem, Repository
 from bot.history.run_history import Past, Verdict, offered
-from bot.outbound.branch_offer_messages import BranchOfferMessages
+from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream

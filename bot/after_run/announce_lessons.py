@@ -20,7 +20,7 @@ from bot.outbound.discord_api import (
     Held,
     Unfit,
 )
-from bot.outbound.live_message import posted
+from bot.outbound.live.live_message import posted
 from bot.rendering.discord_text import LIMIT, length
 from reflexion.errors import ReflexionError
 from reflexion.lessons.lesson import Lesson

@@ -67,9 +67,9 @@ from bot.config.settings import Settings
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.local_discord.redirect import attach_over_http
-from bot.outbound.branch_offer_messages import BranchOfferMessages
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
+from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs

@@ -30,9 +30,9 @@ from bot.inbound.parse import Options, Reader
 from bot.lessons.approvals import LessonApprovals
 from bot.outbound.compose import Composer, FetchFile
 from bot.outbound.discord_api import DiscordApi
+from bot.outbound.live.progress_messages import ProgressMessages
+from bot.outbound.live.question_messages import QuestionMessages
 from bot.outbound.outbox import Outbox
-from bot.outbound.progress_messages import ProgressMessages
-from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.ports.conversation import Conversation
 from bot.progress.feed import Feed

@@ -13,7 +13,7 @@ from bot.messages.file_changes import FetchBefore, nothing_kept
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
-    from bot.outbound.branch_offer_messages import BranchOfferMessages
+    from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
 

@@ -24,8 +24,8 @@ from bot.catch_up.discord_clock import DiscordClock
 from bot.inbound.intake import Intake
 from bot.inbound.parse import when
 from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
+from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.outbox import Outbox
-from bot.outbound.progress_messages import ProgressMessages
 from bot.ports.conversation import Conversation
 
 LOCKED = "the thread is locked"

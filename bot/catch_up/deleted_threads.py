@@ -18,7 +18,7 @@ from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
 from bot.catch_up.access_monitor import UNKNOWN_CHANNEL
 from bot.outbound.discord_api import DiscordApi, Gone, Held, Unfit
-from bot.outbound.progress_messages import ProgressMessages
+from bot.outbound.live.progress_messages import ProgressMessages
 from bot.retention.expiry import Retention
 
 ASKED_FOR = 100

@@ -16,8 +16,9 @@ import discord
 from discord.ext import commands
 
 from agentic.core.events.execution_events import InboxItem
+from agentic.core.events.ids import execution_id
 from agentic.ports.errors import AgenticError
-from bot.inbound.emoji import EYES, command
+from bot.inbound.emoji import command
 from bot.inbound.events import (
     MessageEvent,
     Outcome,
@@ -31,6 +32,7 @@ from bot.inbound.thread_names import name_once
 from bot.inbound.unknown_commands import without_commands
 from bot.messages.embeds import help_embed, status_embed
 from bot.outbound.discord_api import Held, Unfit
+from bot.outbound.live.task_signs import WORKS
 from bot.outbound.request_queue import Urgency
 
 if TYPE_CHECKING:
@@ -145,7 +147,7 @@ class Tasks(commands.Cog):
         if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
             return self.bot.intake.tell(words, f"{said.id}.noted", place)
         if receipt.again:  # whoever kept it may have died before 👀; the rest is in the outbox
-            return self._see(outcome, said)
+            return self._see_again(outcome, said)
         return self._acknowledge(outcome, said, place)
 
     async def _outcome(self, message: discord.Message, said: MessageEvent) -> tuple[MessageEvent, Outcome]:
@@ -172,7 +174,15 @@ class Tasks(commands.Cog):
 
     async def _see(self, item: InboxItem, said: MessageEvent) -> None:
         if item.sort in ("task", "queue", "side"):
-            await self.bot.desk.react(said.channel, said.id, EYES)
+            await self.bot.desk.react(said.channel, said.id, WORKS)
+
+    async def _see_again(self, item: InboxItem, said: MessageEvent) -> None:
+        """The same for what was kept before; a task may run by now, or have ended."""
+        execution = execution_id(item.thread, item.id)
+        if await self.bot.store.execution(execution) is not None:
+            await self.bot.board.sign(execution, doubtful=True)
+        else:
+            await self._see(item, said)
 
     async def _open_thread(self, item: InboxItem, place: ReplyPlace) -> None:
         try:

@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import Sort
 Meaning = tuple[Sort, str]
 """(kind, vote): the vote is 'up' or 'down' for feedback, else ''."""
 
-STOP, EYES = "🛑", "👀"
+STOP = "🛑"
 
 SIGNS: Mapping[str, Meaning] = {
     STOP: ("stop", ""),

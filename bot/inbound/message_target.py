@@ -12,7 +12,7 @@ import discord
 
 from agentic.core.events.ids import execution_id
 from agentic.ports.runtime import ExecutionRow, OutboxRow, Store
-from bot.outbound.progress_messages import ProgressMessages
+from bot.outbound.live.progress_messages import ProgressMessages
 from bot.ports.conversation import Conversation
 from bot.progress.feed import folded
 

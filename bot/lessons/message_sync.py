@@ -20,7 +20,7 @@ from agentic.ports.runtime import OutboxRow, Store
 from bot.lessons.lesson_approval_text import asked
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import DiscordApi
-from bot.outbound.live_message import LiveMessages, View
+from bot.outbound.live.live_message import LiveMessages, View
 from bot.rendering.discord_text import Rendered
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.lesson import Lesson

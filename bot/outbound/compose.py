@@ -25,7 +25,7 @@ from bot.messages.file_changes import (
 from bot.messages.final_card import DIFF_FILE, card, undoable
 from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
-from bot.outbound.branch_offer_messages import offer_of
+from bot.outbound.live.branch_offer_messages import offer_of
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
 from bot.progress.text import footer, progress_text

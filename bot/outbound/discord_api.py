@@ -72,7 +72,7 @@ READ_SECONDS = 15.0
 REPEATED_SECONDS = 120.0
 """So long after it was first sent a post may be sent again with its nonce, which Discord remembers for a few minutes."""
 _POSTED = (discord.MessageType.default, discord.MessageType.reply)
-_UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE = 10003, 10008
+_UNKNOWN_CHANNEL, _UNKNOWN_MESSAGE, _UNKNOWN_EMOJI = 10003, 10008, 10014
 ARCHIVED = 50083
 """The code of what was refused because the thread is archived."""
 _THREAD_EXISTS, _TOO_OLD = 160004, 30046
@@ -242,15 +242,31 @@ class DiscordApi:
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
-    async def react(self, channel: str, message: str, emoji: str) -> None:
+    async def react(self, channel: str, message: str, emoji: str, urgency: Urgency = Urgency.RESULT) -> None:
         """Add a reaction; where that is not possible it is left out, and said in the log."""
         target = self._channel(channel).get_partial_message(int(message))
         try:
             reach("discord.reaction.before")
-            await self._judged(Urgency.RESULT, lambda: target.add_reaction(emoji), channel, "react")
+            await self._judged(urgency, lambda: target.add_reaction(emoji), channel, "react")
             reach("discord.reaction.after")
         except (Held, Gone, Unfit) as error:
             log.warning("no %s on message %s: %s", emoji, message, error)
+
+    async def unreact(self, channel: str, message: str, emoji: str) -> None:
+        """Take a reaction of the bot's own back; one that is not there is left alone, as one that cannot be."""
+        target = self._channel(channel).get_partial_message(int(message))
+        try:
+            await self._judged(Urgency.EDIT, partial(self._take_back, target, emoji), channel, "react")
+        except (Held, Gone, Unfit) as error:
+            log.info("%s stays on message %s: %s", emoji, message, error)
+
+    async def _take_back(self, target: discord.PartialMessage, emoji: str) -> None:
+        own = cast("discord.ClientUser", self._client.user)
+        try:
+            await target.remove_reaction(emoji, own)
+        except discord.NotFound as error:
+            if error.code != _UNKNOWN_EMOJI:
+                raise
 
     async def open_thread(self, channel: str, message: str, title: str) -> None:
         """Have a thread made from a message, also if it exists already or is just being made.  Raises ``Held``."""

@@ -39,7 +39,7 @@ from bot.outbound.duplicate_detection import (
     known,
     standing,
 )
-from bot.outbound.progress_messages import ProgressMessages
+from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.request_queue import Urgency
 from bot.progress.feed import Feed
 from bot.rendering.discord_text import (
@@ -55,6 +55,8 @@ EVERY_SECONDS = 5.0
 _FIRST = frozenset(("answer", "question", "receipt"))
 _BELOW_PROGRESS = frozenset(("answer", "question", "offer"))
 """What the progress message above is brought up to date for."""
+_SIGNED = frozenset(("answer", "question"))
+"""What the message that gave the task gets another sign for."""
 GENERATIONS = 3
 """A post whose message somebody deleted before it was recorded is posted anew so often."""
 UNFIT = ".unfit"
@@ -195,6 +197,8 @@ class Outbox:
         except Held as held:
             self._refused[item.key] += held.perhaps_unfit and await self._desk.answers(item.thread)
             raise
+        if item.sort in _SIGNED and item.execution:
+            await self._board.sign(item.execution)
         await self._store.delivered(item.key, messages)
         self._refused.pop(item.key, None)
         self._doubts.settle(item)

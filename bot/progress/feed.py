@@ -1,6 +1,6 @@
 """The sink of events for Discord: keeps a read model of each running execution.
 
-It only records; ``bot/outbound/progress_messages.py`` edits progress messages and the outbox delivers, each at its own
+It only records; ``bot/outbound/live/progress_messages.py`` edits progress messages and the outbox delivers, each at its own
 pace.
 """
 

@@ -28,12 +28,12 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.cogs.commands.control import RECEIPTS
 from bot.local_discord.model.records import Message
+from bot.outbound.live.task_signs import DONE, FAILED, STOPPED
 from tests.chaos.counts import Counts
 from tests.chaos.house import House
 from tests.chaos.mind import CALLS
 
 UNKNOWN = "outcome is unknown"
-EYES = "👀"
 
 Log = tuple[ExecutionRow, list[Envelope]]
 
@@ -93,9 +93,8 @@ class _Visible:
             if times > 1:
                 yield f"message {id} is the receipt of {times} effects"
         for message in self._tasks():
-            eyes = [one for one in message.reactions if one.emoji == EYES]
-            if len(eyes) > 1:
-                yield f"{len(eyes)} x {EYES} on {message.id}"
+            if len(signs := self._signs(message)) > 1:
+                yield f"{' '.join(signs)} on {message.id}"
 
     def lost(self) -> Iterator[str]:
         """Effects without their message."""
@@ -107,8 +106,13 @@ class _Visible:
         for id in self._receipts.keys() - self._said.keys():
             yield f"message {id}, of which there is a receipt"
         for message in self._tasks():
-            if not any(one.emoji == EYES for one in message.reactions):
-                yield f"{EYES} on {message.content!r}"
+            if not {DONE, FAILED, STOPPED}.issuperset(signs := self._signs(message)) or not signs:
+                yield f"the sign of an end on {message.content!r}: {' '.join(signs) or 'none'}"
+
+    def _signs(self, message: Message) -> list[str]:
+        """What the bot says on a task's message of how it goes."""
+        own = self._house.guild.bot_user_id
+        return [one.emoji for one in message.reactions if own in message.reactors(one.emoji)]
 
     def _tasks(self) -> Iterator[Message]:
         house = self._house

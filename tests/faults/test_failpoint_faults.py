@@ -17,10 +17,11 @@ import pytest_asyncio
 from agentic.core.events.execution_events import Envelope, ToolFinished, ToolStarted
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.faults.rules import Delayed, Rule
+from bot.outbound.live.task_signs import DONE
 from tests.chaos.house import House, house
 from tests.chaos.matrix import all_points, matrix
 from tests.chaos.nursery import Nursery
-from tests.chaos.outside import EYES, judged
+from tests.chaos.outside import judged
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
@@ -100,15 +101,16 @@ async def test_f76_a_message_that_was_kept_and_not_acknowledged_yet_is_acknowled
         await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
         await place.says(await place.give("talk", "first"), "answer to first.")
         await place.rest()
-        place.guild.misbehave(Rule("PUT */reactions/*", Delayed(600.0)))
+        place.guild.misbehave(Rule("PUT */reactions/*", Delayed(600.0), times=None))
         late = await place.give("talk", "late")
         await place.says(late, "answer to late.")
         await asyncio.sleep(1.5)  # by now it would be written that the channel was read through this message
         await place.lives[-1].kill()
         await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
+        place.guild.misbehaviour.clear()
         await place.live()
         await place.guild.wait_for(
-            lambda guild: guild.bot_user_id in guild.state.find_message(late).reactors(EYES), timeout=60.0
+            lambda guild: guild.bot_user_id in guild.state.find_message(late).reactors(DONE), timeout=60.0
         )
         await place.rest()
         assert await place.lives[-1].end() == 0

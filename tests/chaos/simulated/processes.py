@@ -34,9 +34,9 @@ from agentic.runtime.shutdown import Leaving
 from bot.inbound.intake import Intake
 from bot.outbound.compose import Composer
 from bot.outbound.discord_api import DiscordApi
+from bot.outbound.live.progress_messages import ProgressMessages
+from bot.outbound.live.question_messages import QuestionMessages
 from bot.outbound.outbox import Outbox
-from bot.outbound.progress_messages import ProgressMessages
-from bot.outbound.question_messages import QuestionMessages
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed
 from bot.rendering.secrets import Discretion

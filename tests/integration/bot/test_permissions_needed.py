@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.cli.checks import discord_token
-from bot.inbound.emoji import EYES
 from bot.local_discord import Permission
 from bot.local_discord.local_discord import LocalGuild
+from bot.outbound.live.task_signs import WORKS
 from tests.integration.bot.talking import running_bot
 
 
@@ -27,7 +27,7 @@ async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_menti
     async with running_bot(guild) as scenery:
         scenery.files["out.txt"] = b"hello"
         thread = await scenery.mention("make a file")
-        await guild.wait_for(lambda g: any(r.emoji == EYES for r in g.state.find_message(thread).reactions))
+        await guild.wait_for(lambda g: any(r.emoji == WORKS for r in g.state.find_message(thread).reactions))
         await scenery.talk.finish(scenery.talk.newest(thread), "Here it is.", files=("out.txt",))
         answer = await scenery.says(thread, "Here it is.")
         assert [file.filename for file in answer.attachments] == ["out.txt"]

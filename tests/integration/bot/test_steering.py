@@ -8,7 +8,7 @@ from agentic.core.events.execution_events import InputReceived, Person
 from agentic.stores.memory import MemoryStore
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
-from bot.outbound import progress_messages
+from bot.outbound.live import progress_messages
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
 

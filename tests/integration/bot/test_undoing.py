@@ -46,7 +46,7 @@ from bot.actions.restore_files import Restoring
 from bot.actions.undo import Undoing
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import undoable
-from bot.outbound.branch_offer_messages import BranchOfferMessages
+from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.workspace.attachments import download
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop

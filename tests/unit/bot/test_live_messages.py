@@ -13,9 +13,9 @@ from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.runtime import OutboxRow
 from agentic.stores.memory import MemoryStore
 from bot.messages.question_text import Standing
-from bot.outbound import live_message
 from bot.outbound.discord_api import ARCHIVED, Gone, Held
-from bot.outbound.live_message import LiveMessages, View
+from bot.outbound.live import live_message
+from bot.outbound.live.live_message import LiveMessages, View
 
 FACT = "things.due"
 KEY = "x1.3.0"

@@ -12,7 +12,7 @@ from agentic.ports.runtime import OutboxRow, Store
 from bot.history.run_history import Verdict, past_of
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import DiscordApi
-from bot.outbound.live_message import LiveMessages, View
+from bot.outbound.live.live_message import LiveMessages, View
 from bot.rendering.discord_text import (
     Attached,
     Rendered,

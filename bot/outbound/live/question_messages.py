@@ -15,7 +15,7 @@ from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_choices import question_of, standing_of
 from bot.outbound.discord_api import DiscordApi
-from bot.outbound.live_message import LiveMessages, View
+from bot.outbound.live.live_message import LiveMessages, View
 from bot.progress.feed import Feed, QuestionChange
 
 RECALL_SECONDS = 4.0

@@ -31,6 +31,7 @@ from bot.outbound.discord_api import (
     Unfit,
     nonce_of,
 )
+from bot.outbound.live.task_signs import TaskSigns
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
@@ -89,6 +90,7 @@ class ProgressMessages:
         self._pending: set[str] = set()
         self._keepers: dict[str, asyncio.Task[None]] = {}
         self._gone: set[str] = set()
+        self._signs = TaskSigns(store, desk)
 
     async def run(self) -> None:
         """Show what changes, until cancelled."""
@@ -101,12 +103,14 @@ class ProgressMessages:
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             ticking.cancel()
+            self._signs.close()
             for keeper in self._keepers.values():
                 keeper.cancel()
 
     async def posted(self, execution: str, thread: str, message: str) -> None:
         """The outbox has posted the message in which the execution is to be shown."""
         self._shown[execution] = ShownProgress(thread, message, due=self._soon())
+        self._signs.begun(execution)
         await self._remember(execution)
         self._note(execution)
 
@@ -116,6 +120,12 @@ class ProgressMessages:
         if (shown := self._shown.get(execution)) is not None:
             shown.hurried.set()
         await asyncio.wait((self._keepers[execution],), timeout=SETTLE_SECONDS)
+
+    async def sign(self, execution: str, *, doubtful: bool = False) -> None:
+        """Show on the message that gave the task how it goes; ``doubtful``: the sign that is known may not be there."""
+        progress = self._feed.progress(execution) or await folded(self._store, execution)
+        self._signs.note(progress, doubtful=doubtful)
+        await self._signs.settled(execution)
 
     def retry_now(self) -> None:
         """Something changed in Discord: show at once what could not be shown."""
@@ -215,6 +225,7 @@ class ProgressMessages:
         progress = self._feed.progress(execution)
         if progress is None:
             return
+        self._signs.note(progress)
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:

@@ -1,0 +1,117 @@
+"""The bot's sign on the message that gave a task: 👀 while it works, then whether it asks, is done, failed or was stopped.
+
+It is a reaction, so that a channel's list of tasks shows at a glance what became of each.  None of the signs is a command,
+since people click on signs that are there.  The last one is set before the answer counts as delivered, so that a crash
+between the two leaves no task at work for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from agentic.core.events.execution_events import Reason, Started
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import Store
+from bot.outbound.discord_api import DiscordApi
+from bot.outbound.request_queue import Urgency
+from bot.progress.model import Progress
+
+WORKS, ASKS, DONE, FAILED, STOPPED = "👀", "❓", "☑️", "⚠️", "⏹️"
+PATIENCE = 30.0
+"""Seconds that the record of an answer waits for its sign."""
+REMEMBERED = 5_000
+"""Number of executions whose signs are kept in memory; of others it is not known which sign their messages bear."""
+_ENDS: dict[Reason, str] = {"done": DONE, "tour": DONE, "stopped": STOPPED, "cancelled": STOPPED}
+
+log = logging.getLogger(__name__)
+
+
+def sign_of(progress: Progress) -> str:
+    """Return the sign for the state of an execution."""
+    if progress.finished is not None:
+        return _ENDS.get(progress.finished.reason, FAILED)
+    return ASKS if progress.asked or progress.crashes else WORKS
+
+
+@dataclass(slots=True)
+class Sign:
+    """The sign of one execution: which one it is to be, and which ones its message may bear now."""
+
+    wanted: str = WORKS
+    borne: frozenset[str] = frozenset((WORKS, ASKS))
+    doubtful: bool = False
+    """Whether it has to be set even if it is the one that is wanted."""
+
+    @property
+    def true(self) -> bool:
+        """Whether nothing is to be done; a 👀 that is there is left alone, also beside what may be there."""
+        is_there = self.borne == frozenset((self.wanted,)) or (self.wanted == WORKS and WORKS in self.borne)
+        return is_there and not self.doubtful
+
+
+class TaskSigns:
+    """Keeps the signs of running executions true, and sets the last one."""
+
+    def __init__(self, store: Store, desk: DiscordApi) -> None:
+        self._store, self._desk = store, desk
+        self._signs: dict[str, Sign] = {}
+        self._keepers: dict[str, asyncio.Task[None]] = {}
+
+    def begun(self, execution: str) -> None:
+        """It has just begun, so its message has 👀 alone."""
+        self._of(execution, Sign(borne=frozenset((WORKS,))))
+
+    def note(self, progress: Progress, *, doubtful: bool = False) -> None:
+        """Bring the sign of an execution up to date, beside what the caller does; ``doubtful``: it may not be there."""
+        sign = self._of(progress.execution, Sign())
+        sign.wanted, sign.doubtful = sign_of(progress), sign.doubtful or doubtful
+        if not sign.true and progress.execution not in self._keepers:
+            keeper = asyncio.create_task(self._keep(progress, sign), name=f"sign of {progress.execution}")
+            self._keepers[progress.execution] = keeper
+            keeper.add_done_callback(lambda _: self._keepers.pop(progress.execution, None))
+
+    async def settled(self, execution: str) -> None:
+        """Wait, at most ``PATIENCE`` seconds, until the sign is what it is to be."""
+        if (keeper := self._keepers.get(execution)) is not None:
+            await asyncio.wait((keeper,), timeout=PATIENCE)
+
+    def close(self) -> None:
+        """End what is being done."""
+        for keeper in self._keepers.values():
+            keeper.cancel()
+
+    def _of(self, execution: str, new: Sign) -> Sign:
+        while len(self._signs) > REMEMBERED:
+            del self._signs[next(iter(self._signs))]
+        return self._signs.setdefault(execution, new)
+
+    async def _keep(self, progress: Progress, sign: Sign) -> None:
+        try:
+            place = await self._place(progress)
+        except StoreError as error:
+            log.warning("the message of task %s is not known, so it keeps its sign: %s", progress.execution, error)
+            return
+        while place is not None and not sign.true:
+            wanted, sign.doubtful = sign.wanted, False
+            await self._desk.react(*place, wanted, Urgency.EDIT)
+            for old in sorted(sign.borne - {wanted}):
+                await self._desk.unreact(*place, old)
+            sign.borne = frozenset((wanted,))
+
+    async def _place(self, progress: Progress) -> tuple[str, str] | None:
+        """(channel, message) of the message that gave the task, also to an earlier attempt; None where it was none."""
+        started = await self._started(progress.execution)
+        if started is not None and started.trial_of:
+            started = await self._started(started.trial_of) or started
+        if started is None or not started.inbox.isdecimal():
+            return None
+        session = await self._store.session(started.thread)
+        opened = started.inbox == started.thread and session is not None and session.channel
+        return (opened or started.thread, started.inbox)
+
+    async def _started(self, execution: str) -> Started | None:
+        async for envelope in self._store.read(execution):
+            return envelope.event if isinstance(envelope.event, Started) else None
+        return None
