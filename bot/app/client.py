@@ -98,7 +98,7 @@ class ThreadwrightBot(commands.Bot):
             self.desk,
             feed,
             self.board,
-            Composer(store, feed, fetch_file, backstage.fetch_before, lesson=self._lesson),
+            Composer(store, feed, fetch_file, backstage.fetch_before, self.board.chosen, self._lesson),
         )
         self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage

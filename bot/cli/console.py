@@ -15,11 +15,12 @@ _KEPT = re.compile("\x00(\\d+)\x00")
 _SMALL = re.compile(r"^-# ", re.MULTILINE)
 _BOLD = re.compile(r"(?<!\\)\*\*(?=\S)(.{1,300}?)(?<=\S)(?<!\\)\*\*")
 _TIME = re.compile(r"<t:(\d{1,11})(?::[tTdDfFR])?>")
+_PING = re.compile(r"(?: · |^-# )<@&?\d{15,20}>$", re.MULTILINE)
 _ESCAPED = re.compile(r"\\([\\*_~`|>\[\]#<])")
 
 
 def plainly(text: str) -> str:
-    """Return the text without the marks of small print and bold, with times as clocks show them; code is not changed."""
+    """Return the text without pings and the marks of small print and bold, with times as clocks show them; code stays."""
     codes: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
@@ -27,7 +28,7 @@ def plainly(text: str) -> str:
         return f"\x00{len(codes) - 1}\x00"
 
     bare = _CODE.sub(keep, text.replace("\x00", ""))
-    bare = _BOLD.sub(r"\1", _SMALL.sub("", _TIME.sub(_clock, bare)))
+    bare = _BOLD.sub(r"\1", _SMALL.sub("", _TIME.sub(_clock, _PING.sub("", bare))))
     return _KEPT.sub(lambda found: codes[int(found[1])], _ESCAPED.sub(r"\1", bare))
 
 

@@ -7,6 +7,7 @@ for every edit of a progress message.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
@@ -18,11 +19,15 @@ from agentic.ports.stores import Facts
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
+Pings = Literal["all", "questions", "never"]
 Origin = Literal["default", "guild", "channel", "thread"]
 
-AUTO = "auto"
+AUTO, NOBODY = "auto", "nobody"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Scopes from the widest to the nearest."""
+
+
+_ROLE = re.compile(r"(?:<@&)?(?P<id>\d{15,20})>?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,9 @@ class Preference:
 
     verbosity: Verbosity = "normal"
     role: str = AUTO
+    ping: Pings = "all"
+    approvers: str = NOBODY
+    """The id of a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,20 @@ class PreferenceChoice:
     about: str
     values: Mapping[str, str]
     default: str
+    names_role: bool = False
+    """Whether a role of the server is a value as well, as its mention or id."""
+
+    def meaning(self, value: str) -> str:
+        """Return what a value does."""
+        return self.values.get(value, f"<@&{value}> is pinged")
+
+    def read(self, value: str) -> str | None:
+        """Return a value as it is stored; None where there is no such value."""
+        found = value.strip().lower()
+        if found in self.values:
+            return found
+        id = _ROLE.fullmatch(found)
+        return id["id"] if self.names_role and id else None
 
 
 CHOICES: Mapping[str, PreferenceChoice] = {
@@ -66,6 +88,23 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         },
         AUTO,
     ),
+    "ping": PreferenceChoice(
+        "ping",
+        "When I ping the person who gave a task",
+        {
+            "all": "for answers, questions and failures",
+            "questions": "for questions and approvals only",
+            "never": "not at all; you still see new messages in the thread",
+        },
+        "all",
+    ),
+    "approvers": PreferenceChoice(
+        "approvers",
+        "Whom I ping when a step needs approval: a role that I may mention, as @role or its id",
+        {NOBODY: "the person who gave the task is pinged"},
+        NOBODY,
+        names_role=True,
+    ),
 }
 
 
@@ -88,7 +127,10 @@ class Preferences:
     async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
         """Return what applies in the thread, or in the channel or guild where no thread is given."""
         applies = await self.origins(thread, channel, guild)
-        return Preference(verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0])
+        return Preference(
+            verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
+            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0],
+        )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
         """Return each choice's value and where it was made."""
@@ -124,9 +166,10 @@ def checked(name: str, value: str) -> str:
     choice = CHOICES.get(name.strip().lower())
     if choice is None:
         raise UnknownChoice(f"There is no setting {name!r}. There is: {', '.join(CHOICES)}.")
-    found = value.strip().lower()
-    if found not in choice.values:
-        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(choice.values)}.")
+    found = choice.read(value)
+    if found is None:
+        others = (*choice.values, "@role") if choice.names_role else choice.values
+        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(others)}.")
     return found
 
 
@@ -143,7 +186,7 @@ def _readable(fact: str | None) -> dict[str, str]:
     if not isinstance(raw, dict):
         return {}
     pairs = cast(dict[str, object], raw).items()
-    return {name: str(value) for name, value in pairs if name in CHOICES and value in CHOICES[name].values}
+    return {name: str(value) for name, value in pairs if name in CHOICES and CHOICES[name].read(str(value)) == value}
 
 
 assert {field.name for field in fields(Preference)} == set(CHOICES), "each setting is a field, and the other way round"

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from agentic.core.events.execution_events import OutboxItem
+from agentic.core.events.execution_events import OutboxItem, Reason
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
 from agentic.workspace.file_names import safe_name
-from bot.config.preferences import Verbosity
+from bot.config.preferences import NOBODY, Preference
 from bot.history.attempts import tried_in
 from bot.messages.file_changes import (
     Changes,
@@ -34,6 +34,7 @@ from bot.rendering.discord_text import (
     Attached,
     Rendered,
     beginning,
+    calling,
     inline,
     render,
 )
@@ -42,9 +43,11 @@ FILES_AT_MOST = 8
 FILE_BYTES = 8 * 1024 * 1024
 ALL_BYTES = 20 * 1024 * 1024
 FETCH_SECONDS = 20.0
+_OWN_ENDS: frozenset[Reason] = frozenset(("stopped", "cancelled", "tour"))
+"""Ends that call nobody: a person brought them about, or there was no task."""
 
-Chosen = Callable[[str], Awaitable[Verbosity]]
-"""thread -> how much its progress is to tell."""
+Chosen = Callable[[str], Awaitable[Preference]]
+"""thread -> what people chose for it."""
 
 Telling = Callable[[OutboxItem], Awaitable[Rendered]]
 """The message about a lesson, as it is to be shown now."""
@@ -57,9 +60,9 @@ async def as_it_was(item: OutboxItem) -> Rendered:
     return Rendered((item.text,))
 
 
-async def normally(thread: str) -> Verbosity:
+async def normally(thread: str) -> Preference:
     """Where nobody can choose."""
-    return "normal"
+    return Preference()
 
 
 class Composer:
@@ -78,15 +81,15 @@ class Composer:
         item = item.model_copy(update={"text": self._feed.discretion.text(item.text)})
         match item.sort:
             case "answer":
-                return await self._answer(item)
+                return await self._called(item, await self._answer(item))
             case "question":
-                return await question_of(self._store, item, Standing())
+                return await self._called(item, await question_of(self._store, item, Standing()))
             case "offer":
                 return await offer_of(self._store, item)
             case "lesson":
                 return await self._lesson(item)
             case "progress":
-                verbosity = await self._chosen(item.thread)
+                verbosity = (await self._chosen(item.thread)).verbosity
                 progress = await self._progress(item.execution)
                 return Rendered((progress_text(progress, verbosity=verbosity),), steer=steering(progress))
             case _:
@@ -121,6 +124,15 @@ class Composer:
             steer=("continue",) if progress.finished is not None and progress.finished.reason == "stopped" else (),
         )  # fmt: skip
 
+    async def _called(self, item: OutboxItem, rendered: Rendered) -> Rendered:
+        """The same with the mention of whoever is to be called."""
+        session = await self._store.session(item.thread)
+        if session is None or not session.guild or not item.execution:
+            return rendered  # a direct message calls by itself
+        progress = await self._progress(item.execution, ended=item.sort == "answer")
+        mention = mention_of(item, progress, await self._chosen(item.thread))
+        return calling(rendered, mention) if mention else rendered
+
     async def _progress(self, execution: str, *, ended: bool = False) -> Progress:
         """What the feed knows, or the log, which may be ahead of the feed: an answer stands there together with its end."""
         known = self._feed.progress(execution)
@@ -153,6 +165,16 @@ class Composer:
         except (AgenticError, OSError, ValueError) as error:  # a path that no file system takes
             log.warning("thread %s: %r is not attached: %s", thread, path, error)
             return None
+
+
+def mention_of(item: OutboxItem, progress: Progress, chosen: Preference) -> str:
+    """Return the mention of the person or role that an answer or question calls, '' for nobody."""
+    if item.asked == "approval" and chosen.approvers != NOBODY:
+        return f"<@&{chosen.approvers}>"
+    end = progress.finished
+    if item.sort == "answer" and (chosen.ping != "all" or end is None or progress.plain or end.reason in _OWN_ENDS):
+        return ""
+    return f"<@{progress.requester}>" if chosen.ping != "never" and progress.requester.isdecimal() else ""
 
 
 def _attached(name: str, content: bytes) -> tuple[Attached, ...]:

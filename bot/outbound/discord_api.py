@@ -137,6 +137,8 @@ class Post:
     """They include 👍 and 👎, where it is an answer."""
     steer: tuple[Steering, ...] = ()
     """They include those that stop, pause, resume or continue the task."""
+    pings: str = ""
+    """The mention of the person or role that is called, '' for nobody."""
 
 
 class DiscordApi:
@@ -170,15 +172,17 @@ class DiscordApi:
         view = _buttons(post) or MISSING
         content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
+        called = _called(post.pings)
         if post.reply_to:
             message = await channel.send(
                 content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
-                reference=_reference(post), mention_author=False,
+                reference=_reference(post), mention_author=False, allowed_mentions=called,
             )  # fmt: skip
         else:
             message = await channel.send(
-                content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view
-            )
+                content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
+                allowed_mentions=called,
+            )  # fmt: skip
         reach("discord.post.after")
         return str(message.id)
 
@@ -385,6 +389,15 @@ def _reference(post: Post) -> discord.MessageReference:
     """A reply, which becomes a plain message if what it answers is gone."""
     message, channel = int(post.reply_to), int(post.channel)
     return discord.MessageReference(message_id=message, channel_id=channel, fail_if_not_exists=False)
+
+
+def _called(mention: str) -> discord.AllowedMentions:
+    """Whom a message notifies: the one that is mentioned on purpose, and nobody whom a model or a file names."""
+    place = [discord.Object(int(mention.strip("<@&>")))] if mention else []
+    role = mention.startswith("<@&")
+    return discord.AllowedMentions(
+        everyone=False, users=[] if role else place, roles=place if role else [], replied_user=False
+    )
 
 
 def _seen(message: discord.Message) -> SeenMessage:

@@ -287,6 +287,7 @@ class Outbox:
                 again=rendered.again,
                 votes=rendered.votes,
                 steer=rendered.steer,
+                pings=rendered.pings if index == last else "",
             )
             messages.append(await self._post(item, index, post))
         return messages

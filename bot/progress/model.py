@@ -158,6 +158,8 @@ class Progress:
     hide: Callable[[str], str] = field(default=_as_it_is, compare=False, repr=False)
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
+    requester: str = ""
+    """The id of the person who asked for it."""
     seq: int = 0
     """The last event that was taken."""
     started: datetime | None = None
@@ -441,6 +443,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
+        self.requester = event.requester.id
         self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld

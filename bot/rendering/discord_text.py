@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.rendering.code_blocks import FENCE, fence_after
@@ -125,6 +125,8 @@ class Rendered:
     """Whether the last message gets 👍 and 👎."""
     steer: tuple[Steering, ...] = ()
     """Buttons that stop, pause, resume or continue the task."""
+    pings: str = ""
+    """The mention in the last part that calls somebody, '' for none; no other mention does."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:
@@ -137,6 +139,14 @@ def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: in
         files = (Attached(name, clean(text).encode()), *files)
         parts = _shortened(body, name, ending)
     return Rendered(_with_ending(parts, ending), files)
+
+
+def calling(rendered: Rendered, mention: str) -> Rendered:
+    """Return the same with a mention that calls a person or a role, in the small print at its end."""
+    *before, last = rendered.parts
+    small, fits = last.rpartition("\n")[2].startswith("-# "), length(last) + length(mention) + 3 <= LIMIT
+    parts = (*before, f"{last} · {mention}") if small and fits else _with_ending([*before, last], f"-# {mention}")
+    return replace(rendered, parts=parts, pings=mention)
 
 
 def beginning(text: str, name: str = ANSWER_FILE, limit: int = BEGINNING) -> str:

@@ -56,7 +56,7 @@ class SettingsCommands(commands.Cog):
         kept = checked(name, value)
         stand, place, id = await self._place(ctx, scope)
         await self.bot.preferences.put(place, id, name.strip().lower(), kept)
-        about = CHOICES[name.strip().lower()].values[kept]
+        about = CHOICES[name.strip().lower()].meaning(kept)
         await answer(ctx, f"`{name.strip().lower()}` is now **{kept}** for {_said(scope, stand)}: {about}.")
 
     @settings.command(description="Take a choice back, so that the wider one counts")
@@ -76,7 +76,7 @@ class SettingsCommands(commands.Cog):
         require(stand, "see")
         lines = ["**What applies here**"]
         for name, (value, origin) in (await self.bot.preferences.origins(*_ids(ctx))).items():
-            lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].values[value]}.")
+            lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].meaning(value)}.")
             others = [f"{other} ({about})" for other, about in CHOICES[name].values.items() if other != value]
             lines.append(f"-# {CHOICES[name].about}. It can also be: {'; '.join(others)}.")
         lines.append(f"Your right here: **{stand.speaker.level}**.")

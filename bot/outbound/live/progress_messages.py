@@ -22,7 +22,7 @@ from discord.utils import MISSING
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
-from bot.config.preferences import Preferences, Verbosity
+from bot.config.preferences import Preference, Preferences, Verbosity
 from bot.outbound.discord_api import (
     DiscordApi,
     Gone,
@@ -164,10 +164,10 @@ class ProgressMessages:
                 if timed or await self._chosen(shown) != shown.verbosity:
                     self._note(execution)
 
-    async def chosen(self, thread: str, place: tuple[str, str] | None = None) -> Verbosity:
-        """How much is to be told in a thread."""
+    async def chosen(self, thread: str, place: tuple[str, str] | None = None) -> Preference:
+        """What people chose for a thread."""
         channel, guild = place or await self._place(thread) or ("", "")
-        return (await self._preferences.of(thread, channel, guild)).verbosity
+        return await self._preferences.of(thread, channel, guild)
 
     async def _place(self, thread: str) -> tuple[str, str] | None:
         session = await self._store.session(thread)
@@ -177,7 +177,7 @@ class ProgressMessages:
         """The same; what cannot be read now stays as it is."""
         try:
             shown.place = shown.place or await self._place(shown.thread)
-            return await self.chosen(shown.thread, shown.place)
+            return (await self.chosen(shown.thread, shown.place)).verbosity
         except StoreError:
             return shown.verbosity
 

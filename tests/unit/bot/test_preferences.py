@@ -59,6 +59,19 @@ async def test_what_does_not_exist_is_refused_with_what_does(name: str, value: s
     assert await kept.of(guild="1") == Preference()
 
 
+@pytest.mark.parametrize("value", ["<@&123456789012345678>", "123456789012345678"])
+async def test_the_approvers_are_a_role_by_its_mention_or_id(value: str) -> None:
+    store = MemoryStore()
+    await Preferences(store).put("guild", "1", "approvers", value)
+    assert (await Preferences(store).of(guild="1")).approvers == "123456789012345678"
+
+
+@pytest.mark.parametrize("value", ["<@123456789012345678>", "reviewers", "@everyone", "12"])
+async def test_what_is_no_role_cannot_approve(value: str) -> None:
+    with pytest.raises(UnknownChoice, match="It can be: nobody, @role"):
+        checked("approvers", value)
+
+
 @pytest.mark.parametrize("stored", ["no json", "[1]", '{"verbosity": "loud", "later": "x"}', '{"verbosity": 7}'])
 async def test_what_a_newer_version_or_a_fault_left_is_as_if_nobody_had_chosen(stored: str) -> None:
     store = MemoryStore()
