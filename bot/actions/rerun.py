@@ -68,7 +68,7 @@ NO_POSITION = (
 NO_CHECKPOINT = "I know no checkpoint {named} of this thread. `/checkpoints` lists them."
 GONE = "The checkpoint {named} can no longer be restored: of each thread the newest 30 are kept. `/checkpoints` lists them."
 FILES_ONLY = (
-    "The checkpoint {named} holds files from between two tasks, so there is no task to go on with. **Do it again** under "
+    "The checkpoint {named} holds files from between two tasks, so there is no task to go on with. **Redo the changes** under "
     "the receipt of the undo puts them back, and `/fork` opens a thread with them."
 )
 OVERTAKEN = "Something new was said here, so I do not try the task before again by myself. 🔄 under its answer does."
@@ -330,7 +330,7 @@ def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, exte
     parts.append(_as_of(started, restored))
     if restored.files:
         number = "1 file was" if len(restored.files) == 1 else f"{len(restored.files)} files were"
-        parts.append(f"{number} put back: {listed(restored.files)}.")
+        parts.append(f"{number} restored: {listed(restored.files)}.")
     if restored.lost:
         parts.append(f"Not as it was then: {plain(restored.lost, 700)}.")
     if extended:

@@ -25,14 +25,14 @@ from bot.rendering.discord_text import inline, plain
 from bot.sessions.dependencies import Acted
 from bot.workspace.sandboxes import Workshop
 
-DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was put back."
-NOT_HERE = "That task is not of this thread, or has not ended; nothing was put back."
+DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was restored."
+NOT_HERE = "That task is not of this thread, or has not ended; nothing was restored."
 NO_COPY = "That task cannot be undone, since there is no copy of the files as they were before it{why}."
 NOTHING = "That task changed no files, so there is nothing to undo."
-AS_BEFORE = "The files are as they were before that task already; nothing had to be put back."
+AS_BEFORE = "The files are as they were before that task already; nothing had to be restored."
 NOT_UNDONE = "That task is not undone, so there is nothing to take back."
-BACK = "Put back: {number} as before the cleaning: {files}."
-AS_THEN = "The files are as they were before the undo already; nothing had to be put back."
+BACK = "Restored {number} from before the cleaning: {files}."
+AS_THEN = "The files are as they were before the undo already; nothing had to be restored."
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Undoing:
         done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
         if not done.changed and not done.event.files:
             return Acted(NOTHING)
-        words = _words(done, "Undone: {number} as before that task: {files}.", AS_BEFORE)
+        words = _words(done, "Undone: restored {number}: {files}.", AS_BEFORE)
         if done.event.files:
             words += f" {_kept(past, done)}"
         return Acted(words, redo=past.execution if done.event.files else "")
@@ -114,7 +114,7 @@ class Undoing:
 
 def _again(past: Past, done: PutBack) -> str:
     cleaned = any(act.way == "clean" and act.kept == done.event.manifest for act in past.acts.values())
-    words = BACK if cleaned else "Done again: {number} as before the undo: {files}."
+    words = BACK if cleaned else "Redone: restored {number}: {files}."
     return _words(done, words, AS_THEN)
 
 
@@ -122,13 +122,13 @@ def _words(done: PutBack, sentence: str, nothing: str) -> str:
     files, left = done.event.files, done.left
     parts: list[str] = []
     if files:
-        number = "1 file is" if len(files) == 1 else f"{len(files)} files are"
+        number = "1 file" if len(files) == 1 else f"{len(files)} files"
         parts.append(sentence.format(number=number, files=listed(files)))
     else:
-        parts.append("Nothing was put back." if left else nothing)
+        parts.append("Nothing was restored." if left else nothing)
     if left:
         lines = [f"{inline(path)} ({why})" for path, why in list(left.items())[:NAMED]]
-        parts.append(f"Left as they are: {'; '.join(lines)}.")
+        parts.append(f"Left as is: {'; '.join(lines)}.")
     if len(left) > NAMED:
         parts.append(f"And {len(left) - NAMED} more were left.")
     return " ".join(parts)

@@ -42,10 +42,9 @@ from reflexion.reflection.feedback_question import open_question
 from reflexion.reflection.retry_policy import worth_offering
 
 QUESTION = (
-    "👎 **{question}** Press what fits, or say it in your own words: it goes into what I learn from this. "
-    "No answer is fine too."
+    "👎 **{question}** Press what fits, or say it in your own words: I'll use it next time. No answer is fine too."
 )
-HEARD = "Thank you. “{why}” goes into what I learn from this, and the next attempt here knows it."
+HEARD = "Thanks. “{why}” is noted, and the next attempt here knows it."
 OFFER = " 🔄 tries the task again from its beginning, with that (attempt {attempt} of {most})."
 log = logging.getLogger(__name__)
 

@@ -249,21 +249,19 @@ async def lessons(settings: Settings) -> Component:
 
     model = embedder("auto")
     if settings.embeddings == "off":
-        there = "the extra for meaning is installed, not in use" if model else "the extra for meaning is not installed"
+        there = "semantic search is installed, not in use" if model else "semantic search is not installed"
         todo = f"to find them by meaning too, {'' if model else '`make embeddings`, and '}leave THREADWRIGHT_EMBEDDINGS out"
         return Component("lessons", BY_WORDS, "ok", f"THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
     if model is None:
         todo = "`make embeddings` (45 MB) finds them by meaning too: for a task in other words"
-        return Component("lessons", BY_WORDS, "ok", "the extra for meaning is not installed", todo)
+        return Component("lessons", BY_WORDS, "ok", "semantic search is not installed", todo)
     try:
         async with asyncio.timeout(LIBRARY_SECONDS):
             await model.embed(["the tests pass"])
     except (EmbeddingUnavailable, TimeoutError) as error:
         why = " ".join(str(error).split()) or f"it did not answer within {LIBRARY_SECONDS:g} s"
         todo = "`make embeddings` installs it anew; THREADWRIGHT_EMBEDDINGS=off leaves it alone"
-        return Component(
-            "lessons", BY_WORDS, "limited", f"the extra for meaning is installed and does not run: {why}", todo
-        )
+        return Component("lessons", BY_WORDS, "limited", f"semantic search is installed and does not run: {why}", todo)
     return Component(
         "lessons", "found by words and by meaning", "ok", f"the extra is installed; {model.name} really ran"
     )

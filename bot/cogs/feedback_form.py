@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FILLED = re.compile(r"tw:regret:(?P<key>[\w.-]{1,40})")
 MOST = 400
 """Characters of what somebody says."""
-TAKEN = "Thank you, I take that into what I learn."
+TAKEN = "Thanks, noted for next time."
 EMPTY = "There was nothing in the form, so nothing was taken in."
 
 

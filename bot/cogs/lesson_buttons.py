@@ -162,7 +162,7 @@ class LessonForm(ui.Modal):
     """What a lesson says, to be said better; nothing of it is held here, so it may come back to another process."""
 
     def __init__(self, lesson: Lesson, key: str) -> None:
-        super().__init__(title="Say it better", custom_id=f"tw:amend:{lesson.id}:{_seen(lesson)}:{key}", timeout=None)
+        super().__init__(title="Edit lesson", custom_id=f"tw:amend:{lesson.id}:{_seen(lesson)}:{key}", timeout=None)
         fields = (
             ("trigger", "When does it hold?", lesson.trigger),
             ("action", "What is to be done then?", lesson.action),

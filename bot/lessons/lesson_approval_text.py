@@ -17,13 +17,10 @@ from reflexion.lessons.lesson import Lesson
 from reflexion.text.screening import objections
 
 GONE = "📝 A lesson waited here for an approval. It is no longer kept."
-HOW = (
-    "-# An owner{where} decides. **Approve**: later tasks that it fits are told of it. **Edit**: you say it better. "
-    "**Retire**: no task is told of it."
-)
+HOW = "-# An owner{where} decides. **Approve**: used in matching tasks. **Edit**: reword it. **Retire**: never used."
 WHY = (
     "⏳ It waits because it holds {found}. Words like these come from a model that reads files and web pages, so a person "
-    "looks at them before any task is told of them."
+    "checks them before any task uses them."
 )
 
 
@@ -70,9 +67,9 @@ def _became(lesson: Lesson) -> str:
         case "active" if who:
             became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
         case "candidate" if not who:
-            became, back = "💤 **Put back**", f"`/lessons approve lesson:{lesson.id}` lets it count now."
+            became, back = "💤 **Put back**", f"`/lessons approve lesson:{lesson.id}` makes it active now."
         case "active":
-            became, back = "✅ **It counts**", f"`/lessons retire lesson:{lesson.id}` ends that."
+            became, back = "✅ **Active**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case "probation" if not who:
             became, back = "◐ **On probation**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case _:

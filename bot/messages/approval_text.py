@@ -19,7 +19,6 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
-from bot.access.denials import LEVELS
 from bot.messages.question_text import Standing, closing_line
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
@@ -140,9 +139,9 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
     if standing.way != "open":
         return closing_line(item, standing)
     level = seeks.asked.who_may if seeks.asked is not None else "operator"
-    who = LEVELS["operator" if level in ("viewer", "executor") else level]
-    until = f" · <t:{int(item.expires.timestamp())}:R> it counts as denied" if item.expires else ""
-    return f"-# {who[0].upper()}{who[1:]} may decide · it counts once, for exactly this{until}"
+    who = "Owners" if level == "owner" else "Operators"
+    until = f" · denied automatically <t:{int(item.expires.timestamp())}:R>" if item.expires else ""
+    return f"-# {who} only · this one command{until}"
 
 
 def _whole(seeks: Sought) -> str:

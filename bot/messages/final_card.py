@@ -20,7 +20,7 @@ from bot.rendering.discord_text import inline, plain
 WITHOUT_FINISH = "This answer was given without calling finish."
 UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """The core's note on an answer without claims; people read other words for it."""
-NO_EVIDENCE = "-# ◻ I gave no evidence for this answer."
+NO_EVIDENCE = "-# ⚠ Not verified"
 LAST_NOTE = "**Last note** (the model's own words, not checked)"
 NOT_CHANGED = "-# ⚠ Nothing was changed."
 DIFF_FILE = "changes.diff"

@@ -23,9 +23,9 @@ _SHARED = re.compile(r"shares (?:no word|(?P<words>[^;]+?))(?:, means (?P<alike>
 """How retrieval names what a lesson and a task have in common."""
 _CAME: dict[LessonStatus, str] = {
     "quarantined": "an owner has to approve it first",
-    "candidate": "counts once the same failure is seen again",
-    "probation": "counts from now on, and is measured",
-    "active": "counts already",
+    "candidate": "used once the same failure is seen again",
+    "probation": "used from now on, while I measure whether it helps",
+    "active": "active",
     "retired": "was retired before, so it stays so",
 }
 

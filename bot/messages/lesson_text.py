@@ -23,13 +23,13 @@ SIGNS: Mapping[LessonStatus, str] = {
     "candidate": "○ candidate", "retired": "✕ retired",
 }  # fmt: skip
 MEANING: Mapping[LessonStatus, str] = {
-    "quarantined": "no task is told of it until an owner approves it",
-    "active": "tasks that it fits are told of it",
-    "probation": "tasks that it fits are told of it, and it is measured whether that helps",
-    "candidate": "only remembered; it counts once the same failure is seen again",
-    "retired": "no task is told of it any more",
+    "quarantined": "not used until an owner approves it",
+    "active": "used in matching tasks",
+    "probation": "used in matching tasks, while I measure whether it helps",
+    "candidate": "remembered only; used once the same failure is seen again",
+    "retired": "no longer used",
 }
-AGAINST = "says the opposite of {others}: no task is told of either until an owner approves or retires one of them"
+AGAINST = "contradicts {others}: neither is used until an owner approves or retires one of them"
 DECIDES = "-# What waits is decided by an owner: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
 USES_SHOWN = 8
 WIDTH = 72

@@ -114,7 +114,7 @@ def checkpoints(kept: Sequence[Kept]) -> str:
     if lost:
         lines.append(f"-# In none of them: {plain('; '.join(lost), 400)}.")
     lines.append("-# `/resume checkpoint:` goes on from one here, `/fork checkpoint:` in a new thread, `/retry turn:` "
-                 "thinks a turn again. The newest 30 are kept, fewer where they are large.")  # fmt: skip
+                 "redoes one turn. The newest 30 are kept, fewer where they are large.")  # fmt: skip
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ _VERBS: dict[str, Verbs] = {
     "write": ("Writing", "Wrote"),
     "edit": ("Editing", "Edited"),
     "multi_edit": ("Editing", "Edited"),
-    "list": ("Looking into", "Looked into"),
+    "list": ("Listing", "Listed"),
     "glob": ("Looking for files", "Looked for files"),
     "grep": ("Searching for", "Searched for"),
     "read_output": ("Reading an output again", "Read an output again"),

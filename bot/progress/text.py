@@ -169,13 +169,13 @@ def _now(progress: Progress, now: datetime | None) -> str:
     running = progress.running
     if progress.paused is not None:
         why = f": {plain(progress.paused)}" if progress.paused else ""
-        return f"⏸ **{'Pausing after this step' if running else 'Paused'}**{why} · ▶ goes on"
+        return f"⏸ **{'Pausing after this step' if running else 'Paused'}**{why} · press ▶ to resume"
     if progress.crashes:
         return f"⚠ **Left alone** after {progress.crashes} crashes of the bot · write anything, or ▶, to try once more"
     if progress.asked:
         return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
     if progress.handed_over:
-        return "⏸ **Interrupted** by a restart of the bot · it goes on by itself"
+        return "⏸ **Interrupted** by a restart of the bot · it resumes by itself"
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"

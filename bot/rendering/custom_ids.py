@@ -217,7 +217,10 @@ class Redo(Control, template=rf"tw:redo:(?P<execution>{_NAME}):(?P<key>{_NAME})"
     def make(cls, execution: str, key: str, label: str = "") -> Self:
         """The button of one receipt."""
         button: ui.Button[Any] = ui.Button(
-            label=label or "Do it again", emoji="↪️", style=ButtonStyle.secondary, custom_id=f"tw:redo:{execution}:{key}"
+            label=label or "Redo the changes",
+            emoji="↪️",
+            style=ButtonStyle.secondary,
+            custom_id=f"tw:redo:{execution}:{key}",
         )
         return cls(button)
 

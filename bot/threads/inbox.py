@@ -250,7 +250,7 @@ class Arrivals:
         """Describe the item's place in the thread's queue."""
         queue = [one for one in await self._ground.store.pending(session.thread) if one.sort in ("queue", "task")]
         if len(queue) < 2:
-            return "Queued: it begins when what runs now has ended."
+            return "Queued. Starts when this task finishes."
         lines = [f"{place}. {_short(one)}" for place, one in enumerate(queue, start=1)]
         if len(lines) > SHOWN:
             lines[SHOWN - 1 : -1] = ["…"]

@@ -24,7 +24,7 @@ WHAT_WAS_WRONG = "What was wrong?"
 REASONS = (
     Option(id="wrong", label="Wrong result", description="The result is wrong or does not work."),
     Option(id="other", label="Not what I asked", description="It is not what was asked for."),
-    Option(id="dear", label="Too slow or too dear", description="It took too long or cost too much."),
+    Option(id="dear", label="Too slow or too expensive", description="It took too long or cost too much."),
 )
 
 

@@ -233,7 +233,7 @@ async def test_at_a_terminal_secrets_are_not_echoed_and_a_wrong_answer_is_asked_
         await person.sees("Discord refuses this token")
         await person.sees("Token of your bot")
         person.type(f"{guild.bot_token}\n")
-        await person.sees("Provider to set a key of")
+        await person.sees("Which provider's key?")
         person.type("none\n")
         await person.sees("Where commands run")
         person.type("moon\n")

@@ -138,7 +138,7 @@ async def test_f43_in_the_chat_a_dictated_command_waits_for_an_owner_and_reaches
         assert ORDER in prompts[-1], "an owner's yes lets it through"
         await measured_away(tmp_path / LESSONS, str(guild.guild_id))
         await running.task(WORK, thread)
-        await running.says(posted.id, "🗑️ **Retired**: no task is told of it any more")
+        await running.says(posted.id, "🗑️ **Retired**: no longer used")
 
 
 BREAKS = "echo 'ValueError: row 3 is empty' >&2; exit 1"

@@ -40,16 +40,16 @@ from agentic.core.text.answers import refusal
 
 _RECEIPTS = {
     "stop": "Stopping.",
-    "guidance": "I will take that into the next step.",
-    "answer": "Thank you, going on.",
-    "edited": "I saw your edit and will take it into the next step.",
-    "correction": "Noted: that was wrong. I will take it into the next step.",
-    "ask": "I will put my open questions to you before I go on.",
+    "guidance": "Got it, I'll use that in the next step.",
+    "answer": "Thanks, continuing.",
+    "edited": "I saw your edit and will use it in the next step.",
+    "correction": "Noted: that was wrong. I'll use that in the next step.",
+    "ask": "I'll ask my open questions before I continue.",
 }
-_ENDS = "Thank you, ending here."
+_ENDS = "Thanks, ending here."
 _DENIED = "Denied: I will not do that."
-_GOES_ON = " ▶ goes on."
-_KEPT = "I will take that in when this goes on; it is paused."
+_GOES_ON = " Press ▶ to resume."
+_KEPT = "Got it. I'll use that when I resume; I'm paused."
 _ASIDE = (
     "⚠️ The bot ended {times} times in the middle of this. I leave it alone now, in case it is the reason. Write anything "
     "here, or ▶, to try once more; 🛑 ends it."
@@ -150,13 +150,13 @@ def _of_pause(before: Execution, event: InputReceived) -> str:
     if event.author.id == MACHINE.id:
         return ""
     held = before.paused is not None and before.paused.author.id != MACHINE.id
-    return "I am paused already. ▶ goes on." if held else "Paused after the current step. ▶ goes on."
+    return "Already paused. Press ▶ to resume." if held else "Pausing after this step. Press ▶ to resume."
 
 
 def _of_resume(before: Execution, after: Execution, event: InputReceived) -> str:
     if before.paused is None:
-        return "" if event.author.id == MACHINE.id else "I am not paused."
-    return "Going on." if after.paused is None else ""
+        return "" if event.author.id == MACHINE.id else "I'm not paused."
+    return "Resuming." if after.paused is None else ""
 
 
 def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str:

@@ -334,9 +334,7 @@ def _publish(archive: Path, target: Path) -> None:
 
 def _tell(target: Path, contents: Contents, gathered: Gathering) -> int:
     size = target.stat().st_size
-    say(
-        f"{target}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, in {size / 1e6:.1f} MB. It was read back."
-    )
+    say(f"{target}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, in {size / 1e6:.1f} MB. Verified.")
     for name, why in list(gathered.left_out.items())[:SHOWN]:
         note(f"Left out: {ascii(name)[1:-1]} ({why})")
     if (more := len(gathered.left_out) - SHOWN) > 0:

@@ -96,7 +96,7 @@ def import_execution(file: Path, home: Path) -> int:
     if not fresh:
         say("All of it was here already; nothing was changed.")
     for name in fresh:
-        say(f"{name} can be read: threadwright replay {name}. It is not gone on with here.")
+        say(f"{name} can be read: threadwright replay {name}. Read-only here.")
     return 0
 
 

@@ -197,7 +197,7 @@ class _Setup:
                 raise Unusable(f"Write one of: {', '.join(names)}.")
             return "" if name == NO_PROVIDER else name
 
-        question = f"Provider to set a key of ({', '.join(names[:-1])}; none: go on)"
+        question = f"Which provider's key? ({', '.join(names[:-1])}; Enter to skip)"
         return self.ask(question, "--key PROVIDER=FILE", proposal=NO_PROVIDER, read=read)
 
     def _key(self, provider: provider_key.Provider, key: str, *, again: bool) -> bool:

@@ -31,10 +31,10 @@ THREAD = "A task's thread; without it, this one"
 RECEIPTS: dict[Sort, str] = {
     "stop": "🛑 Stopping.",
     "pause": "⏸ Pausing after the current step.",
-    "resume": "▶ Going on.",
-    "retry": "🔄 I see to it; what comes of it is told in the thread.",
-    "rewind": "▶ I see to it; what comes of it is told in the thread.",
-    "fork": "I see to it; when the new thread is there, it is told in this one.",
+    "resume": "▶ Resuming.",
+    "retry": "🔄 On it. I'll say in the thread how it went.",
+    "rewind": "▶ On it. I'll say in the thread how it went.",
+    "fork": "On it. I'll link the new thread here.",
 }
 NOTED = "Noted."
 

@@ -102,7 +102,7 @@ class LessonCommands(commands.Cog):
     async def approve(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count from now on."""
         found = await self._changed(ctx, lesson, approved)
-        await answer(ctx, f"Lesson `{found.id}` counts from now on: {lesson_text.MEANING['active']}.")
+        await answer(ctx, f"Lesson `{found.id}` is active now: {lesson_text.MEANING['active']}.")
 
     @lessons.command(description="Let a lesson count no longer")
     @app_commands.describe(lesson=LESSON)

@@ -23,7 +23,7 @@ NAME, SCOPE = "Which setting", "For this thread, this channel or the whole serve
 NOT_IN_A_THREAD = "This is no thread. Use it in the thread that is meant, or choose `channel` or `server`."
 ONLY_HERE = "A direct message has no channel or server: choose `thread`, which is this conversation."
 _PLACES = {
-    "default": "nobody chose",
+    "default": "default",
     "guild": "chosen for the server",
     "channel": "chosen for the channel",
     "thread": "chosen for this thread",

@@ -126,7 +126,7 @@ async def test_a_lesson_is_retired_by_a_press_and_brought_back_by_a_command(guil
         thread, message = await asked_in(one.scenery, one.lessons)
         await press(one.scenery, message, "retire")
         await becomes(one.scenery, message, "🗑️ **Retired** by own")
-        assert "counts from now on" in words(await one.slash(thread, "lessons approve", {"lesson": ID}, author="own"))
+        assert "is active now" in words(await one.slash(thread, "lessons approve", {"lesson": ID}, author="own"))
         await becomes(one.scenery, message, "✅ **Approved** by own")
         said = words(await one.slash(thread, "lessons show", {"lesson": ID}, author="own"))
         assert said.index("Approved by own") < said.index("Retired by own")

@@ -71,7 +71,7 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         before = names(folder)
         assert (await asked(running, thread, 1)).content == "Nothing was deleted."
         assert names(folder) == before
-        assert "told in the thread" in (await asked(running, thread, 0)).content
+        assert "in the thread how it went" in (await asked(running, thread, 0)).content
         receipt = await running.says(thread, "The workspace is empty now: 3 files")
         assert "kept as checkpoint `" in receipt.content
         assert "Not in it, and gone for good: `node_modules`" in receipt.content
@@ -88,7 +88,7 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         (button,) = receipt.interactive()
         assert button["label"] == "Put it back"
         await guild.click(receipt.id, str(button["custom_id"]))
-        await running.says(thread, "Put back: 3 files are as before the cleaning")
+        await running.says(thread, "Restored 3 files from before the cleaning")
         assert names(folder) == before - {"node_modules/m.js"}
         await running.task("look", thread)
         assert "deleted all files of the workspace" not in endpoint.requests[-1].text(), "it was put back"

@@ -156,7 +156,7 @@ async def test_an_answer_may_bring_a_file(here: Whole) -> None:
 async def test_a_dot_queues_a_task_and_the_queue_is_listed_and_begins_in_its_order(here: Whole) -> None:
     thread = await running(here)
     await here.guild.post(thread, ". then this")
-    await here.says(thread, "Queued: it begins when")
+    await here.says(thread, "Queued. Starts when")
     await here.guild.post(thread, ". and that")
     listed = await here.says(thread, "Queued as number 2")
     assert listed.content.splitlines()[1:] == ["1. “then this”", "2. “and that”"]

@@ -79,7 +79,7 @@ async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, caps
     assert bring_back(settings(there), file, None) == 0
     said = capsys.readouterr().out
     assert "threadwright replay x1" in said
-    assert "not gone on with" in said
+    assert "Read-only here" in said
     assert await replay(settings(there), "x1") == code
     assert capsys.readouterr().out == story.replace(str(home), str(there))
     snapshots = Snapshots(there / "checkpoints")

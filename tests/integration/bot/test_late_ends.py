@@ -28,7 +28,7 @@ async def test_the_copy_of_an_end_is_taken_before_the_next_execution_begins(tmp_
     kept = await scene.snapshots.load("100", end.manifest)
     before = (await past_of(scene.store, (await scene.store.executions("100"))[0])).before
     assert kept.entries["a.txt"].sha != (await scene.snapshots.load("100", before)).entries["a.txt"].sha
-    assert "1 file is as before that task: `a.txt`" in await scene.undo("x1")
+    assert "restored 1 file: `a.txt`" in await scene.undo("x1")
 
 
 @pytest.mark.parametrize("later", ["an undo", "an execution"])

@@ -158,7 +158,7 @@ async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scen
     assert (scenery.talk.got[3].sort, scenery.talk.got[3].message) == ("stop", str(second.id))
 
 
-@pytest.mark.parametrize(("sign", "words"), [("✅", "I am on it"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
+@pytest.mark.parametrize(("sign", "words"), [("✅", "I'm on it"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
 async def test_a_sign_that_changes_nothing_now_is_answered_plainly_and_once(
     scenery: Scenery, sign: str, words: str
 ) -> None:
@@ -200,7 +200,7 @@ async def test_continue_takes_the_advice_of_a_question_begins_anew_where_nothing
     assert scenery.talk.state(str(thread)) == "busy"
     await scenery.guild.unreact(answer.id, "✅")
     await scenery.guild.react(answer.id, "✅")
-    await scenery.says(thread, "I am on it")
+    await scenery.says(thread, "I'm on it")
     assert len(scenery.talk.got) == 3
 
 

@@ -89,7 +89,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         card = await running.says(thread, "Seven lines.")
         await guild.react(card.id, "🔄")
         receipt = await running.says(thread, "Running that task again from its beginning.")
-        assert "1 file was put back: `log.txt`" in receipt.content
+        assert "1 file was restored: `log.txt`" in receipt.content
         second = await ended(running, thread, 2)
         assert lines(running, thread) == ["again"]
         assert "had undone" in endpoint.requests[8].text() or "undid it" in endpoint.requests[8].text()
@@ -236,11 +236,11 @@ async def test_an_undo_is_taken_back_by_its_receipts_button(guild: LocalGuild, t
         folder = running.workspace(thread)
         card = await running.says(thread, "Made.")
         await guild.click(card.id, next(one for one in card.custom_ids() if one.startswith("tw:undo:")))
-        receipt = await running.says(thread, "Undone: 2 files")
+        receipt = await running.says(thread, "Undone: restored 2 files")
         assert not list(folder.iterdir())
         (redo,) = [one for one in receipt.custom_ids() if one.startswith("tw:redo:")]
         await guild.click(receipt.id, redo)
-        await running.says(thread, "Done again: 2 files are as before the undo")
+        await running.says(thread, "Redone: restored 2 files")
         assert (folder / "a.txt").read_text() == "new"
         assert (folder / "d/x.txt").read_text() == "x"
         await guild.click(receipt.id, redo)

@@ -48,7 +48,7 @@ async def test_a_retry_that_is_done_again_after_a_crash_changes_nothing_more(sce
     await scene.executed("x1", ("a.txt", "new"))
     told = await scene.act("retry", "", id="77")
     assert "Running that task again from its beginning. The files are as they were before it." in told
-    assert "1 file was put back: `a.txt`" in told
+    assert "1 file was restored: `a.txt`" in told
     (_, again) = await names(scene)
     (scene.files / "a.txt").write_text("what it did by then")
     assert await scene.act("retry", "", id="77") == told
@@ -63,7 +63,7 @@ async def test_a_crash_after_the_files_were_put_back_loses_neither_the_state_bef
     (past,) = [past async for past in pasts_after(scene.store, "100", "x1")]
     restoring = scene.acts.rewinding.restoring
     await restoring.put_back(item, Wish(past, [], past.before, "undo"))
-    assert "1 file was put back: `a.txt`" in await scene.act("retry", "", id="77")
+    assert "1 file was restored: `a.txt`" in await scene.act("retry", "", id="77")
     (restored,) = [e.event for e in await scene.store.read_outcome("x1") if isinstance(e.event, WorkspaceRestored)]
     assert await scene.snapshots.content("100", restored.kept, "a.txt") == b"new"
 
@@ -79,10 +79,10 @@ async def test_what_was_put_back_half_way_is_finished_and_the_whole_state_before
     await restoring._keep(item, past, saved.manifest)  # pyright: ignore[reportPrivateUsage] - as far as it came
     (scene.files / "a.txt").write_text("old")
     told = await scene.act("undo", "x1", id="77")
-    assert "2 files are as before that task" in told
+    assert "restored 2 files" in told
     (restored,) = [e.event for e in await scene.store.read_outcome("x1") if isinstance(e.event, WorkspaceRestored)]
     assert restored.kept == saved.manifest
-    assert "Done again: 2 files" in await scene.act("redo", "x1")
+    assert "Redone: restored 2 files" in await scene.act("redo", "x1")
     assert [(scene.files / name).read_text() for name in ("a.txt", "b.txt")] == ["new", "new"]
 
 

@@ -121,7 +121,7 @@ async def test_it_is_tried_again_by_itself_with_what_was_learned_from_the_first_
         assert told in second.content
         assert "The files are as they were before it." in second.content
         third = await running.says(thread, "(attempt 3 of 3)")
-        assert "3 files were put back" in third.content
+        assert "3 files were restored" in third.content
         files = {path.name for path in running.workspace(thread).iterdir()}
         assert files == {"check.sh", "total.txt", "made3"}, "each attempt began from the first one's files"
 

@@ -47,7 +47,7 @@ async def test_a_click_puts_back_exactly_what_the_task_changed(
         folder = running.workspace(thread)
         assert (folder / "made/deep/x.txt").exists()
         await click_undo(running, thread)
-        receipt = await running.says(thread, "Undone: 3 files are as before that task")
+        receipt = await running.says(thread, "Undone: restored 3 files")
         assert "kept as checkpoint" in receipt.content
         assert sorted(path.name for path in folder.iterdir()) == ["gone.txt", "kept.txt"]
         assert [(folder / name).read_text() for name in ("gone.txt", "kept.txt")] == ["old", "old"]
@@ -75,8 +75,8 @@ async def test_what_somebody_else_changed_since_stays_and_is_named(guild: LocalG
         (folder / "a.txt").write_text("mine again\n")
         async with whole(tmp_path / "home", endpoint, guild, bound=folder) as running:
             await click_undo(running, thread)
-            receipt = await running.says(thread, "Undone: 1 file is as before that task: `b.txt`")
-    assert "Left as they are: `a.txt` (it was changed since)" in receipt.content
+            receipt = await running.says(thread, "Undone: restored 1 file: `b.txt`")
+    assert "Left as is: `a.txt` (it was changed since)" in receipt.content
     assert (folder / "a.txt").read_text() == "mine again\n"
     assert (folder / "b.txt").read_text() == "mine\n"
     assert not any("checkpoint" in path.name for path in folder.rglob("*"))
@@ -96,7 +96,7 @@ async def test_a_newer_task_on_the_same_files_has_to_be_undone_first(guild: Loca
         folder = running.workspace(thread)
         assert (folder / "f.txt").read_text() == "two"
         await click_undo(running, thread, "Second done")
-        await running.says(thread, "Undone: 1 file")
+        await running.says(thread, "Undone: restored 1 file")
         assert (folder / "f.txt").read_text() == "one"
         await click_undo(running, thread, "First done")
         await running.guild.wait_for(lambda _: not (folder / "f.txt").exists() or None, 20)

@@ -137,7 +137,7 @@ async def test_after_a_crash_at_its_end_the_log_says_what_the_execution_left(sce
     await scene.executed("x1", ("a.txt", "new"), ("b.txt", "new"), ended=False)
     (scene.files / "a.txt").write_text("a person's")
     told = await scene.undo("x1")
-    assert "1 file is as before that task: `b.txt`" in told
+    assert "restored 1 file: `b.txt`" in told
     assert "`a.txt` (it was changed since)" in told
     assert (scene.files / "a.txt").read_text() == "a person's"
     assert (scene.files / "b.txt").read_text() == "old"
@@ -262,5 +262,5 @@ async def test_nothing_is_put_back_where_the_present_state_cannot_be_kept(tmp_pa
     await scene.executed("x1", ("a.txt", "new"))
     for name in ("b.txt", "c.txt"):
         (scene.files / name).write_text("more")
-    assert "could not be kept first (there are more than 2 files" in await scene.undo("x1")
+    assert "could not be saved first (there are more than 2 files" in await scene.undo("x1")
     assert (scene.files / "a.txt").read_text() == "new"

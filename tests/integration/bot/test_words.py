@@ -114,7 +114,7 @@ async def test_every_word_and_every_sign_written_alone_means_what_its_reaction_d
     """In a thread where something runs: an act, or a plain word why there is nothing to do."""
     told_at = {
         "resume": "Nothing is paused",
-        "continue": "I am on it",
+        "continue": "I'm on it",
         "retry": "🛑 stops it; then 🔄 runs it again",
     }
     for text, (sort, vote) in {**WORDS, **SIGNS}.items():

@@ -119,7 +119,7 @@ def test_a_difference_is_told_without_content_where_there_is_none_to_compare() -
 def test_an_answer_without_evidence_says_so_in_plain_words() -> None:
     claim = Claim(text=WITHOUT_FINISH, note="no evidence was given")
     text = card("42.", after(STARTED, Finished(reason="done", answer="42.", claims=(claim,))))
-    assert text.endswith("◻ I gave no evidence for this answer.")
+    assert text.endswith("⚠ Not verified")
     assert "finish" not in text
 
 
@@ -147,7 +147,7 @@ def test_a_task_that_asked_for_a_change_and_got_mere_words_says_so_first() -> No
         "**Last note** (the model's own words, not checked)",
         "> hello.txt is there.",
         "",
-        "-# ◻ I gave no evidence for this answer.",
+        "-# ⚠ Not verified",
     ]
     assert progress_text(progress).startswith("⚠ **Answered, nothing was changed**")
     assert "confidence 20 (estimate)" in footer(progress)

@@ -107,7 +107,7 @@ def test_a_long_name_is_bounded() -> None:
     ("status", "says"),
     [
         ("quarantined", "an owner has to approve it first"), ("candidate", "once the same failure is seen again"),
-        ("probation", "counts from now on"), ("active", "counts already"), ("retired", "stays so"),
+        ("probation", "used from now on"), ("active", "active"), ("retired", "stays so"),
     ],
 )  # fmt: skip
 def test_what_was_learned_names_the_lesson_and_what_becomes_of_it(status: LessonStatus, says: str) -> None:
@@ -149,14 +149,14 @@ def test_the_message_says_what_was_decided_and_by_whom() -> None:
     assert already(no).startswith("This was decided already. 🗑️")
     assert "**Approve**:" not in asked(yes)
     later = changed(yes, at=AT, what="Went well 1 of 9 times with it.", status="retired")
-    assert "🗑️ **Retired**: no task is told of it any more. Went well 1 of 9 times with it." in asked(later)
+    assert "🗑️ **Retired**: no longer used. Went well 1 of 9 times with it." in asked(later)
 
 
 @pytest.mark.parametrize(
     ("status", "says"),
-    [("active", "✅ **It counts**: tasks that it fits are told of it. Why."), ("probation", "◐ **On probation**: "),
-     ("candidate", "💤 **Put back**: only remembered; "),
-     ("retired", "🗑️ **Retired**: no task is told of it any more. Why.")],
+    [("active", "✅ **Active**: used in matching tasks. Why."), ("probation", "◐ **On probation**: "),
+     ("candidate", "💤 **Put back**: remembered only; "),
+     ("retired", "🗑️ **Retired**: no longer used. Why.")],
 )  # fmt: skip
 def test_the_message_says_what_came_of_it_by_itself_and_how_to_change_that(status: LessonStatus, says: str) -> None:
     text = asked(changed(approved(WAITING, by="Ann", at=AT), at=AT, what="Why.", status=status, note="Why."))
@@ -170,7 +170,7 @@ def test_what_says_the_opposite_of_another_is_nowhere_said_to_be_told_to_tasks()
     note = "l2 says the opposite: neither is shown until a person approves or retires one of them."
     against = lesson("probation", contradicts=("l2",), note=note)
     for text in (asked(against), shown(against, Known(), whole=False), listed([against], {against.id: "2 tasks"})):
-        assert text.count("says the opposite of `l2`: no task is told of either until an owner") == 1
+        assert text.count("contradicts `l2`: neither is used until an owner") == 1
         assert note not in text
     assert "⚖️ **Set aside**" in asked(against)
     assert "tasks that it fits are told" not in asked(against) + shown(against, Known(), whole=False)

@@ -62,7 +62,7 @@ def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> Non
 
 def test_what_a_restart_interrupts_says_so_until_it_goes_on() -> None:
     handed = after(STARTED, REQUESTED, HandedOver(worker="w"))
-    assert progress_text(handed).startswith("⏸ **Interrupted** by a restart of the bot · it goes on by itself · turn 3")
+    assert progress_text(handed).startswith("⏸ **Interrupted** by a restart of the bot · it resumes by itself · turn 3")
     assert "Interrupted" not in progress_text(
         after(STARTED, REQUESTED, HandedOver(worker="w"), OwnerChanged(worker="v"))
     )
@@ -174,7 +174,7 @@ def test_what_a_request_cost_that_was_cut_off_counts_as_it_was_reserved_as_every
 
 def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None:
     pause = InputReceived(inbox="1", sort="pause", author=ANN, text="pause")
-    assert "⏸ **Paused** · ▶ goes on" in progress_text(after(STARTED, REQUESTED, pause))
+    assert "⏸ **Paused** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, pause))
     assert "⏸ **Pausing after this step**" in progress_text(after(STARTED, called(1), pause))
     machine = pause.model_copy(update={"author": Person(id="0", name="Threadwright"), "text": "the thread is locked"})
     assert "⏸ **Paused**: the thread is locked" in progress_text(after(STARTED, machine))

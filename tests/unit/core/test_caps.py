@@ -110,7 +110,7 @@ def test_who_asked_may_not_give_money_and_is_told_who_can_and_the_question_stays
 @pytest.mark.parametrize("by", [YOU, BOSS])
 def test_who_asked_for_the_task_may_end_it_at_a_cap_and_sees_what_it_came_to(by: Person) -> None:
     log = at_money()
-    assert receipt(log, "Stop here", by) == "Thank you, ending here."
+    assert receipt(log, "Stop here", by) == "Thanks, ending here."
     log.settle()
     ended = decide(log.execution)
     assert isinstance(ended, Finish)

@@ -259,7 +259,7 @@ def test_stuck_at_the_top_the_person_may_let_it_try_again_or_end_it() -> None:
     assert "so this ends here, as you chose." in action.finished.answer
 
 
-@pytest.mark.parametrize(("word", "told"), [("2", "Thank you, ending here."), ("1", "Thank you, going on.")])
+@pytest.mark.parametrize(("word", "told"), [("2", "Thanks, ending here."), ("1", "Thanks, continuing.")])
 def test_who_chooses_to_end_it_is_not_told_that_it_goes_on(word: str, told: str) -> None:
     log = _stuck_at_the_top()
     before = log.execution

@@ -51,7 +51,7 @@ def test_a_pause_lets_what_runs_end_and_begins_nothing_until_it_is_resumed() -> 
     assert [call.id for call in action.calls] == [log.execution.turn.calls[1].id]
     assert "mind the cache" in "\n".join(log.execution.told.texts)
     assert receipts(log) == [
-        "Paused after the current step. ▶ goes on.", "I will take that in when this goes on; it is paused.", "Going on.",
+        "Pausing after this step. Press ▶ to resume.", "Got it. I'll use that when I resume; I'm paused.", "Resuming.",
     ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_the_machine_pauses_and_resumes_but_lifts_no_pause_of_a_person() -> None
     assert decide(log.execution) == Wait()
     log.say("resume")
     assert isinstance(decide(log.execution), Think)
-    assert receipts(log) == ["Going on.", "Paused after the current step. ▶ goes on.", "Going on."]
+    assert receipts(log) == ["Resuming.", "Pausing after this step. Press ▶ to resume.", "Resuming."]
 
 
 def test_a_second_pause_and_a_resume_of_nothing_say_so() -> None:
@@ -105,8 +105,8 @@ def test_a_second_pause_and_a_resume_of_nothing_say_so() -> None:
     log.say("pause")
     log.say("pause")
     told = receipts(log)
-    assert told[0] == "I am not paused."
-    assert told[2] == "I am paused already. ▶ goes on."
+    assert told[0] == "I'm not paused."
+    assert told[2] == "Already paused. Press ▶ to resume."
     assert len(told) == 3
 
 
@@ -181,7 +181,7 @@ def test_a_person_may_ask_to_be_asked() -> None:
     log.say("ask")
     assert "put your open questions to me with ask_user" in "\n".join(log.execution.told.texts)
     assert log.execution.told.unseen == 1
-    assert receipts(log) == ["I will put my open questions to you before I go on."]
+    assert receipts(log) == ["I'll ask my open questions before I continue."]
 
 
 # --- side questions ---------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_each_part_is_answered_by_itself_and_the_question_when_all_are() -> None
         "boss answered:\nWhich database?\n-> PostgreSQL\nWhich port?\n-> 5432\nKeep the logs?\n-> Drop"
     )
     assert receipts(log) == [
-        "Noted; 2 more to answer.", "Noted; 1 more to answer.", "Noted; 1 more to answer.", "Thank you, going on.",
+        "Noted; 2 more to answer.", "Noted; 1 more to answer.", "Noted; 1 more to answer.", "Thanks, continuing.",
     ]  # fmt: skip
     assert log.execution.partial == {}
 
@@ -108,14 +108,14 @@ def test_a_choice_that_comes_too_late_changes_nothing_and_words_reach_the_model(
     log.say("answer", "but mind the cache", "q1")
     assert "but mind the cache" in "\n".join(log.execution.told.texts)
     assert receipts(log)[1:] == [
-        "This question is no longer open.", "This question is no longer open. I will take that into the next step.",
+        "This question is no longer open.", "This question is no longer open. Got it, I'll use that in the next step.",
     ]  # fmt: skip
 
 
 def test_a_correction_beside_a_question_is_no_answer() -> None:
     log = asked()
     log.say("correction", "no", target="x1/result")
-    assert receipts(log) == ["Noted: that was wrong. I will take it into the next step."]
+    assert receipts(log) == ["Noted: that was wrong. I'll use that in the next step."]
 
 
 def test_a_part_without_an_answer_says_so() -> None:

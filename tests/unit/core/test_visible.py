@@ -39,7 +39,7 @@ def test_what_people_do_gets_a_receipt_and_votes_are_left_to_others() -> None:
     log.say("guidance", "x")
     log.say("feedback", "up")
     receipts = [item for item in shown(log) if item.sort == "receipt"]
-    assert [item.text for item in receipts] == ["Stopping.", "I will take that into the next step."]
+    assert [item.text for item in receipts] == ["Stopping.", "Got it, I'll use that in the next step."]
     assert receipts[0].target == "in4"
 
 
@@ -73,7 +73,7 @@ def test_a_new_process_says_what_it_does_with_what_it_found() -> None:
         told += [item.text for item in shown(log) if item.sort == "notice"]
     assert told == [
         "I was interrupted in the middle of this and go on where I was.",
-        "I was interrupted in the middle of this while it was paused, and it still is. ▶ goes on.",
+        "I was interrupted in the middle of this while it was paused, and it still is. Press ▶ to resume.",
         "I was interrupted in the middle of this while it was paused, and it still is.",
         "I was interrupted in the middle of this. My question above is still open.",
     ]
@@ -83,7 +83,7 @@ def test_guidance_during_a_pause_is_not_promised_for_the_next_step() -> None:
     log = Log()
     log.say("pause")
     log.say("guidance", "x")
-    assert shown(log)[-1].text == "I will take that in when this goes on; it is paused."
+    assert shown(log)[-1].text == "Got it. I'll use that when I resume; I'm paused."
 
 
 def test_an_unknown_outcome_is_told_to_people() -> None:

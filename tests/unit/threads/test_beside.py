@@ -148,7 +148,7 @@ async def test_a_queue_is_listed_in_its_receipt_and_begins_in_its_order() -> Non
         await home.say("first")
         await bench.began.wait()
         one = await home.threads.deliver(item("queue", "then this"), guild="1")
-        assert one.text == "Queued: it begins when what runs now has ended."
+        assert one.text == "Queued. Starts when this task finishes."
         two = await home.threads.deliver(item("queue", "and that"), guild="1")
         assert two.text.splitlines()[1:] == ["1. “then this”", "2. “and that”"]
         assert bench.hold is not None
@@ -179,13 +179,13 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_wh
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
-        await until(home, "Paused after the current step")
+        await until(home, "Pausing after this step")
         assert home.threads.state("100") == "paused"
         assert (await home.threads.status("100")).paused == ANN.id
         assert bench.hold is not None
         bench.hold.set()
         await home.say("use tabs")
-        await until(home, "take that in when this goes on")
+        await until(home, "use that when I resume")
         assert len(home.model.asked) == 1
         await home.threads.deliver(item("resume"), guild="1")
         await home.threads.idle("100")
@@ -199,7 +199,7 @@ async def test_a_pause_outlives_the_process() -> None:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
-        await until(home, "Paused")
+        await until(home, "Pausing")
         await home.threads.close()
         async with house([FINISH], store=home.store) as later:
             await later.threads.recover()
