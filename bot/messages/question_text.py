@@ -92,7 +92,7 @@ def question_words(item: OutboxItem, standing: Standing) -> str:
     lines = [item.text.strip(), ""]
     for number, part in enumerate(item.parts, 1):
         lines += _part(number, part, standing)
-    lines += _options(item.options)
+    lines += _options(item.options, advised=item.asked != "extension")
     lines.append(_hint(item) if standing.way == "open" else closing_line(item, standing))
     return "\n".join(lines)
 
@@ -109,10 +109,11 @@ def _part(number: int, part: Part, standing: Standing) -> list[str]:
     return [*lines, ""]
 
 
-def _options(options: tuple[Option, ...], lead: str = "") -> list[str]:
+def _options(options: tuple[Option, ...], lead: str = "", *, advised: bool = True) -> list[str]:
+    """Return a line for each option; the first is recommended, unless it is to spend more."""
     lines: list[str] = []
     for number, option in enumerate(options, 1):
-        advice = " (recommended)" if number == 1 and len(options) > 1 else ""
+        advice = " (recommended)" if advised and number == 1 and len(options) > 1 else ""
         about = f" – {plain(option.description, _WHOLE)}" if option.description else ""
         lines.append(f"{lead}**{number}.** {plain(option.label, _WHOLE)}{advice}{about}")
     return lines

@@ -33,7 +33,15 @@ CHECKPOINT = "A checkpoint, as checkpoints lists it"
 LONGEST = 1_500
 _NAME = re.compile(r"`?(?:[0-9a-f]{6}|\d{6,}-[0-9a-f]{12})`?", re.IGNORECASE)
 
+_QUOTED = re.compile(r'"([^"]+)"|“([^“”]+)”')
+
 Turn = commands.Range[int, 0, 10_000]
+
+
+def unquoted(text: str) -> str:
+    """Return the text without the quotation marks around all of it, if there are any."""
+    found = _QUOTED.fullmatch(text.strip())
+    return (found[1] or found[2]) if found else text.strip()
 
 
 class CheckpointCommands(commands.Cog):
@@ -84,6 +92,7 @@ class CheckpointCommands(commands.Cog):
         """Open a new thread that goes on from a checkpoint of this one."""
         if ctx.interaction is None and checkpoint and not _NAME.fullmatch(checkpoint):
             checkpoint, text = "", f"{checkpoint} {text}".strip()
+        text = unquoted(text)
         if len(text) > LONGEST:
             raise OutOfReach(f"That is too long: at most {LONGEST:,} characters. Write the rest in the new thread.")
 
