@@ -27,6 +27,8 @@ SIGNS: Mapping[str, Meaning] = {
     "🚀": ("escalate", ""),
     "💬": ("ask", ""),
 }
+_OFFER_SIGNS: Mapping[str, Meaning] = {"🔀": ("merge", "")}
+"""Signs that mean something on an offered branch only, and nothing as a word."""
 WORDS: Mapping[str, Meaning] = {
     "stop": ("stop", ""),
     "abort": ("stop", ""),
@@ -55,7 +57,8 @@ def normalised(emoji: str) -> str:
 def meaning(emoji: str, custom_id: str = "", configured: Mapping[str, str] | None = None) -> Meaning | None:
     """Return what a reaction asks for, None for nothing; ``configured`` maps ids of custom emoji to signs."""
     sign = (configured or {}).get(custom_id, "") if custom_id else emoji
-    return SIGNS.get(normalised(sign)) if sign else None
+    sign = normalised(sign)
+    return SIGNS.get(sign) or _OFFER_SIGNS.get(sign)
 
 
 def command(text: str) -> Meaning | None:

@@ -53,6 +53,8 @@ def translate_reaction(reacted: ReactionEvent, scene: ThreadView, house: BotIden
         return Ignore("a sign without a meaning here")
     if reacted.lesson and found[0] in JUDGEMENTS:
         return _on_lesson(reacted)
+    if found[0] == "merge" and not reacted.offer:
+        return Ignore("no branch is offered there")
     found = _about(found, reacted)
     if not reacted.added and found[0] != "feedback":
         return Ignore("taken back, and what it asked for stays")

@@ -255,7 +255,7 @@ class Offer(Control, template=rf"tw:offer:(?P<verdict>merge|reject):(?P<offer>{_
         """The button for one of the two."""
         merge = verdict == "merge"
         button: ui.Button[Any] = ui.Button(
-            label="Merge" if merge else "Delete the branch", emoji="👍" if merge else "👎",
+            label="Merge" if merge else "Delete the branch", emoji="🔀" if merge else "🗑️",
             style=ButtonStyle.success if merge else ButtonStyle.secondary, custom_id=f"tw:offer:{verdict}:{offer}:{key}",
         )  # fmt: skip
         return cls(button)

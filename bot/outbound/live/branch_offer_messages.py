@@ -26,7 +26,7 @@ from bot.rendering.discord_text import (
 DIFF_SHOWN, STAT_SHOWN, MESSAGE_SHOWN, MESSAGE_LINES = 700, 400, 300, 8
 """Characters of the diff, of its summary and of the commit's message that stand in the message itself."""
 FACT = "offers.unshown"
-HOW = "👍 merges it into {base}, 👎 deletes it; an operator decides. Nothing changes until then."
+HOW = "🔀 merges it into {base}, 👎 deletes it. Operators only; nothing changes until then."
 
 
 class OfferWatcher(Protocol):

@@ -54,8 +54,9 @@ def button(message: Message, verdict: str) -> str:
 
 
 @pytest.mark.wall("rights")
-async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
-    guild: LocalGuild, tmp_path: Path, rung_name: str, request: pytest.FixtureRequest
+@pytest.mark.parametrize("sign", ["🔀", "👍"])
+async def test_an_operator_merges_by_a_sign_and_nobody_else_can(
+    guild: LocalGuild, tmp_path: Path, rung_name: str, request: pytest.FixtureRequest, sign: str
 ) -> None:
     """The person's branch stays as it is until then; the message tells what became of it; the next task knows."""
     ann, oz = member(guild, "ann"), member(guild, "oz", "lead")
@@ -78,7 +79,7 @@ async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
         assert "Not attached" not in card.content
         assert not card.attachments
         assert any(one.startswith("tw:undo:") for one in card.custom_ids())
-        await guild.react(offer.id, "👍", author=ann)
+        await guild.react(offer.id, sign, author=ann)
         await guild.click(offer.id, button(offer, "merge"), author=ann)
         await guild.wait_for(
             lambda g: next(
@@ -86,7 +87,7 @@ async def test_an_operator_merges_with_a_thumb_and_nobody_else_can(
             )
         )
         assert git(running, thread, "rev-parse", "main") == head
-        await guild.react(offer.id, "👍", author=oz)
+        await guild.react(offer.id, sign, author=oz)
         await running.says(thread, f"Merged `{branch}` into `main` as")
         assert git(running, thread, "log", "-1", "--format=%P", "main").split()[0] == head
         assert (running.workspace(thread) / "price.py").read_text() == "a = 1\nb = 20\n"

@@ -222,6 +222,12 @@ def test_f40_a_press_counts_for_whom_the_table_allows_it_and_others_are_told_why
     assert isinstance(translate_click(replace(clicked, speaker=replace(speaker, writes=False)), scene), Reply)
 
 
+def test_the_sign_that_merges_means_nothing_but_on_an_offered_branch() -> None:
+    assert command("🔀") is None
+    assert sort_of(give("🔀", scene=SCENES["idle"], speaker=replace(ANN, level="owner"))) == "ignored"
+    assert sort_of(give("🔀", scene=SCENES["idle"], speaker=replace(ANN, level="owner"), offer="o1")) == "merge"
+
+
 @pytest.mark.parametrize("steer", ["stop", "pause", "resume"])
 def test_a_button_of_an_earlier_task_does_nothing_to_the_one_that_runs_now(
     steer: Literal["stop", "pause", "resume"],
