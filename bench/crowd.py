@@ -34,7 +34,6 @@ LATENCY = 0.2
 POSTED_WITHIN = 2.0
 """Seconds over which the messages come."""
 SECONDS = 600.0
-EYES = "👀"
 _NUMBER = re.compile(r"thread number (\d+)\b")
 _EXEMPT = ("/interactions/", "/webhooks/", "/gateway", "/users/@me", "/oauth2/", "/applications/")
 
@@ -146,8 +145,7 @@ def _lost_and_doubled(guild: LocalGuild) -> tuple[int, int]:
         number = int(found[1])
         own = [m for m in guild.messages(message.id) if m.author_id == guild.bot_user_id and m.content]
         answers = sum(f"answer number {number}." in m.content for m in own)
-        eyes = sum(one.emoji == EYES for one in message.reactions)
-        lost += (answers == 0) + (eyes == 0) + (len(own) - answers == 0)
+        lost += (answers == 0) + (not message.reactions) + (len(own) - answers == 0)
         doubled += max(answers - 1, 0) + max(len(own) - answers - 1, 0)
     return lost, doubled
 

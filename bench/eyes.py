@@ -25,7 +25,6 @@ WARM_UP = 5
 SECONDS = 60.0
 PAUSE = 0.25
 """Between two messages: a scheduler that keeps below Discord's limit has room again."""
-EYES = "👀"
 TARGET = 2.5
 
 
@@ -55,7 +54,7 @@ async def _one(guild: LocalGuild, who: str, number: int) -> float:
     general = guild.channel().id
     began = perf_counter()
     posted = await guild.post(general, f"{guild.bot.mention} say the number {number}")
-    await guild.wait_for(lambda guild: EYES in _signs(guild, general, posted.id), SECONDS)
+    await guild.wait_for(lambda guild: _signs(guild, general, posted.id), SECONDS)
     taken = perf_counter() - began
     if who == "ours":
         await guild.wait_for(

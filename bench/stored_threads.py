@@ -109,7 +109,7 @@ async def started(guild: LocalGuild, endpoint: ScriptedEndpoint, home: Path) -> 
 
 def _has_eyes(guild: LocalGuild, message: int) -> bool:
     found = next(each for each in guild.messages(guild.channel().id) if each.id == message)
-    return any(reaction.emoji == "👀" for reaction in found.reactions)
+    return bool(found.reactions)
 
 
 def _reply(request: CapturedRequest) -> Reply:

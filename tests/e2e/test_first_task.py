@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -83,7 +84,7 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 await page.keyboard.press("Tab")
                 await page.keyboard.type(TASK)
                 await page.keyboard.press("Enter")
-                await expect(page.get_by_text("👀").first).to_be_visible(timeout=20_000)
+                await expect(page.get_by_text(re.compile("👀|☑")).first).to_be_visible(timeout=20_000)
                 await page.get_by_role("button", name="Which of the first 50").first.click()
                 log = page.get_by_role("log")
                 await expect(log).to_contain_text("11 of the first 50 numbers are happy", timeout=60_000)

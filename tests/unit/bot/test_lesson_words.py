@@ -173,7 +173,7 @@ def test_what_says_the_opposite_of_another_is_nowhere_said_to_be_told_to_tasks()
         assert text.count("contradicts `l2`: neither is used until an owner") == 1
         assert note not in text
     assert "⚖️ **Set aside**" in asked(against)
-    assert "tasks that it fits are told" not in asked(against) + shown(against, Known(), whole=False)
+    assert "used in matching tasks" not in asked(against) + shown(against, Known(), whole=False)
     assert "opposite" not in asked(against.model_copy(update={"status": "retired", "note": ""}))
 
 
