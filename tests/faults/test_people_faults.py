@@ -11,6 +11,7 @@ from agentic.core.events.execution_events import ModelAnswered, TextBlock, ToolF
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.json_fields import JsonObject
+from bot.local_discord.model.records import Pings
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     clean,
@@ -185,7 +186,8 @@ async def test_f24_a_configured_bot_is_heard(guild: LocalGuild) -> None:
 
 async def test_f27_no_text_of_a_model_or_a_tool_pings_on_send_or_on_edit(scenery: Scenery) -> None:
     guild = scenery.guild
-    thread = await scenery.mention("go")
+    asker = guild.add_member("bob").id
+    thread = await scenery.mention("go", author="bob")
     execution = scenery.talk.newest(thread)
     text = HOSTILE.format(role=f"<@&{guild.guild_id}>", user=guild.you.mention)
     answered = ModelAnswered(request="r1", blocks=(TextBlock(text=text),))
@@ -197,7 +199,7 @@ async def test_f27_no_text_of_a_model_or_a_tool_pings_on_send_or_on_edit(scenery
     await scenery.says(thread, "**Done**")
     await scenery.until_delivered()
     for message in scenery.of_bot(thread):
-        assert not message.ever_pinged, message.content
+        assert message.ever_pinged in (Pings(), Pings(users=(asker,))), "only whoever gave the task is called"
         assert not set(message.content) & set("\u202e\u202c\u200b")
 
 

@@ -14,7 +14,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
 )
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.records import MessageFlag
+from bot.local_discord.model.records import MessageFlag, Pings
 from bot.rendering.code_blocks import FENCE
 from tests.faults.staging import REQUESTED, call, guild, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
@@ -72,7 +72,8 @@ async def test_f28_no_link_is_unfolded_and_no_secret_leaves_in_anything_that_is_
 async def test_f27_nothing_on_a_card_pings(scenery: Scenery) -> None:
     guild = scenery.guild
     hostile = f"@everyone <@&{guild.guild_id}> {guild.you.mention} \u202eevil\u200b"
-    thread = await scenery.mention("go")
+    asker = guild.add_member("bob").id
+    thread = await scenery.mention("go", author="bob")
     execution = scenery.talk.newest(thread)
     change = FileChange(path=hostile, kind="added", sha_after="2")
     end = ToolFinished(call="c1", outcome="ok", preview="", changes=(change,))
@@ -83,7 +84,7 @@ async def test_f27_nothing_on_a_card_pings(scenery: Scenery) -> None:
     card = await scenery.says(thread, "See below.")
     assert "Undo is not possible" in card.content
     for message in scenery.of_bot(thread):
-        assert not message.ever_pinged
+        assert message.ever_pinged in (Pings(), Pings(users=(asker,))), "only whoever gave the task is called"
         assert not set(message.content) & set("\u202e\u200b")
 
 

@@ -126,6 +126,8 @@ class ProgressMessages:
         progress = self._feed.progress(execution) or await folded(self._store, execution)
         self._signs.note(progress, doubtful=doubtful)
         await self._signs.settled(execution)
+        if progress.finished is not None:
+            self._signs.forget(execution)
 
     def retry_now(self) -> None:
         """Something changed in Discord: show at once what could not be shown."""
@@ -141,6 +143,7 @@ class ProgressMessages:
                 self._pending.discard(execution)
                 del self._shown[execution]
                 self._feed.forget(execution)
+                self._signs.forget(execution)
                 if (keeper := self._keepers.get(execution)) is not None:
                     keeper.cancel()
 
@@ -225,7 +228,8 @@ class ProgressMessages:
         progress = self._feed.progress(execution)
         if progress is None:
             return
-        self._signs.note(progress)
+        if progress.finished is None:  # the last sign is set with the answer
+            self._signs.note(progress)
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:

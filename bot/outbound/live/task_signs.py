@@ -77,6 +77,10 @@ class TaskSigns:
         if (keeper := self._keepers.get(execution)) is not None:
             await asyncio.wait((keeper,), timeout=PATIENCE)
 
+    def forget(self, execution: str) -> None:
+        """It has ended, and its last sign is set; or its thread was deleted."""
+        self._signs.pop(execution, None)
+
     def close(self) -> None:
         """End what is being done."""
         for keeper in self._keepers.values():
