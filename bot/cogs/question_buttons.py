@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from bot.inbound.parse import scene_about, scene_of
 from bot.messages.question_choices import standing_of
 from bot.messages.question_text import decided_words
 from bot.rendering.custom_ids import Press
+from bot.rendering.discord_text import Steering
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
 DOUBLE_SECONDS = 10.0
 """The same press again within this time is the same act."""
 
+_STEERED: Mapping[Steering, tuple[str, ...]] = {
+    "stop": ("progress", "question"),
+    "pause": ("progress",),
+    "resume": ("progress",),
+    "continue": ("answer",),
+}
+"""The kinds of messages that have each of these buttons."""
 LOOKS, PAUSE = 20, 0.25
 """How often, and how many seconds apart, a thread is asked for a question that its log holds open."""
 
@@ -93,7 +101,7 @@ class QuestionButtons(commands.Cog):
 
     async def _take(self, interaction: discord.Interaction, press: Press) -> tuple[str, bool]:
         """What the person is told privately, and whether it was taken in."""
-        if press.halt or press.steer == "stop":
+        if press.steer == "stop":
             await self.bot.coming.before_a_stop(str(interaction.channel_id))
         row = await self.bot.store.outbox_row(press.key)
         if row is None:
@@ -184,7 +192,6 @@ class QuestionButtons(commands.Cog):
             part=item.parts[press.part - 1].id if press.part else "",
             vote=press.vote,
             target=about,
-            halt=press.halt,
             steer=press.steer,
             execution=press.execution,
             undo=press.undo,
@@ -204,14 +211,11 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     if press.redo:
         return item.sort == "receipt" and press.redo == item.redo
     if press.steer:
-        sort = "answer" if press.steer == "continue" else "progress"
-        return item.sort == sort and press.execution == item.execution
+        return item.sort in _STEERED[press.steer] and press.execution == item.execution
     if press.offer:
         return item.sort == "offer" and press.offer == item.question
     if item.sort != "question":
         return False
-    if press.halt:
-        return True
     if press.part > len(item.parts) or bool(press.part) != bool(item.parts):
         return False
     options = item.parts[press.part - 1].options if press.part else item.options

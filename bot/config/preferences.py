@@ -25,9 +25,7 @@ Origin = Literal["default", "guild", "channel", "thread"]
 AUTO, NOBODY = "auto", "nobody"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Scopes from the widest to the nearest."""
-
-
-_ROLE = re.compile(r"(?:<@&)?(?P<id>\d{15,20})>?")
+_ROLE = re.compile(r"<@&(\d{15,20})>|(\d{15,20})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,18 @@ class PreferenceChoice:
         """Return what a value does."""
         return self.values.get(value, f"<@&{value}> is pinged")
 
+    @property
+    def offered(self) -> Mapping[str, str]:
+        """The values as people write them, with what they do."""
+        return {**self.values, "@role": "that role is pinged"} if self.names_role else self.values
+
     def read(self, value: str) -> str | None:
         """Return a value as it is stored; None where there is no such value."""
         found = value.strip().lower()
         if found in self.values:
             return found
         id = _ROLE.fullmatch(found)
-        return id["id"] if self.names_role and id else None
+        return (id[1] or id[2]) if self.names_role and id else None
 
 
 CHOICES: Mapping[str, PreferenceChoice] = {
@@ -168,8 +171,7 @@ def checked(name: str, value: str) -> str:
         raise UnknownChoice(f"There is no setting {name!r}. There is: {', '.join(CHOICES)}.")
     found = choice.read(value)
     if found is None:
-        others = (*choice.values, "@role") if choice.names_role else choice.values
-        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(others)}.")
+        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(choice.offered)}.")
     return found
 
 

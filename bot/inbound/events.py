@@ -67,7 +67,7 @@ class ReactionEvent:
 
 @dataclass(frozen=True, slots=True)
 class ClickEvent:
-    """A click on a button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``halt``,
+    """A click on a button: the ``number``-th option (from 0) of a question or of its ``part``, a vote, ``steer``,
     ``undo``, an offer.
 
     ``vote`` is 'up' or 'down' for the result ``target``; ``undo`` and ``redo`` are executions; ``verdict`` belongs to
@@ -84,7 +84,6 @@ class ClickEvent:
     part: str = ""
     vote: str = ""
     target: str = ""
-    halt: bool = False
     steer: Steering | None = None
     execution: str = ""
     """The execution that is to be stopped, paused, resumed or continued."""

@@ -109,8 +109,6 @@ def _pressed(clicked: ClickEvent) -> InboxItem:
 
 
 def _named(clicked: ClickEvent) -> tuple[Sort, str, str]:
-    if clicked.halt:
-        return "stop", "", ""
     if clicked.steer is not None:
         return clicked.steer, "", ""
     if clicked.undo:

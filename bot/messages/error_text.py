@@ -31,6 +31,8 @@ class Attempted(Enum):
     """Reading the log of a task, which was set aside as damaged."""
     BEGIN = auto()
     """Beginning a task, for the ``tries``-th time."""
+    SIDE = auto()
+    """Answering a side question, which stays queued."""
     ACT = auto()
     """Carrying out an action on a finished task, such as undo."""
     INTAKE = auto()
@@ -49,6 +51,7 @@ _GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
 _OURS = "a fault in Threadwright itself ({kind}). It is ours, not yours, and the details are in the bot's log."
 _NOT_BEGUN = "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: "
 _WITHOUT_IT = " What you wrote after it goes on. Send it again in other words, or without its files."
+_AFTERWARDS = "I could not answer your side question now, so I'll take it up after this task: "
 _NOT_TAKEN = "⚠️ The {sign} of {name} could not be taken in yet ("
 _TAKEN_LATER = "). It is kept, and I try again by myself: nothing has to be done."
 _NO_LESSONS = (
@@ -101,6 +104,10 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
     Attempted.BEGIN: (
         (AgenticError, _NOT_BEGUN + "{error}." + _WITHOUT_IT),
         (Exception, _NOT_BEGUN + _OURS + _WITHOUT_IT),
+    ),
+    Attempted.SIDE: (
+        (AgenticError, _AFTERWARDS + "{error}."),
+        (Exception, _AFTERWARDS + _OURS),
     ),
     Attempted.ACT: (
         (AgenticError, "That could not be done: {error}."),

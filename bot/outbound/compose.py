@@ -81,9 +81,9 @@ class Composer:
         item = item.model_copy(update={"text": self._feed.discretion.text(item.text)})
         match item.sort:
             case "answer":
-                return await self._called(item, await self._answer(item))
+                return await self._with_ping(item, await self._answer(item))
             case "question":
-                return await self._called(item, await question_of(self._store, item, Standing()))
+                return await self._with_ping(item, await question_of(self._store, item, Standing()))
             case "offer":
                 return await offer_of(self._store, item)
             case "lesson":
@@ -124,7 +124,7 @@ class Composer:
             steer=("continue",) if progress.finished is not None and progress.finished.reason == "stopped" else (),
         )  # fmt: skip
 
-    async def _called(self, item: OutboxItem, rendered: Rendered) -> Rendered:
+    async def _with_ping(self, item: OutboxItem, rendered: Rendered) -> Rendered:
         """The same with the mention of whoever is to be called."""
         session = await self._store.session(item.thread)
         if session is None or not session.guild or not item.execution:

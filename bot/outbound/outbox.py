@@ -55,8 +55,6 @@ EVERY_SECONDS = 5.0
 _FIRST = frozenset(("answer", "question", "receipt"))
 _BELOW_PROGRESS = frozenset(("answer", "question", "offer"))
 """What the progress message above is brought up to date for."""
-_SIGNED = frozenset(("answer", "question"))
-"""What the message that gave the task gets another sign for."""
 GENERATIONS = 3
 """A post whose message somebody deleted before it was recorded is posted anew so often."""
 UNFIT = ".unfit"
@@ -197,7 +195,7 @@ class Outbox:
         except Held as held:
             self._refused[item.key] += held.perhaps_unfit and await self._desk.answers(item.thread)
             raise
-        if item.sort in _SIGNED and item.execution:
+        if item.sort == "answer" and item.execution:
             await self._board.sign(item.execution)
         await self._store.delivered(item.key, messages)
         self._refused.pop(item.key, None)

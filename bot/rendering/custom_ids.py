@@ -37,7 +37,6 @@ class Press:
     part: int = 0
     number: int = 0
     vote: str = ""
-    halt: bool = False
     steer: Steering | None = None
     execution: str = ""
     """The execution that is to be stopped, paused, resumed or continued."""
@@ -149,8 +148,8 @@ class Halt(Control, template=rf"tw:halt:(?P<key>{_NAME})"):
 
     @classmethod
     def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
-        """That it is to stop."""
-        return Press(match["key"], halt=True)
+        """That the task that asked is to stop."""
+        return Press(match["key"], steer="stop", execution=match["key"].partition(".")[0])
 
     @classmethod
     def make(cls, key: str, row: int | None = None) -> Self:

@@ -36,6 +36,7 @@ from agentic.ports.runtime import (
     Saved,
     ToolSpec,
 )
+from bot.messages.error_text import Attempted, error_text
 from bot.sessions import lease as lease_module
 from bot.sessions.session import Session
 from bot.thread_state.session_state import BegunBeside, EndedBeside, StopRequested
@@ -249,9 +250,10 @@ class _Sides:
             session.crowd.gone([item.id])
         except AgenticError as error:
             log.warning("side question %s was not answered: %s", item.id, error)
-            await session.tell(f"{item.id}.side", "", f"Your side question could not be answered: {error}")
-        except Exception:
+            await session.tell(f"{item.id}.side", "", error_text(Attempted.SIDE, error))
+        except Exception as bug:
             log.exception("a fault of ours with side question %s", item.id)
+            await session.tell(f"{item.id}.side", "", error_text(Attempted.SIDE, bug))
         finally:
             session.bells.pop(execution, None)
             if ended or not session.state.left:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 THREAD = "A task's thread; without it, this one"
 RECEIPTS: dict[Sort, str] = {
     "stop": "🛑 Stopping.",
-    "pause": "⏸ Pausing after the current step.",
+    "pause": "⏸ Pausing after this step.",
     "resume": "▶ Resuming.",
     "retry": "🔄 On it. I'll say in the thread how it went.",
     "rewind": "▶ On it. I'll say in the thread how it went.",

@@ -77,7 +77,7 @@ class SettingsCommands(commands.Cog):
         lines = ["**What applies here**"]
         for name, (value, origin) in (await self.bot.preferences.origins(*_ids(ctx))).items():
             lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].meaning(value)}.")
-            others = [f"{other} ({about})" for other, about in CHOICES[name].values.items() if other != value]
+            others = [f"{other} ({about})" for other, about in CHOICES[name].offered.items() if other != value]
             lines.append(f"-# {CHOICES[name].about}. It can also be: {'; '.join(others)}.")
         lines.append(f"Your right here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))

@@ -31,7 +31,7 @@ from bot.outbound.discord_api import (
     Unfit,
     nonce_of,
 )
-from bot.outbound.live.task_signs import TaskSigns
+from bot.outbound.live.task_signs import TaskSigns, sign_of, sign_of_end
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
@@ -123,10 +123,16 @@ class ProgressMessages:
 
     async def sign(self, execution: str, *, doubtful: bool = False) -> None:
         """Show on the message that gave the task how it goes; ``doubtful``: the sign that is known may not be there."""
-        progress = self._feed.progress(execution) or await folded(self._store, execution)
-        self._signs.note(progress, doubtful=doubtful)
+        row = await self._store.execution(execution)
+        if row is None:
+            return
+        if row.finished:
+            wanted = sign_of_end(row.finished)
+        else:
+            wanted = sign_of(self._feed.progress(execution) or await folded(self._store, execution))
+        self._signs.note(execution, wanted, doubtful=doubtful)
         await self._signs.settled(execution)
-        if progress.finished is not None:
+        if row.finished:
             self._signs.forget(execution)
 
     def retry_now(self) -> None:
@@ -229,7 +235,7 @@ class ProgressMessages:
         if progress is None:
             return
         if progress.finished is None:  # the last sign is set with the answer
-            self._signs.note(progress)
+            self._signs.note(execution, sign_of(progress))
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from agentic.core.events.execution_events import Reason, Started
+from agentic.core.events.execution_events import Started
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
 from bot.outbound.discord_api import DiscordApi
@@ -19,19 +19,22 @@ from bot.outbound.request_queue import Urgency
 from bot.progress.model import Progress
 
 WORKS, ASKS, DONE, FAILED, STOPPED = "👀", "❓", "☑️", "⚠️", "⏹️"
-PATIENCE = 30.0
+PATIENCE = 5.0
 """Seconds that the record of an answer waits for its sign."""
 REMEMBERED = 5_000
 """Number of executions whose signs are kept in memory; of others it is not known which sign their messages bear."""
-_ENDS: dict[Reason, str] = {"done": DONE, "tour": DONE, "stopped": STOPPED, "cancelled": STOPPED}
+_ENDS = {"done": DONE, "tour": DONE, "stopped": STOPPED, "cancelled": STOPPED}
 
 log = logging.getLogger(__name__)
 
 
+def sign_of_end(reason: str) -> str:
+    """Return the sign for an execution that ended for this reason."""
+    return _ENDS.get(reason, FAILED)
+
+
 def sign_of(progress: Progress) -> str:
-    """Return the sign for the state of an execution."""
-    if progress.finished is not None:
-        return _ENDS.get(progress.finished.reason, FAILED)
+    """Return the sign for an execution that has not ended."""
     return ASKS if progress.asked or progress.crashes else WORKS
 
 
@@ -63,14 +66,14 @@ class TaskSigns:
         """It has just begun, so its message has 👀 alone."""
         self._of(execution, Sign(borne=frozenset((WORKS,))))
 
-    def note(self, progress: Progress, *, doubtful: bool = False) -> None:
+    def note(self, execution: str, wanted: str, *, doubtful: bool = False) -> None:
         """Bring the sign of an execution up to date, beside what the caller does; ``doubtful``: it may not be there."""
-        sign = self._of(progress.execution, Sign())
-        sign.wanted, sign.doubtful = sign_of(progress), sign.doubtful or doubtful
-        if not sign.true and progress.execution not in self._keepers:
-            keeper = asyncio.create_task(self._keep(progress, sign), name=f"sign of {progress.execution}")
-            self._keepers[progress.execution] = keeper
-            keeper.add_done_callback(lambda _: self._keepers.pop(progress.execution, None))
+        sign = self._of(execution, Sign())
+        sign.wanted, sign.doubtful = wanted, sign.doubtful or doubtful
+        if not sign.true and execution not in self._keepers:
+            keeper = asyncio.create_task(self._keep(execution, sign), name=f"sign of {execution}")
+            self._keepers[execution] = keeper
+            keeper.add_done_callback(lambda _: self._keepers.pop(execution, None))
 
     async def settled(self, execution: str) -> None:
         """Wait, at most ``PATIENCE`` seconds, until the sign is what it is to be."""
@@ -91,11 +94,11 @@ class TaskSigns:
             del self._signs[next(iter(self._signs))]
         return self._signs.setdefault(execution, new)
 
-    async def _keep(self, progress: Progress, sign: Sign) -> None:
+    async def _keep(self, execution: str, sign: Sign) -> None:
         try:
-            place = await self._place(progress)
+            place = await self._place(execution)
         except StoreError as error:
-            log.warning("the message of task %s is not known, so it keeps its sign: %s", progress.execution, error)
+            log.warning("the message of task %s is not known, so it keeps its sign: %s", execution, error)
             return
         while place is not None and not sign.true:
             wanted, sign.doubtful = sign.wanted, False
@@ -104,9 +107,9 @@ class TaskSigns:
                 await self._desk.unreact(*place, old)
             sign.borne = frozenset((wanted,))
 
-    async def _place(self, progress: Progress) -> tuple[str, str] | None:
+    async def _place(self, execution: str) -> tuple[str, str] | None:
         """(channel, message) of the message that gave the task, also to an earlier attempt; None where it was none."""
-        started = await self._started(progress.execution)
+        started = await self._started(execution)
         if started is not None and started.trial_of:
             started = await self._started(started.trial_of) or started
         if started is None or not started.inbox.isdecimal():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agentic.core.events.execution_events import Triaged
 from bot.config.preferences import Scope
-from bot.local_discord.model.records import Message
+from bot.local_discord.model.permission_flags import ALL
+from bot.local_discord.model.records import Message, Pings
 from tests.integration.bot.seeking import seeking
 from tests.integration.bot.talking import Scenery
 from tests.integration.bot.test_questions import asking, decided
@@ -65,9 +68,13 @@ async def test_an_approval_calls_the_role_that_the_server_chose(scenery: Scenery
 
 
 async def test_nobody_is_called_by_what_a_model_writes(scenery: Scenery, bob: int) -> None:
-    other = scenery.guild.add_member("eve").id
-    answer = await ended(scenery, f"Ask <@{other}> and @everyone.")
-    assert (answer.pings.users, answer.pings.everyone) == ((bob,), False)
+    """Also where the bot itself may mention everyone."""
+    guild = scenery.guild
+    for role in [one for one in guild.state.roles.values() if one.id in guild.bot.roles]:
+        guild.state.put_role(replace(role, permissions=ALL))
+    other, crowd = guild.add_member("eve").id, guild.add_role("crowd", mentionable=True).id
+    answer = await ended(scenery, f"Ask <@{other}>, <@&{crowd}> and @everyone.")
+    assert answer.pings == Pings(users=(bob,))
 
 
 async def test_small_talk_calls_nobody(scenery: Scenery) -> None:

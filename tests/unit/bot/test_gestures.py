@@ -189,7 +189,7 @@ SIGN_OF: dict[Act, tuple[str, ThreadView, str]] = {
     "merge": ("👍", SCENES["idle"], "o1"),
 }  # fmt: skip
 PRESS_OF: dict[Act, tuple[dict[str, object], ThreadView]] = {
-    "stop": ({"halt": True}, SCENES["asking"]), "steer": ({"question": "q1"}, SCENES["asking"]),
+    "stop": ({"steer": "stop"}, SCENES["asking"]), "steer": ({"question": "q1"}, SCENES["asking"]),
     "rate": ({"vote": "up", "target": "x1/result"}, SCENES["idle"]), "undo": ({"undo": "x1"}, SCENES["idle"]),
     "approve": ({"question": "q1"}, replace(SCENES["asking"], asked=APPROVAL)),
     "merge": ({"offer": "o1", "verdict": "merge"}, SCENES["idle"]),

@@ -66,7 +66,15 @@ async def test_the_approvers_are_a_role_by_its_mention_or_id(value: str) -> None
     assert (await Preferences(store).of(guild="1")).approvers == "123456789012345678"
 
 
-@pytest.mark.parametrize("value", ["<@123456789012345678>", "reviewers", "@everyone", "12"])
+def test_every_choice_offers_another_value_than_the_one_that_holds() -> None:
+    for choice in CHOICES.values():
+        for value in (*choice.values, "123456789012345678" if choice.names_role else choice.default):
+            assert [other for other in choice.offered if other != value], f"{choice.name} is {value}, and nothing else"
+
+
+@pytest.mark.parametrize(
+    "value", ["<@123456789012345678>", "<@&123456789012345678", "123456789012345678>", "reviewers", "@everyone", "12"]
+)
 async def test_what_is_no_role_cannot_approve(value: str) -> None:
     with pytest.raises(UnknownChoice, match="It can be: nobody, @role"):
         checked("approvers", value)

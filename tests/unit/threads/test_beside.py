@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
+import pytest
+
 from agentic.core.events.execution_events import (
     Finished,
     InboxItem,
@@ -76,6 +78,26 @@ async def test_a_side_question_is_answered_while_the_execution_runs_and_changes_
         assert [row.target for row in rows if row.text == "it is half done"] == [aside.id]
         assert [row.sort for row in rows].count("progress") == 1
         assert await home.store.pending("100") == []
+
+
+async def test_a_side_question_that_fails_is_taken_up_after_the_task_as_its_person_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(_self: object, _item: InboxItem) -> Started:
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("bot.sessions.side_questions._Sides._started", fails)
+    bench = held()
+    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench) as home:
+        await home.say("count the stars")
+        await bench.began.wait()
+        await home.threads.deliver(item("side", "how far are you?"), guild="1")
+        await until(home, "I'll take it up after this task: a fault in Threadwright itself (ValueError)")
+        assert bench.hold is not None
+        bench.hold.set()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done", "done"]
+        assert "how far are you?" in str(home.model.asked[-1].prompt.messages)
 
 
 async def test_a_stop_ends_a_side_question_that_outlives_its_task() -> None:
