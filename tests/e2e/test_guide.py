@@ -72,7 +72,7 @@ class Stage:
         await self.say(f"@Threadwright {task}")
         await self.page.get_by_role("button", name=re.compile(f"^Thread {re.escape(task[:20])}")).first.click()
         await expect(self.page.locator("#room-note")).to_contain_text("Thread in")
-        here = await self.page.locator(".place-link[aria-current]").get_attribute("data-id")
+        here = await self.page.locator(".place-link[aria-current]").get_attribute("data-key")
         folder = self.home / "workspaces" / str(here)
         async with asyncio.timeout(30):
             while not folder.is_dir():

@@ -70,7 +70,7 @@ async def test_a_thread_says_whether_the_bot_works_asks_or_offers(page: Page, gu
         channel = client.get_channel(guild.channel().id)
         assert isinstance(channel, discord.TextChannel)
         thread = await channel.create_thread(name="Work", type=discord.ChannelType.public_thread)
-        card = await thread.send("turn 1", view=buttons("tw:halt:k"))
+        card = await thread.send("turn 1", view=buttons("tw:run:stop:e:k", "tw:run:pause:e:k"))
         await expect(page.get_by_role("button", name="Thread Work, at work")).to_be_visible()
         question = await thread.send("Which?", view=buttons("tw:ask:q:0:k", "tw:ask:q:1:k"))
         await expect(page.get_by_role("button", name="Thread Work, waits for your answer")).to_be_visible()

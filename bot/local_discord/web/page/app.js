@@ -155,6 +155,7 @@ document.addEventListener("visibilitychange", () => {
   if (room.place) markRead(room.place);
   drawPlaces();
 });
+at("places").addEventListener("pointerleave", drawPlaces);
 at("entry").addEventListener("focus", async () => {
   room.commands = await call("GET", "/ui/commands").catch(() => room.commands); // some may be new
 });

@@ -7,7 +7,7 @@ export const button = (className, label, onClick, ...children) => {
   node.type = "button";
   node.setAttribute("aria-label", label);
   node.title = label;
-  node.addEventListener("click", onClick);
+  node.onclick = onClick;
   return node;
 };
 

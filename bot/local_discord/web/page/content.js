@@ -43,7 +43,7 @@ export function forwarded(message, room) {
     const go = el("button", "link", place.type === 1 ? "Direct messages" : `#${place.name}`);
     go.type = "button";
     go.setAttribute("aria-label", `Go to the original in ${place.name ?? "your direct messages"}`);
-    go.addEventListener("click", () => room.goTo(source.channel_id, source.message_id));
+    go.onclick = () => room.goTo(source.channel_id, source.message_id);
     const when = new Date(snapshot.timestamp);
     node.append(el("p", "forwarded-foot", go, ` · ${when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`));
   }
@@ -65,7 +65,7 @@ export function poll(message, room) {
     row.disabled = ended;
     row.style.setProperty("--share", `${share}%`);
     row.setAttribute("aria-pressed", String(mine));
-    row.addEventListener("click", () => room.vote(message, one.answer_id, !mine));
+    row.onclick = () => room.vote(message, one.answer_id, !mine);
     return row;
   });
   const foot = el("p", "poll-foot", `${all} ${all === 1 ? "vote" : "votes"} · `);

@@ -36,11 +36,12 @@ function clickable(one, message, room) {
     if (url) Object.assign(node, { href: url, target: "_blank", rel: "noopener noreferrer nofollow" });
     return node;
   }
-  const node = button(`button ${STYLES[one.style] ?? "secondary"}`, one.label ?? text, async () => {
-    node.classList.add("busy");
+  const node = button(`button ${STYLES[one.style] ?? "secondary"}`, one.label ?? text, async ({ currentTarget }) => {
+    currentTarget.classList.add("busy");
     await room.click(message, one.custom_id);
-    setTimeout(() => node.classList.remove("busy"), 400);
+    setTimeout(() => currentTarget.classList.remove("busy"), 400);
   }, text);
+  node.dataset.key = one.custom_id; // what was pressed is that button, whatever it is called by now
   node.removeAttribute("title");
   node.disabled = Boolean(one.disabled);
   return node;
@@ -67,8 +68,8 @@ function choice(one, message, room) {
   node.setAttribute("aria-label", name);
   node.disabled = Boolean(one.disabled);
   if (!several) {
-    node.addEventListener("change", () => node.value && room.click(message, one.custom_id, [node.value]));
-    return node;
+    node.onchange = () => node.value && room.click(message, one.custom_id, [node.value]);
+    return Object.assign(node, { same: JSON.stringify(one) });
   }
   Object.assign(node, { multiple: true, size: Math.min(6, node.options.length) });
   const least = one.min_values ?? 1;
@@ -79,7 +80,7 @@ function choice(one, message, room) {
     const count = node.selectedOptions.length;
     done.disabled = node.disabled || count < least || count > one.max_values;
   };
-  node.addEventListener("change", check);
+  node.onchange = check;
   check();
-  return el("div", "several", node, done);
+  return Object.assign(el("div", "several", node, done), { same: JSON.stringify(one) });
 }

@@ -38,7 +38,7 @@ export function startKeys() {
 }
 
 function step(event) {
-  const links = [...document.querySelectorAll(event.shiftKey ? ".place-link.unread, .place-link[aria-current]" : ".place-link[data-id]")];
+  const links = [...document.querySelectorAll(event.shiftKey ? ".place-link.unread, .place-link[aria-current]" : ".place-link[data-key]")];
   const here = links.findIndex((link) => link.getAttribute("aria-current"));
   links[(here + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length]?.click();
 }

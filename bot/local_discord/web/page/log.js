@@ -4,10 +4,12 @@ import { icon } from "./buttons.js";
 import { el } from "./markdown.js";
 import { divider, renderMessage, startsDay } from "./messages.js";
 import { call } from "./net.js";
+import { patchChildren, replace } from "./patch.js";
 import { at, isDirect, room } from "./room.js";
 
 const log = at("log");
 const PAGE = 50;
+const PRESS_MS = 1000;
 const view = { oldest: false, newest: true, stuck: true };
 
 // What happens while messages are being fetched waits until they are there: else one of both would
@@ -97,7 +99,6 @@ export async function jump(id) {
 // New messages are read out; a whole page of them, or one that changes, is not.
 export function drawAll() {
   log.setAttribute("aria-busy", "true");
-  const focused = log.contains(document.activeElement) ? document.activeElement.id : "";
   const nodes = [];
   let before = null;
   for (const one of room.messages.values()) {
@@ -105,8 +106,7 @@ export function drawAll() {
     nodes.push(renderMessage(one, before, room));
     before = one;
   }
-  log.replaceChildren(...(nodes.length ? nodes : [welcome()]));
-  if (focused && focused !== "log") at(focused)?.focus({ preventScroll: true });
+  patchChildren(log, nodes.length ? nodes : [welcome()]);
   requestAnimationFrame(() => log.setAttribute("aria-busy", "false"));
 }
 
@@ -127,7 +127,7 @@ export function putMessage(one) {
   const previous = known ? before(one.id) : [...room.messages.values()].at(-1);
   room.messages.set(one.id, one);
   const node = renderMessage(one, previous, room);
-  if (known) replaceNode(log.querySelector(`:scope > [data-id="${one.id}"]`), node);
+  if (known) change(log.querySelector(`:scope > [data-key="${one.id}"]`), node);
   else {
     if (startsDay(one, previous)) log.append(divider(one));
     log.append(node);
@@ -136,15 +136,12 @@ export function putMessage(one) {
   else if (!known) at("newer").hidden = false;
 }
 
-// A message that changes keeps the focus where it was, and a spoiler that was opened stays open.
-function replaceNode(old, node) {
-  const inside = old?.contains(document.activeElement) ? document.activeElement : null;
-  const name = inside?.getAttribute("aria-label") ?? inside?.textContent;
-  if (old?.querySelector(".spoiler.open")) node.querySelectorAll(".spoiler").forEach((one) => one.click());
+// A message that changes is not read out, and the focus does not leave it with a button that is gone.
+function change(old, node) {
+  const focused = old.contains(document.activeElement);
   node.setAttribute("aria-live", "off");
-  old?.replaceWith(node);
-  if (inside === old) node.focus({ preventScroll: true });
-  else if (inside) [...node.querySelectorAll("button")].find((b) => (b.getAttribute("aria-label") ?? b.textContent) === name)?.focus();
+  replace(old, node);
+  if (focused && !log.contains(document.activeElement)) at(node.id)?.focus({ preventScroll: true });
 }
 
 function before(id) {
@@ -176,7 +173,15 @@ function walk(event) {
   event.preventDefault();
 }
 
+// A press ends on what it began on: what would move that waits until then, but a second at most.
+const pressEnded = () => new Promise((resolve) => {
+  const after = () => setTimeout(resolve, 0); // its click comes first
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, after, { once: true, capture: true });
+  setTimeout(resolve, PRESS_MS);
+});
+
 export function startLog() {
+  addEventListener("pointerdown", () => whileHolding(pressEnded), true);
   log.addEventListener("keydown", walk);
   log.addEventListener("scroll", () => {
     view.stuck = view.newest && log.scrollHeight - log.scrollTop - log.clientHeight < 80;

@@ -36,11 +36,11 @@ const spoiler = (children) => {
     node.classList.add("open");
     node.removeAttribute("aria-label");
   };
-  node.addEventListener("click", show);
-  node.addEventListener("keydown", (event) => {
+  node.onclick = show;
+  node.onkeydown = (event) => {
     if (event.key === "Enter" || event.key === " ") show();
-  });
-  return node;
+  };
+  return Object.assign(node, { same: node.textContent });
 };
 
 const moment = (seconds, style) => {
@@ -136,14 +136,14 @@ function codeBlock(code, language) {
   const copy = el("button", "copy", "Copy");
   copy.type = "button";
   copy.setAttribute("aria-label", "Copy code");
-  copy.addEventListener("click", async () => {
+  copy.onclick = async () => {
     const copied = await navigator.clipboard?.writeText(code).then(() => true, () => false);
     copy.textContent = copied ? "Copied" : "Not copied";
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
-  });
+  };
   const wrap = el("div", "codewrap", block, copy);
   if (code.split("\n").length > LONG_CODE) fold(wrap, block, code);
-  return wrap;
+  return Object.assign(wrap, { same: `${language} ${code}` });
 }
 
 // What was added and removed stands out, as on Discord; the signs say it too.
@@ -159,11 +159,11 @@ function fold(wrap, block, code) {
   more.type = "button";
   block.classList.add("folded");
   more.setAttribute("aria-expanded", "false");
-  more.addEventListener("click", () => {
+  more.onclick = () => {
     const folded = block.classList.toggle("folded");
     more.setAttribute("aria-expanded", String(!folded));
     more.textContent = folded ? `Show all ${lines} lines` : "Show less";
-  });
+  };
   wrap.append(more);
 }
 

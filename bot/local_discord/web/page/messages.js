@@ -55,7 +55,7 @@ export function renderMessage(message, before, room) {
   if (isSystem(message)) return notice(message, room);
   const grouped = continues(message, before) && !startsDay(message, before);
   const node = el("article", `message${grouped ? " grouped" : ""}`);
-  node.dataset.id = message.id;
+  node.dataset.key = message.id;
   node.id = `message-${message.id}`;
   const when = new Date(message.timestamp);
   node.tabIndex = -1; // by the arrows, not by Tab
@@ -160,14 +160,14 @@ function notice(message, room) {
     ? ["started a thread: ", button("link", `Open thread ${message.content}`, () => room.open(message.thread.id), message.content)]
     : happened(message);
   const node = el("p", "notice", el("b", "", message.author.username), " ", ...words);
-  node.dataset.id = message.id;
+  node.dataset.key = message.id;
   return node;
 }
 
 function starter(message, room) {
   const source = message.referenced_message;
   const node = el("section", "starter");
-  node.dataset.id = message.id;
+  node.dataset.key = message.id;
   if (!source) {
     node.append(el("p", "notice", "The message that started this thread was deleted."));
     return node;
@@ -201,7 +201,7 @@ function reactions(message, room) {
 }
 
 function reactTool(message, room) {
-  const pick = tool("react", "Add a reaction", () => room.pick(message, pick));
+  const pick = tool("react", "Add a reaction", ({ currentTarget }) => room.pick(message, currentTarget));
   pick.setAttribute("aria-haspopup", "menu");
   return pick;
 }

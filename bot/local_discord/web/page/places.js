@@ -1,11 +1,13 @@
 // The side: channels with their threads, direct messages, what is new in them and where the bot waits.
 
 import { el } from "./markdown.js";
+import { patchChildren } from "./patch.js";
 import { at, isDirect, isThread, room, titleOf } from "./room.js";
 
 const ASKS = /^tw:(ask|pick):/;
 const OFFERS = /^tw:offer:/;
-const WORKS = /^tw:halt:/;
+const WORKS = /^tw:run:(stop|pause):/;
+const PAUSED = /^tw:run:resume:/;
 
 // What the bot's open buttons say about a thread. While the bot is away they say nothing.
 export function standing(place) {
@@ -13,6 +15,7 @@ export function standing(place) {
   const ids = [...(room.waiting.get(place.id)?.values() ?? [])].flat();
   if (ids.some((id) => ASKS.test(id))) return ["asks", "waits for your answer"];
   if (ids.some((id) => OFFERS.test(id))) return ["offers", "offers a branch"];
+  if (ids.some((id) => PAUSED.test(id))) return ["paused", "is paused"];
   if (ids.some((id) => WORKS.test(id))) return ["works", "at work"];
   return null;
 }
@@ -55,24 +58,30 @@ export function findUnread() {
 // -- drawing -------------------------------------------------------------------------------------
 
 const latest = (place) => BigInt(place.last_message_id ?? place.id);
-const byLatest = (a, b) => (latest(b) > latest(a) ? 1 : -1);
+const drawn = new Map(); // by place: the newest message when it was given its position
+const byLatest = (a, b) => (drawn.get(b.id) > drawn.get(a.id) ? 1 : -1);
+const keyed = (node, key) => {
+  node.dataset.key = key;
+  return node;
+};
 
+// No link moves away under a mouse: it is put in its new position when the mouse has left.
 export function drawPlaces() {
-  const focused = document.activeElement?.closest?.(".place-link")?.dataset.id;
+  const pointed = matchMedia("(hover: hover)").matches && at("places").matches(":hover");
+  for (const place of room.places.values()) if (!pointed || !drawn.has(place.id)) drawn.set(place.id, latest(place));
   const all = [...room.places.values()];
   const channels = all.filter((c) => c.type === 0).sort((a, b) => a.position - b.position);
-  at("places").replaceChildren(...channels.map((one) => channelSection(one, all)), directSection(all));
+  patchChildren(at("places"), [...channels.map((one) => channelSection(one, all)), directSection(all)]);
   const count = [...room.unread.keys()].length;
   at("burger").classList.toggle("unread", count > 0);
   at("burger").setAttribute("aria-label", `Show channels${count ? `, ${count} unread` : ""}`);
-  if (focused) at("places").querySelector(`[data-id="${focused}"]`)?.focus();
 }
 
 function channelSection(channel, all) {
   const below = all.filter((c) => c.parent_id === channel.id && isThread(c)).sort(byLatest);
   const open = below.filter((c) => !c.thread_metadata.archived || c.id === room.channel);
-  const list = el("ul", "threads", ...open.map((one) => el("li", "", placeButton(one))));
-  return el("section", "channel", placeButton(channel), ...(open.length ? [list] : []));
+  const list = el("ul", "threads", ...open.map((one) => keyed(el("li", "", placeButton(one)), one.id)));
+  return keyed(el("section", "channel", placeButton(channel), ...(open.length ? [list] : [])), channel.id);
 }
 
 function directSection(all) {
@@ -82,7 +91,7 @@ function directSection(all) {
   if (known.length) return section;
   const open = el("button", "place-link", el("span", "sign", "+"), el("span", "label", `Write to ${room.bot.username}`));
   open.type = "button";
-  open.addEventListener("click", () => room.openDirect());
+  open.onclick = () => room.openDirect();
   section.append(open);
   return section;
 }
@@ -94,7 +103,7 @@ function placeButton(place) {
   const sign = isThread(place) ? "" : isDirect(place) ? "@" : "#";
   const node = el("button", `place-link${isThread(place) ? " thread" : ""}`, el("span", "sign", sign), el("span", "label", titleOf(place)));
   node.type = "button";
-  node.dataset.id = place.id;
+  node.dataset.key = place.id;
   node.classList.toggle("unread", unread);
   node.classList.toggle("for-me", room.unread.get(place.id) === true);
   if (state) {
@@ -105,7 +114,7 @@ function placeButton(place) {
   if (place.id === room.channel) node.setAttribute("aria-current", "page");
   const notes = [state?.[1], unread && "unread", place.thread_metadata?.locked && "locked"].filter(Boolean);
   node.setAttribute("aria-label", [`${kind} ${titleOf(place)}`, ...notes].join(", "));
-  node.addEventListener("click", () => room.open(place.id));
+  node.onclick = () => room.open(place.id);
   return node;
 }
 

@@ -31,7 +31,7 @@ room.names = {
       const place = room.places.get(id);
       const node = el("button", "mention", `#${place?.name ?? "unknown"}`);
       node.type = "button";
-      if (place) node.addEventListener("click", () => room.open(id));
+      if (place) node.onclick = () => room.open(id);
       return node;
     }
     if (kind === "@&") return el("span", "mention", `@${room.roles.find((r) => r.id === id)?.name ?? "unknown role"}`);
