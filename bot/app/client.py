@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
+from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.runtime import Store
 from bot.access.permissions import role_warnings
 from bot.access.thread_access import Reach
@@ -43,7 +44,6 @@ from bot.retention.personal_data import PersonalData
 from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
-    from agentic.core.events.execution_events import OutboxItem
     from bot.rendering.discord_text import Rendered
     from reflexion.ports import LessonStore
 
@@ -53,6 +53,13 @@ COGS = (
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
+HELLO = (
+    "Hi, I'm {me}. Mention me with something to do, such as “{me} why does this test fail?” with the file attached. I open "
+    "a thread, work there in a sandbox, show what I do in one message, and say how I know that it is done.\n"
+    "🛑 stops me at once, and what I changed can be undone. `/help` says more."
+)
+"""The message in a new server."""
+_TO_GREET = discord.Permissions(view_channel=True, send_messages=True)
 COMMANDS_KNOWN = 1_000
 """Messages of this many commands are known by their ids."""
 
@@ -174,8 +181,18 @@ class ThreadwrightBot(commands.Bot):
         self._warn_of_names(guild)
 
     async def on_guild_join(self, guild: discord.Guild) -> None:
-        """The same in a new server."""
+        """The same in a new server, which is greeted once."""
         self._warn_of_names(guild)
+        channels = (guild.system_channel, *guild.text_channels)
+        place = next((one for one in channels if one and one.permissions_for(guild.me).is_superset(_TO_GREET)), None)
+        if place is None:
+            log.info("server %s: there is no channel to say hello in", guild.id)
+            return
+        text = HELLO.format(me=guild.me.mention)
+        await self.store.put_outbox(
+            [OutboxItem(key=f"hello.{guild.id}", thread=str(place.id), execution="", sort="notice", text=text)]
+        )
+        self.outbox.poke()
 
     def _warn_of_names(self, guild: discord.Guild) -> None:
         for warning in role_warnings(self.options.roles, ((str(r.id), r.name) for r in guild.roles), repr(guild.name)):

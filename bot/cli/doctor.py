@@ -302,7 +302,11 @@ def guild(settings: Settings, address: str = "") -> Component:
     """Show where people can chat."""
     if settings.discord_token is not None:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
-    where = address or (f"127.0.0.1:{settings.guild_port}" if settings.guild_port else "127.0.0.1, any free port")
+    where = address or (
+        f"127.0.0.1:{settings.guild_port}"
+        if settings.guild_port
+        else "127.0.0.1, the port of the last start or a free one"
+    )
     return Component("guild", f"local guild, {where}", "ok", "no DISCORD_TOKEN; needs no account")
 
 

@@ -25,9 +25,12 @@ from bot.config.settings import Settings
 
 if TYPE_CHECKING:
     from bot.app.app import App
+    from bot.local_discord import LocalGuild
 
 
 MOVE = "Set THREADWRIGHT_HOME to another folder."
+PEOPLE = ("operator", "executor", "viewer")
+"""Who is in a local guild besides its owner; each is called by what they may do."""
 TABLE_WITHIN = 5.0
 """Seconds that the table of components waits for the models."""
 
@@ -71,6 +74,7 @@ async def _run(settings: Settings, lock: TextIO) -> int:
                 except OSError as error:
                     return fail(_not_opened(settings, error))
                 guild = await stack.enter_async_context(opened)
+                settings = with_people(guild, settings)
                 lock.write(f"{urlsplit(guild.url).port}\n")  # `threadwright page` reads it
                 lock.flush()
             app = await stack.enter_async_context(App.open(settings, AppHome(settings.home), guild=guild))
@@ -87,6 +91,22 @@ async def _run(settings: Settings, lock: TextIO) -> int:
                 return fail(f"{unsound[0]}. It ends here, so that nothing gets worse.")
             note("Ending; what is running goes on after the next start.")
     return 0
+
+
+def with_people(guild: LocalGuild, settings: Settings) -> Settings:
+    """Add a person of each level to a local guild that lacks them; returns the settings in which their roles count.
+
+    So approvals can be tried on the page before anybody else is there.
+    """
+    roles = {role.name: role.id for role in guild.state.roles.values()}
+    names = {member.name for member in guild.state.members.values()}
+    for name in PEOPLE:
+        if name != "executor" and name not in roles:
+            roles[name] = guild.add_role(name).id
+        if name not in names:
+            guild.add_member(name, (roles[name],) if name in roles else ())
+    operators, viewers = (*settings.operators, str(roles["operator"])), (*settings.viewers, str(roles["viewer"]))
+    return settings.model_copy(update={"operators": operators, "viewers": viewers})
 
 
 def _not_usable(settings: Settings, error: Exception) -> str:

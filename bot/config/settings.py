@@ -240,7 +240,10 @@ class Settings(BaseSettings):
         description="Custom emoji that stand for a sign, such as 1234567890=🛑; a name alone proves nothing.",
     )
     guild_port: int = Field(
-        default=0, ge=0, le=65_535, description="Port of the local guild on 127.0.0.1; 0 takes any free one."
+        default=0,
+        ge=0,
+        le=65_535,
+        description="Port of the local guild on 127.0.0.1; 0 takes the one of the last start if it is free, else another.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="How much is written to standard error."

@@ -16,7 +16,7 @@ from bot.local_discord.faults.rules import Misbehaviour, Rule
 from bot.local_discord.model.json_fields import Json
 from bot.local_discord.model.records import Channel, Member, Message
 from bot.local_discord.model.store import Store
-from bot.local_discord.new_guild import found
+from bot.local_discord.new_guild import found, keep_port, last_port
 from bot.local_discord.rest.endpoint import Asked
 from bot.local_discord.rest.rate_limit_buckets import DISCORD, WIDE, Allowances, Limit, RateLimits
 from bot.local_discord.server import Server
@@ -48,13 +48,15 @@ class LocalGuild(InteractionDriver):
     ) -> Self:
         """Listen on loopback; with a `state` folder the conversation outlives the process.
 
+        Port 0 is the one of the last start from that folder if it is free, so that bookmarks and drafts last, else any.
         `notice` is shown at the top of the page.
         """
         home = found(state, bot_name)
         home.state.notice = notice
         try:
             allowed = DISCORD if limits == "discord" else WIDE
-            server = await Server.start(home, allowed, host, port)
+            server = await Server.start(home, allowed, host, port, last_port(home.store) if not port else 0)
+            keep_port(home.store, server.port)
         except BaseException:
             home.store.close()
             raise

@@ -46,6 +46,16 @@ def found(folder: Path | None, bot_name: str) -> Founded:
     return Founded(state, commands, bot_token(state.identity.bot_id), store)
 
 
+def last_port(store: Store) -> int:
+    """Return the port at which the guild was last reached, 0 where it never was."""
+    return int(store.texts("port").get(1, "0"))
+
+
+def keep_port(store: Store, port: int) -> None:
+    """Store the port for the next start."""
+    store.save_text("port", 1, str(port))
+
+
 def _new(store: Store, bot_name: str) -> Founded:
     ids = Snowflakes()
     identity = Identity(ids.next(), ids.next(), ids.next(), ids.next())

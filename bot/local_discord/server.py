@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -41,9 +42,10 @@ class Server:
 
     def __init__(self, home: Founded, allowed: Allowances, address: str) -> None:
         self.url = f"http://{address}"
+        self.port = int(address.rpartition(":")[2])
         self.api = Api(home.state, home.commands, home.token, address, allowed)
         self.gateway = Gateway(self.api)
-        self.access = Access(home.store, home.state.clock, int(address.rpartition(":")[2]))
+        self.access = Access(home.store, home.state.clock, self.port)
         self._page = Page(self.api, self.gateway, self.access)
         self._runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=0.5)
         self._look = asyncio.create_task(_archive_by_and_by(home.state))
@@ -59,11 +61,14 @@ class Server:
         return self.api.gateway_url
 
     @classmethod
-    async def start(cls, home: Founded, allowed: Allowances, host: str, port: int) -> Server:
-        """Listen; the port is bound first, because addresses in payloads contain it."""
+    async def start(cls, home: Founded, allowed: Allowances, host: str, port: int, rather: int = 0) -> Server:
+        """Listen; the port is bound first, because addresses in payloads contain it.
+
+        ``rather`` is a port to take instead of ``port`` if it is free.
+        """
         if host not in LOOPBACK:
             raise ValueError(f"The local guild listens on loopback only; {host!r} is not. Use 127.0.0.1.")
-        sock = _bound(host, port)
+        sock = _bound(host, port, rather)
         shown = f"[{host}]" if ":" in host else host
         address = f"{shown}:{sock.getsockname()[1]}"
         server = cls(home, allowed, address)
@@ -91,7 +96,10 @@ class Server:
         await self._runner.cleanup()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, port: int, rather: int = 0) -> socket.socket:
+    if rather:
+        with suppress(OSError):
+            return _bound(host, rather)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

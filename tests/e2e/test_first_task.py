@@ -95,6 +95,13 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 assert content.count("→") > 10
                 assert content.splitlines()[-1].startswith("| 49 |")
                 await picture(page, "first-task.png", tmp_path)
+                await page.get_by_label("Act as").select_option("viewer")
+                await expect(page.get_by_role("heading", name="Which of the first 50")).to_be_visible()
+                await page.get_by_label("Message", exact=True).fill("@Threadwright and up to 100?")
+                await page.keyboard.press("Enter")
+                await expect(page.get_by_role("log")).to_contain_text(
+                    "You may look here, but not start or steer tasks."
+                )
             assert await running.end() == 0
 
 

@@ -1,8 +1,8 @@
 """The page's own API: what a person at the browser sees and does.
 
-The page acts as the guild's owner. A request counts only with the session that the page got in exchange for
-the key in its link, in a header that no other page can set; a live connection sends it first. The guard
-in front refuses foreign hosts and origins besides.
+The page acts as the guild's owner, or as another member that it names: whoever has its link may be each of them. A
+request counts only with the session that the page got in exchange for the key in its link, in a header that no other
+page can set; a live connection sends it first. The guard in front refuses foreign hosts and origins besides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.endpoint import Api, path_id, query_id, read_body
 from bot.local_discord.rest.responses import refusal
 from bot.local_discord.web.page_access import Access, link
-from bot.local_discord.web.page_actions import Act, PageActs
+from bot.local_discord.web.page_actions import AS, Act, PageActs, acting
 
 PAGE = Path(__file__).with_name("page")
 SCHEME = "Bearer "
@@ -117,21 +117,21 @@ class Page:
         """A link for another browser."""
         return {"link": link(f"http://{request.host}", self._access.key())}
 
-    @property
-    def _me(self) -> int:
-        return self._api.state.identity.owner_id
+    def _me(self, request: web.Request) -> int:
+        return acting(self._api.state, request.headers.get(AS, ""))
 
-    def _seen(self, message: Message) -> JsonObject:
-        return self._api.view.payload(message, viewer=self._me)
+    def _seen(self, message: Message, me: int) -> JsonObject:
+        return self._api.view.payload(message, viewer=me)
 
     # -- looking ------------------------------------------------------------------------------
 
-    async def state(self, _: web.Request) -> Json:
+    async def state(self, request: web.Request) -> Json:
         """Everything that the page needs to begin."""
-        state = self._api.state
-        channels = [c for c in state.channels.values() if self._visible(c)]
+        state, me = self._api.state, self._me(request)
+        channels = [c for c in state.channels.values() if self._visible(c, me)]
         return {
-            "me": guild_payloads.user(state.member(self._me)),
+            "me": guild_payloads.user(state.member(me)),
+            "owner": str(state.identity.owner_id),
             "bot": guild_payloads.user(state.member(self._api.me)),
             "online": self._gateway.online,
             "notice": state.notice,
@@ -141,45 +141,47 @@ class Page:
             "threads": [guild_payloads.channel(state, c) for c in channels if c.is_thread],
             "roles": [guild_payloads.role(r) for r in state.roles.values()],
             "members": [guild_payloads.user(m) for m in state.members.values()],
-            "commands": await self.commands(_),
+            "commands": await self.commands(request),
         }
 
     async def commands(self, _: web.Request) -> Json:
         """The slash commands that are registered now."""
         return [*self._api.commands.all(None), *self._api.commands.all(self._api.state.identity.guild_id)]
 
-    async def open(self, _: web.Request) -> Json:
+    async def open(self, request: web.Request) -> Json:
         """The buttons and lists of the bot that can be used: their ids by channel and message."""
-        found = {str(c.id): self._open(c) for c in self._api.state.channels.values() if self._visible(c)}
+        me = self._me(request)
+        found = {str(c.id): self._open(c, me) for c in self._api.state.channels.values() if self._visible(c, me)}
         return {channel: messages for channel, messages in found.items() if messages}
 
-    def _visible(self, channel: Channel) -> bool:
-        return bool(self._api.state.rights(self._me, channel) & Permission.VIEW_CHANNEL)
+    def _visible(self, channel: Channel, me: int) -> bool:
+        return bool(self._api.state.rights(me, channel) & Permission.VIEW_CHANNEL)
 
-    def _open(self, channel: Channel) -> JsonObject:
-        latest = self._api.state.history(channel.id, self._me)[-_LOOKED_AT:]
+    def _open(self, channel: Channel, me: int) -> JsonObject:
+        latest = self._api.state.history(channel.id, me)[-_LOOKED_AT:]
         mine = [m for m in latest if m.author_id == self._api.me]
         usable = {str(m.id): [str(c["custom_id"]) for c in m.interactive() if not c.get("disabled")] for m in mine}
         return {number: [*ids] for number, ids in usable.items() if ids}
 
     async def history(self, request: web.Request) -> Json:
         """A page of messages, newest first."""
-        channel = self._api.state.channel(path_id(request, "channel"))
-        self._api.state.require(self._me, channel, Permission.VIEW_CHANNEL)
-        everything = self._api.state.history(channel.id, self._me)
+        channel, me = self._api.state.channel(path_id(request, "channel")), self._me(request)
+        self._api.state.require(me, channel, Permission.VIEW_CHANNEL)
+        everything = self._api.state.history(channel.id, me)
         before, around = query_id(request, "before"), query_id(request, "around")
         found = found_in_history(everything, before=before, after=None, around=around, limit=50)
-        return [self._seen(m) for m in found]
+        return [self._seen(m, me) for m in found]
 
     async def live(self, request: web.Request) -> web.StreamResponse:
         """All events, as they happen."""
         ws = web.WebSocketResponse(heartbeat=20, max_msg_size=4096)
         await ws.prepare(request)
-        if not await self._entered(ws):
+        me = await self._entered(ws)
+        if me is None:
             await ws.close(code=4003, message=b"Open the page by its link.")
             return ws
         queue: asyncio.Queue[JsonObject] = asyncio.Queue()
-        leave = self._api.state.feed.subscribe(lambda event: self._hear(event, queue))
+        leave = self._api.state.feed.subscribe(lambda event: self._hear(event, queue, me))
         self._sockets.add(ws)
         writer = asyncio.create_task(self._write(ws, queue))
         try:
@@ -192,26 +194,27 @@ class Page:
             await asyncio.gather(writer, return_exceptions=True)
         return ws
 
-    async def _entered(self, ws: web.WebSocketResponse) -> bool:
-        """Whether the first message is a session of this page."""
+    async def _entered(self, ws: web.WebSocketResponse) -> int | None:
+        """Return as whom the page acts if the first message has a session of this page, else None."""
         try:
-            first = await ws.receive_str(timeout=_ENTER_SECONDS)
-            return self._access.knows(Fields.of(decode(first)).text("session") or "")
+            first = Fields.of(decode(await ws.receive_str(timeout=_ENTER_SECONDS)))
+            known = self._access.knows(first.text("session") or "")
+            return acting(self._api.state, first.text("as") or "") if known else None
         except (ApiError, TimeoutError, TypeError):
-            return False
+            return None
 
     async def _write(self, ws: web.WebSocketResponse, queue: asyncio.Queue[JsonObject]) -> None:
         while not ws.closed:
             await ws.send_str(encode(await queue.get()).decode("ascii"))
 
-    def _hear(self, event: Event, queue: asyncio.Queue[JsonObject]) -> None:
-        if event.name in _HIDDEN_EVENTS or event.only_for not in (None, self._me):
+    def _hear(self, event: Event, queue: asyncio.Queue[JsonObject], me: int) -> None:
+        if event.name in _HIDDEN_EVENTS or event.only_for not in (None, me):
             return
         channel = self._api.state.channels.get(event.channel_id or 0)
-        if channel is None or self._visible(channel):
-            queue.put_nowait(self._as_seen(event))
+        if channel is None or self._visible(channel, me):
+            queue.put_nowait(self._as_seen(event, me))
 
-    def _as_seen(self, event: Event) -> JsonObject:
+    def _as_seen(self, event: Event, me: int) -> JsonObject:
         """Write messages from the viewer's side, and send a reaction or vote as the message that it changed."""
         reaction = event.name.startswith(("MESSAGE_REACTION_", "MESSAGE_POLL_"))
         if not reaction and event.name not in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
@@ -219,7 +222,7 @@ class Page:
         in_channel = self._api.state.messages.get(event.channel_id or 0, {})
         message = in_channel.get(int(str(event.data["message_id" if reaction else "id"])))
         name = "MESSAGE_UPDATE" if reaction else event.name
-        return {"t": name, "d": event.data if message is None else self._seen(message)}
+        return {"t": name, "d": event.data if message is None else self._seen(message, me)}
 
     async def close(self) -> None:
         """Close every open page's connection."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import discord
 from discord import ui
 from playwright.async_api import Page, Route, expect
 
 from bot.local_discord import LocalGuild
+from bot.local_discord.model.permission_flags import Permission
 from tests.integration.local_discord.harness import Client, logged_in
 from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
@@ -116,3 +119,32 @@ async def _posting(guild: LocalGuild, thread: int, route: Route) -> None:
     """Lets the page load, but only after somebody has written: the event comes while it waits for the answer."""
     await guild.post(thread, "inside")
     await route.continue_()
+
+
+async def test_several_people_are_tried_from_one_page(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    ana = guild.add_member("ana")
+    kept = guild.add_channel("kept")
+    guild.deny(kept.id, Permission.VIEW_CHANNEL, member=ana)
+    await guild.post(channel.id, "mine")
+    await page.reload()
+    person = page.get_by_label("Act as")
+    await expect(person.locator("option")).to_have_text(["you (owner)", "ana"])
+    await expect(page.get_by_role("button", name="Channel kept")).to_be_visible()
+    await person.select_option("ana")
+    await expect(page.get_by_role("button", name="Channel kept")).to_have_count(0)
+    await expect(page.get_by_text("mine")).to_be_visible()
+    await expect(page.get_by_role("button", name="Edit message")).to_have_count(0)
+    await page.get_by_label("Message", exact=True).fill("hers")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".message").filter(has_text="hers")).to_have_attribute("aria-label", re.compile("^ana,"))
+    await guild.wait_for(lambda g: [m for m in g.messages(channel.id) if (m.content, m.author_id) == ("hers", ana.id)])
+    await guild.post(kept.id, "not for ana")
+    await guild.post(channel.id, "for all")
+    await expect(page.get_by_text("for all")).to_be_visible()
+    await expect(page.get_by_role("button", name="Channel kept")).to_have_count(0)
+    await page.reload()
+    await expect(person).to_have_value(str(ana.id))
+    await person.select_option("you (owner)")
+    await expect(page.get_by_role("button", name="Channel kept, unread")).to_be_visible()

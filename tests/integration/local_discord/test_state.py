@@ -157,3 +157,13 @@ async def test_a_damaged_or_newer_folder_is_named_and_never_silently_begun_anew(
     path.write_bytes(kept)
     async with await LocalGuild.start(state=tmp_path) as again:
         assert [m.content for m in again.messages(again.channel().id)] == ["x"]
+
+
+async def test_the_page_keeps_its_port_where_it_is_free(tmp_path: Path) -> None:
+    async with await LocalGuild.start(state=tmp_path) as first:
+        port = first.url.rpartition(":")[2]
+        async with await LocalGuild.start(state=tmp_path) as beside:
+            other = beside.url.rpartition(":")[2]
+    assert other != port
+    async with await LocalGuild.start(state=tmp_path) as again:
+        assert again.url.rpartition(":")[2] == other

@@ -13,7 +13,10 @@ let lastTyped = 0;
 
 export function startActs(composer) {
   const tell = (error) => composer.fail(error.message);
-  const tried = (request) => request.catch(tell);
+  const tried = (request) => {
+    composer.fail(""); // what it says is about what was done before
+    return request.catch(tell);
+  };
 
   Object.assign(room, {
     post: (channel, content, replyTo, files) => call("POST", `/ui/channels/${channel}/messages`, {
@@ -57,7 +60,7 @@ export function startActs(composer) {
     typing() {
       if (Date.now() - lastTyped < TYPING_MS) return;
       lastTyped = Date.now();
-      tried(call("POST", `/ui/channels/${room.channel}/typing`));
+      call("POST", `/ui/channels/${room.channel}/typing`).catch(tell);
     },
     fill: ({ id, data }) => askForm(data, room, (values) => call("POST", `/ui/interactions/${id}/submit`, { values })),
     tell,

@@ -6,7 +6,7 @@ import { drawer, startKeys } from "./keys.js";
 import { drawAll, hear, load, onEvent, putMessage, startLog, whileHolding } from "./log.js";
 import { el } from "./markdown.js";
 import { SILENT, avatar, isSystem } from "./messages.js";
-import { call, enter, listen, onLocked } from "./net.js";
+import { become, call, enter, listen, onLocked } from "./net.js";
 import { drawHead, drawPlaces, findUnread, markRead, noteButtons } from "./places.js";
 import { at, room } from "./room.js";
 import { startTheme } from "./theme.js";
@@ -116,6 +116,14 @@ function drawPresence(online) {
   drawPlaces();
 }
 
+// Several people can be tried from one page: what a viewer sees, what an operator may allow.
+function drawPeople(owner) {
+  const people = room.members.filter((one) => !one.bot);
+  const named = (one) => new Option(one.id === owner ? `${one.username} (owner)` : one.username, one.id, false, one.id === room.me.id);
+  at("my-name").replaceChildren(...people.map(named));
+  at("my-name").disabled = people.length < 2;
+}
+
 function drawTyping() {
   const now = Date.now();
   const names = [...room.typists].filter(([, t]) => t.channel === room.channel && t.until > now)
@@ -134,7 +142,7 @@ const refresh = () => whileHolding(async () => {
   at("guild-name").textContent = state.guild.name;
   at("notice").textContent = state.notice;
   at("notice").hidden = !state.notice;
-  at("my-name").textContent = me.username;
+  drawPeople(state.owner);
   avatar(me, at("my-avatar"));
   findUnread();
   drawPresence(state.online);
@@ -166,6 +174,7 @@ function showDoor(why) {
   document.querySelector(".shell").hidden = true;
 }
 
+at("my-name").addEventListener("change", () => become(at("my-name").value));
 at("another").addEventListener("click", async () => {
   const made = await call("POST", "/ui/link").catch(room.tell);
   if (!made) return;

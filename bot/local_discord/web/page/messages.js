@@ -126,7 +126,7 @@ function replyLine(message, room) {
     line.append(el("span", "gone", "Original message was deleted"));
     return line;
   }
-  const words = target.content?.replace(/^\s*(?:-#|#{1,3}|>(?:>>)?)[ \t]+/gm, "");
+  const words = target.content?.replace(/^\s*(?:-#|#{1,3}|>(?:>>)?|[-*]|\d+\.)[ \t]+/gm, "").replace(/```(?:\w+\n)?/g, "");
   const text = words || gist(target);
   line.append(button("link", `Reply to ${target.author.username}: go there`, () => room.jump(target.id),
     el("b", "", target.author.username), " ", el("span", "", ...inline(text.replace(/\s+/g, " ").slice(0, 120), room.names)).textContent));

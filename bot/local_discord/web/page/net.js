@@ -4,6 +4,13 @@ export class Refused extends Error {}
 
 const SESSION = "session"; // kept by this page: a cookie would go to every other port of this machine
 const KEY = "#key=";
+const AS = "as"; // the member as whom this tab acts; none is the owner
+
+export const person = () => sessionStorage.getItem(AS) ?? "";
+export function become(id) {
+  sessionStorage.setItem(AS, id);
+  location.reload();
+}
 
 // Gives the key in the address for a session; "" if the page may be used, else why not, in words.
 export async function enter() {
@@ -31,7 +38,7 @@ function leave() {
 }
 
 export async function call(method, path, body, files = []) {
-  const options = { method, headers: { Authorization: `Bearer ${localStorage.getItem(SESSION)}` } };
+  const options = { method, headers: { Authorization: `Bearer ${localStorage.getItem(SESSION)}`, "X-As": person() } };
   if (files.length) {
     const form = new FormData();
     form.append("payload_json", JSON.stringify(body ?? {}));
@@ -72,7 +79,7 @@ export function listen(onEvent, onState) {
     const socket = new WebSocket(`ws://${location.host}/ui/live`);
     socket.addEventListener("open", () => {
       wait = 250;
-      socket.send(JSON.stringify({ session: localStorage.getItem(SESSION) }));
+      socket.send(JSON.stringify({ session: localStorage.getItem(SESSION), as: person() }));
       onState(true);
     });
     socket.addEventListener("message", (message) => {
