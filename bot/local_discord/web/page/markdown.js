@@ -199,7 +199,7 @@ function blocks(source, names, root) {
       flush();
       const level = el("p", `heading h${heading[1].length}`, ...inline(heading[2], names));
       level.setAttribute("role", "heading");
-      level.setAttribute("aria-level", String(heading[1].length + 2));
+      level.setAttribute("aria-level", "2"); // whatever it begins with: in no place of the page is a level left out
       root.append(level);
     } else if (small) {
       flush();

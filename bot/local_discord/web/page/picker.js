@@ -18,7 +18,8 @@ export function openPicker(menu, anchor, onPick) {
   menu.hidden = false;
   const width = menu.offsetWidth;
   menu.style.left = `${Math.max(8, Math.min(place.right - width, innerWidth - width - 8))}px`;
-  menu.style.top = `${place.top > 60 ? place.top - menu.offsetHeight - 6 : place.bottom + 6}px`;
+  const top = place.top > 60 ? place.top - menu.offsetHeight - 6 : place.bottom + 6;
+  menu.style.top = `${Math.max(8, Math.min(top, innerHeight - menu.offsetHeight - 8))}px`; // also where its message begins above
   menu.firstElementChild.focus();
   const close = (emoji) => {
     menu.hidden = true;

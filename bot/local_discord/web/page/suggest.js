@@ -18,7 +18,6 @@ export class Suggest {
   close() {
     this.asked += 1; // an answer that is still on the way comes too late
     this.list.hidden = true;
-    this.entry.setAttribute("aria-expanded", "false");
     this.entry.removeAttribute("aria-activedescendant");
   }
 
@@ -84,7 +83,6 @@ export class Suggest {
   show(options) {
     this.options = options.slice(0, MOST);
     this.list.hidden = !this.options.length;
-    this.entry.setAttribute("aria-expanded", String(this.options.length > 0));
     this.list.replaceChildren(...this.options.map((option, n) => {
       const item = el("div", "option", el("b", "", option.label), el("span", "", option.note));
       item.id = `option-${n}`;
