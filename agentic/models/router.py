@@ -110,6 +110,11 @@ class ModelRouter:
         fits = window - prompt
         return fits if LEAST_ANSWER <= fits < asked else None
 
+    def sees(self, model: str) -> bool:
+        """Whether the model takes pictures, as far as is known."""
+        known = self.prices.facts(model)
+        return known is not None and known.sees
+
     def price(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
         """US dollars at full price; None where there is no price."""
         return self.prices.price(model, tokens_in, tokens_out)

@@ -49,7 +49,9 @@ from agentic.core.state.actions import (
 )
 from agentic.core.state.conversation import Prompt
 from agentic.core.state.execution import Call, Execution
+from agentic.core.text.foreign_text import mark_of
 from agentic.ports.errors import CallNotBegun
+from agentic.ports.pictures import Sight
 from agentic.ports.runtime import (
     Clock,
     LanguageModel,
@@ -66,6 +68,7 @@ from agentic.runtime import effects
 from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
 from agentic.runtime.event_recorder import Recorder
 from agentic.runtime.inbox_drain import received, taken_from
+from agentic.runtime.pictured_model import BLIND, PicturedModel
 from agentic.runtime.request_refs import SegmentKeeper, prompt_for
 from agentic.runtime.shutdown import (
     ACKNOWLEDGE_SECONDS,
@@ -112,6 +115,7 @@ class Loop:
     leaving: Leaving = field(default_factory=Leaving)
     steady: Callable[[], float] | None = None
     """Seconds by which the time of a log goes on, whoever sets the clock; the clock's monotonic ones without."""
+    sight: Sight = BLIND
 
     async def run(
         self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
@@ -134,6 +138,7 @@ class _Running:
     def __init__(self, loop: Loop, recorder: Recorder, toolbox: Toolbox, doorbell: asyncio.Event, lease: Lease) -> None:
         self._loop = loop
         self._recorder = recorder
+        self._model = PicturedModel(loop.model, loop.sight, lease.thread, lambda: mark_of(self._execution.started))
         self._toolbox = toolbox
         self._doorbell = doorbell
         self._lease = lease
@@ -394,7 +399,7 @@ class _Running:
     async def _ask_model(self, request: str, action: Think | Consult, prompt: Prompt) -> None:
         on_text = self._recorder.streamed if self._loop.sinks and isinstance(action, Think) else None
         meter = self._meters[request] = Meter()
-        came_to = await effects.asked_model(self._loop.model, request, action, prompt, on_text, meter)
+        came_to = await effects.asked_model(self._model, request, action, prompt, on_text, meter)
         if request in self._effects:
             self._recorder.note(came_to)
         self._purse.owes(self._execution.id, came_to)

@@ -17,6 +17,7 @@ import orjson
 
 from agentic.core.events.execution_events import Envelope, ModelRequested, Purpose, Segments
 from agentic.core.fold.fold import evolve
+from agentic.core.fold.prompt_size import picture
 from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.user_messages import pending_message
 from agentic.core.rules import compaction, escalation, triage
@@ -38,6 +39,10 @@ def prompt_for(execution: Execution, specs: tuple[ToolSpec, ...], purpose: Purpo
     if purpose == "turn":
         return build_prompt(execution, execution.mind.perceived, specs)
     return BESIDE[purpose](execution, specs)
+
+
+NO_PICTURES = b',"pictures":[]}'
+"""How a message without pictures ends; left out, so that the hashes in older logs still fit."""
 
 
 class SegmentKeeper:
@@ -112,7 +117,9 @@ def specs_in(tools: bytes) -> tuple[ToolSpec, ...]:
 
 def _linked(chain: str, message: Message) -> tuple[str, int]:
     written = orjson.dumps(message)
-    return hashlib.sha256(chain.encode() + written).hexdigest(), len(written)
+    if not message.pictures:
+        written = written.removesuffix(NO_PICTURES) + b"}"
+    return hashlib.sha256(chain.encode() + written).hexdigest(), len(written) + sum(map(picture, message.pictures))
 
 
 def _goes_on(known: list[Message], messages: tuple[Message, ...]) -> bool:

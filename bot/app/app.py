@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import InboxItem, OutboxItem, Policy
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
+from agentic.ports.pictures import Sight
 from agentic.ports.runtime import SessionRow, Sink, Store
 from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.runtime.clock import SystemClock
@@ -249,6 +250,7 @@ class App:
                 caps_from(settings),
                 leaving,
                 seconds_since_boot,
+                Sight(workshop.shown_file, router.sees),
             ),
             workshop=workshop,
             learning=learning,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
 from agentic.ports.errors import AgenticError, PathRefused
@@ -13,6 +13,7 @@ from agentic.ports.runtime import Found, Saved
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
@@ -191,7 +192,8 @@ class Workshop:
         except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
             log.warning("attachment %s was not taken: %s", file.name, error)
             return _left_out(file, str(error) or type(error).__name__)
-        return file.model_copy(update={"path": path, "size": len(content)})
+        facts = await asyncio.to_thread(facts_of, content)
+        return file.model_copy(update={"path": path, "size": len(content), **(asdict(facts) if facts else {})})
 
     async def _fetched(self, item: InboxItem, file: FileRef, most: int) -> bytes:
         """Download a file; where its address has expired, from its message's present one."""

@@ -63,6 +63,12 @@ class FileRef(Frozen):
     path: str = ""
     size: int = 0
     skipped: str = ""
+    media: str = ""
+    """The media type of a picture, by its bytes and not by its name; '' of any other file."""
+    sha: str = ""
+    width: int = 0
+    height: int = 0
+    """Of a picture; 0 where it is damaged."""
 
 
 class Person(Frozen):

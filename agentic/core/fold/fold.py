@@ -56,6 +56,7 @@ from agentic.core.fold.people import (
 from agentic.core.prompt.user_messages import (
     first_message,
     intervened,
+    pictures_of,
     put_back,
     taken_over,
 )
@@ -99,7 +100,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         started_at=envelope.at,
         rules=event.rules,
         tier=starting_tier(event.policy),
-        told=Told(texts=(first_message(event),)),
+        told=Told(texts=(first_message(event),), pictures=pictures_of(event.files)),
     )
 
 

@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold import escalation_signs
 from agentic.core.fold.ownership import brought, heard_from, unsaved_with
-from agentic.core.prompt.user_messages import guidance
+from agentic.core.prompt.user_messages import guidance, pictures_of
 from agentic.core.state.counters import DayRaise
 from agentic.core.state.execution import Execution, Failure
 from agentic.core.state.replace import changed
@@ -98,7 +98,8 @@ def _told(execution: Execution, event: InputReceived) -> Execution:
     if not text:
         return execution
     told, mind = execution.told, execution.mind
-    told = changed(told, texts=(*told.texts, text), unseen=told.unseen + 1)
+    pictures = (*told.pictures, *pictures_of(event.files))
+    told = changed(told, texts=(*told.texts, text), unseen=told.unseen + 1, pictures=pictures)
     return changed(execution, told=told, mind=changed(mind, guided=(*mind.guided, text)))
 
 

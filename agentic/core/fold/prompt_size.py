@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import ModelRequested, Usage
 from agentic.core.prompt.user_messages import answers_of
-from agentic.core.state.conversation import Message
+from agentic.core.state.conversation import Message, Picture
 from agentic.core.state.execution import Execution, Extent
 from agentic.core.state.replace import changed
 
@@ -19,6 +19,8 @@ USUAL = 0.25
 """Tokens a character, until a provider has counted."""
 LEAST, MOST = 0.1, 1.0
 """A count outside of this is not believed."""
+LONG_SIDE, PIXELS_A_TOKEN = 1568, 750
+"""Of pictures, as Anthropic counts them; others count as much or less."""
 AROUND = 40
 """Characters that stand around each part of a message."""
 
@@ -28,11 +30,21 @@ def characters(messages: Iterable[Message]) -> int:
     return sum([_message(message) for message in messages])
 
 
+def picture(shown: Picture) -> int:
+    """About how many characters a picture costs as much as; providers make the long side of larger ones smaller."""
+    if not shown.width:
+        return 0
+    scale = min(1.0, LONG_SIDE / max(shown.width, shown.height))
+    tokens = shown.width * shown.height * scale * scale / PIXELS_A_TOKEN
+    return int(tokens / USUAL) + AROUND
+
+
 def pending(execution: Execution) -> int:
     """Characters that the next request adds to the history."""
     turn = execution.turn
     answers = answers_of(turn) if turn.answered else ()
-    return sum(len(answer.text) + AROUND for answer in answers) + sum(map(len, execution.told.texts))
+    said = sum(map(len, execution.told.texts)) + sum(map(picture, execution.told.pictures))
+    return sum(len(answer.text) + AROUND for answer in answers) + said
 
 
 def requested(extent: Extent, event: ModelRequested, history: int) -> Extent:
@@ -77,6 +89,8 @@ def window(execution: Execution, model: str) -> int | None:
 
 def _message(message: Message) -> int:
     count = AROUND + len(message.text)
+    for shown in message.pictures:
+        count += picture(shown)
     for answer in message.answers:
         count += AROUND + len(answer.text)
     for call in message.calls:

@@ -18,7 +18,7 @@ from agentic.core.state.work_log import (
     newest,
     told,
 )
-from agentic.core.text.foreign_text import mark_of, unmarked
+from agentic.core.text.foreign_text import mark_of, one_line, unmarked
 
 HEADING = "[Summary by Threadwright of what came before; the turns after it stand in full]"
 CHARACTERS_A_TOKEN = 4
@@ -29,6 +29,8 @@ PEOPLE = 0.6
 """Room for people's words, in shares of the room, beside it; as much for notes."""
 ONE = 0.3
 """A single one of them, at most."""
+UNSEEN = 20
+"""Pictures that are named, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def summary_of(execution: Execution, chronicle: Chronicle, kept: Sequence[Messag
         _part("What you did, oldest first", log),
         _part("Files you changed so far, as they are now", [files] if files else []),
         _tests(execution),
+        _part("Pictures you can no longer see", _unseen(execution, kept)),
     ]
     said = _part("What people said meanwhile, in their words", people)
     parts = (*(unmarked(part, mark) for part in before), said, *(unmarked(part, mark) for part in after))
@@ -98,6 +101,13 @@ def _said(execution: Execution, kept: Sequence[Message]) -> list[str]:
     waiting = execution.told.texts
     said = [text for text in execution.mind.guided if text not in waiting]
     return [text for text in said if not any(text in message.text for message in kept)]
+
+
+def _unseen(execution: Execution, kept: Sequence[Message]) -> list[str]:
+    """The pictures of what is cut off, the newest first."""
+    still = {picture for message in kept for picture in message.pictures}
+    gone = [picture for message in reversed(execution.history) for picture in message.pictures if picture not in still]
+    return [f"- {one_line(picture.path)}" for picture in dict.fromkeys(gone)][:UNSEEN]
 
 
 def _files(execution: Execution) -> str:

@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
     Started,
     WorkspaceRestored,
 )
-from agentic.core.state.conversation import Message, ToolAnswer
+from agentic.core.state.conversation import Message, Picture, ToolAnswer
 from agentic.core.state.execution import Execution, Turn
 from agentic.core.text.foreign_text import (
     fenced,
@@ -113,9 +113,10 @@ def taken_over(event: Escalated, mark: str) -> str:
 def pending_message(execution: Execution) -> Message | None:
     """What the next request adds to the history: results first, in call order, then what was said and noted."""
     answers = _without(answers_of(execution.turn), mark_of(execution.started)) if execution.turn.answered else ()
-    if not answers and not execution.told.texts:
+    told = execution.told
+    if not answers and not told.texts:
         return None
-    return Message("user", text="\n\n".join(execution.told.texts), answers=answers)
+    return Message("user", text="\n\n".join(told.texts), answers=answers, pictures=told.pictures)
 
 
 def answers_of(turn: Turn) -> tuple[ToolAnswer, ...]:
@@ -148,15 +149,33 @@ def _without(answers: tuple[ToolAnswer, ...], mark: str) -> tuple[ToolAnswer, ..
     )
 
 
+def pictures_of(files: Sequence[FileRef]) -> tuple[Picture, ...]:
+    """The pictures among the files that were taken into the workspace."""
+    return tuple(
+        [
+            Picture(file.path, file.media, file.sha, file.size, file.width, file.height)
+            for file in files
+            if file.media and not file.skipped
+        ]
+    )
+
+
 def _listed(mark: str, head: str, items: Sequence[str]) -> str:
     return "\n".join((f"{mark} {head}", *items))
 
 
 def _file_line(file: FileRef, mark: str) -> str:
     path = one_line(file.path or file.name)
-    return item(
-        mark, f"- {path} was skipped: {one_line(file.skipped)}" if file.skipped else f"- {path} ({file.size:,} bytes)"
-    )
+    if file.skipped:
+        return item(mark, f"- {path} was skipped: {one_line(file.skipped)}")
+    shown = f", {kind_of(file)}" if file.media else ""
+    return item(mark, f"- {path} ({file.size:,} bytes{shown})")
+
+
+def kind_of(picture: FileRef | Picture) -> str:
+    """A picture's kind with width and height, as in “PNG picture, 800×600”."""
+    kind = picture.media.removeprefix("image/").upper()
+    return f"{kind} picture, {picture.width}×{picture.height}" if picture.width else f"{kind} picture, damaged"
 
 
 def _earlier(result: EarlierResult, mark: str) -> str:

@@ -200,7 +200,8 @@ def _opening(execution: Execution, most: int) -> int:
     if first.landmark:
         heading = f"{mark_of(execution.started)} {HEADING}"
         return min(first.text.index(heading) - 3, most)  # an earlier cut took it up, and put three characters after it
-    return 0 if characters((first,)) <= most else min(most, len(first.text))
+    words = characters((replace(first, pictures=()),))
+    return 0 if words <= most else min(most, len(first.text))
 
 
 def _first_turn(history: tuple[Message, ...]) -> int:

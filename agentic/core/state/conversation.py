@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Effect, Permission
 
-__all__ = ["Message", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
+__all__ = ["Message", "Picture", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,18 @@ class ToolAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that goes with a message, by reference: its bytes are read just before a request is sent."""
+
+    path: str
+    media: str
+    sha: str
+    size: int
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message of the history.
 
@@ -66,6 +78,8 @@ class Message:
     """(provider, text, opaque)."""
     landmark: bool = False
     """What stands up to its end is worth keeping in a provider's cache by itself."""
+    pictures: tuple[Picture, ...] = ()
+    """What a person attached to it, for models that can see."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
 )
-from agentic.core.state.conversation import Message
+from agentic.core.state.conversation import Message, Picture
 from agentic.core.state.counters import (
     Climb,
     Consulted,
@@ -218,6 +218,8 @@ class Told:
     unseen: int = 0
     put_back: bool = False
     """That the workspace was put back and it goes on from here is among them."""
+    pictures: tuple[Picture, ...] = ()
+    """What people attached to what they said."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from agentic.models.answers.json_text import dumps
 from agentic.models.requests.call_pairing import PairedHistory, paired
 from agentic.models.requests.wire_cache import Grown, ToolCache, WireCache
+from agentic.ports.pictures import Image, images_of
 from agentic.ports.runtime import (
     Message,
     Prompt,
@@ -94,7 +95,8 @@ class _Turns(PairedHistory):
                 if message.landmark:
                     self._landmark = len(self._roles)
                 self._roles.append(message.role)
-                self._blocks.append(len(message.answers) + len(message.calls) + len(message.reasoning) + 1)
+                count = len(message.answers) + len(images_of(message)) + len(message.calls) + len(message.reasoning) + 1
+                self._blocks.append(count)
 
     def parts(self, tail: str) -> list[bytes]:
         """All of it with its breakpoints, and the tail."""
@@ -115,10 +117,11 @@ class _Turns(PairedHistory):
 def message_blocks(message: Message) -> bytes:
     """The content blocks of a message, joined, without the last closing brace; empty where there is no content.
 
-    Results come first, in call order, then text.  Reasoning is sent back only where this provider signed it, and never
-    ends a message: a breakpoint may not stand in it.
+    Results come first, in call order, then pictures, then text.  Reasoning is sent back only where this provider signed it,
+    and never ends a message: a breakpoint may not stand in it.
     """
     blocks: list[dict[str, JsonValue]] = [_result(answer) for answer in message.answers]
+    blocks += [_image(image) for image in images_of(message)]
     said: list[dict[str, JsonValue]] = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls = [_call(call) for call in message.calls]
     if said or calls:
@@ -154,6 +157,10 @@ def _tool_list(tools: tuple[ToolSpec, ...]) -> bytes:
         return b""
     rows: JsonValue = [{"name": t.name, "description": t.description, "input_schema": t.parameters} for t in tools]
     return b',"tools":' + dumps(rows)[:-2] + BREAKPOINT + b"}]"
+
+
+def _image(image: Image) -> dict[str, JsonValue]:
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media, "data": image.data}}
 
 
 def _result(answer: ToolAnswer) -> dict[str, JsonValue]:

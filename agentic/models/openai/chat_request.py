@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from agentic.models.answers.json_text import dumps, whole
 from agentic.models.requests.call_pairing import PairedHistory, paired
 from agentic.models.requests.wire_cache import Grown, ToolCache, WireCache
+from agentic.ports.pictures import Image, images_of
 from agentic.ports.runtime import Message, Prompt, ToolSpec
 
 Row = dict[str, JsonValue]
@@ -104,6 +105,8 @@ def joined(system: str, history: Sequence[Row], tail: str) -> list[Row]:
         return [*rows, {"role": "user", "content": GO_ON}] if last.get("role") not in ("user", "tool") else rows
     if last.get("role") == "user" and isinstance(spoken, str):
         return [*rows[:-1], {**last, "content": f"{spoken}\n\n{tail}"}]
+    if last.get("role") == "user" and isinstance(spoken, list):
+        return [*rows[:-1], {**last, "content": [*spoken, {"type": "text", "text": tail}]}]
     return [*rows, {"role": "user", "content": tail}]
 
 
@@ -119,8 +122,20 @@ def message_rows(message: Message, provider: str = "", reasoning: str = "", blan
         {"role": "tool", "tool_call_id": a.provider_id, "content": whole(a.text)} for a in message.answers
     ]
     if message.text.strip():
-        rows.append({"role": "user", "content": whole(message.text)})
+        rows.append({"role": "user", "content": spoken_with(message.text, message)})
     return tuple(rows)
+
+
+def spoken_with(text: str, message: Message) -> JsonValue:
+    """What a person said: text, or parts where pictures go with it."""
+    images = images_of(message)
+    if not images:
+        return whole(text)
+    return [*map(_image, images), {"type": "text", "text": whole(text)}]
+
+
+def _image(image: Image) -> Row:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
 
 
 def tool_rows(tools: tuple[ToolSpec, ...]) -> list[Row]:
@@ -134,6 +149,8 @@ def tool_rows(tools: tuple[ToolSpec, ...]) -> list[Row]:
 def _marked(row: Row) -> Row:
     """The same message as one after which a cache may be cut."""
     spoken = row.get("content")
+    if isinstance(spoken, list) and isinstance(spoken[-1], dict):
+        return {**row, "content": [*spoken[:-1], {**spoken[-1], "cache_control": {"type": "ephemeral"}}]}
     if not isinstance(spoken, str) or not spoken:
         return row
     return {**row, "content": [{"type": "text", "text": spoken, "cache_control": {"type": "ephemeral"}}]}

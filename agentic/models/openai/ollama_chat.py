@@ -63,13 +63,23 @@ def piece(line: JsonValue, *, whole: bool = False) -> Piece:
 
 
 def _message(row: Row) -> Row:
-    """A message with arguments as objects."""
+    """A message with arguments as objects, and with its pictures beside the text."""
     calls = row.get("tool_calls")
     told: Row = {name: value for name, value in row.items() if name != "tool_calls" and value is not None}
     told.setdefault("content", "")
+    spoken = told["content"]
+    if isinstance(spoken, list):
+        parts = [part for part in spoken if isinstance(part, dict)]
+        told["content"] = "\n\n".join(str(part["text"]) for part in parts if part["type"] == "text")
+        told["images"] = [_bytes_of(part) for part in parts if part["type"] == "image_url"]
     if isinstance(calls, list):
         told["tool_calls"] = [_call(cast("Row", call)) for call in calls]
     return told
+
+
+def _bytes_of(part: Row) -> str:
+    """A picture as base64, from its data address."""
+    return str(cast("Row", part["image_url"])["url"]).partition(",")[2]
 
 
 def _call(call: Row) -> Row:

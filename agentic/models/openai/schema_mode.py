@@ -18,9 +18,9 @@ from agentic.core.events.execution_events import (
     Status,
     TextBlock,
 )
-from agentic.models.answers.json_text import dumps, whole
+from agentic.models.answers.json_text import dumps
 from agentic.models.answers.tool_calls import properties, read_call
-from agentic.models.openai.chat_request import Histories, Row, joined
+from agentic.models.openai.chat_request import Histories, Row, joined, spoken_with
 from agentic.models.requests.wire_cache import WireCache
 from agentic.ports.runtime import Message, Prompt, ToolSpec
 
@@ -166,7 +166,7 @@ def message_rows(message: Message) -> tuple[Row, ...]:
         return ({"role": "assistant", "content": dumps(step).decode()},)
     told = [f"[result of {a.tool}{': FAILED' if a.failed else ''}]\n{a.text}" for a in message.answers]
     told += [message.text] if message.text.strip() else []
-    return ({"role": "user", "content": whole("\n\n".join(told))},) if told else ()
+    return ({"role": "user", "content": spoken_with("\n\n".join(told), message)},) if told else ()
 
 
 def _thinking(step: Step) -> str:

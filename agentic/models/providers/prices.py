@@ -46,6 +46,8 @@ class ModelFacts:
     """It is asked by chat completions, and not by another interface of its provider."""
     reasons: bool = False
     """It thinks before it answers."""
+    sees: bool = False
+    """It takes pictures."""
 
     def usd(self, usage: Usage) -> float:
         """The price of a request; a cache without prices of its own is billed as input."""
@@ -199,6 +201,7 @@ def _facts(row: Mapping[str, JsonValue]) -> ModelFacts:
         provider=str(row.get("litellm_provider", "")),
         chats=row.get("mode") == "chat",
         reasons=row.get("supports_reasoning") is True,
+        sees=row.get("supports_vision") is True,
     )
 
 

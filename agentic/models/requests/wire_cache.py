@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from operator import is_
 from typing import Final, Generic, Protocol, TypeVar
 
+from agentic.ports.pictures import images_of
 from agentic.ports.runtime import Message, ToolSpec
 
 Wire = TypeVar("Wire")
@@ -79,6 +80,7 @@ class ToolCache(Generic[Wire]):
 def size(message: Message) -> int:
     """About how many characters a message holds."""
     total = 400 + len(message.text) + sum(len(answer.text) for answer in message.answers)
+    total += sum(len(image.data) for image in images_of(message))
     total += sum(len(opaque) + len(text) for _, text, opaque in message.reasoning)
     return total + sum(len(str(call.arguments)) for call in message.calls)
 
