@@ -177,13 +177,24 @@ async def test_a_picture_that_the_provider_refuses_does_not_hold_the_thread(
             assert "Could not process image" in request.text()
 
 
-async def test_a_picture_in_a_later_message_is_seen_too(guild: LocalGuild, tmp_path: Path) -> None:
-    """Guidance while it works."""
+async def test_a_picture_in_guidance_is_seen_in_the_next_request(guild: LocalGuild, tmp_path: Path) -> None:
+    asked, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def script(request: CapturedRequest) -> Reply:
+        asked.set()
+        await goes_on.wait()
+        return finishes("Seen.") if request.answers else LOOK
+
     async with (
-        ScriptedEndpoint.start([LOOK, finishes("Seen."), LOOK, finishes("Seen again.")]) as endpoint,
+        ScriptedEndpoint.start(script) as endpoint,
         whole(tmp_path / "home", endpoint, guild, tier_2=(CLAUDE,)) as running,
     ):
-        thread = await shown(running, [("a.png", drawn())])
-        await guild.post(thread, f"{guild.bot.mention} and this one?", files=[("b.png", drawn(colour=77))])
-        await running.says(thread, "Seen again.")
-        assert [content for _, content in images(endpoint.requests[2])] == [drawn(colour=77)]
+        posted = await guild.post(guild.channel().id, f"{guild.bot.mention} look", files=[("a.png", drawn())])
+        await asyncio.wait_for(asked.wait(), SECONDS)
+        await guild.post(posted.id, "and at this one", files=[("b.png", drawn(colour=77))])
+        await running.says(posted.id, "I'll use that in the next step")
+        goes_on.set()
+        await running.says(posted.id, "Seen.")
+        first, second = endpoint.requests[:2]
+        assert [content for _, content in images(first)] == [drawn()]
+        assert [content for _, content in images(second)] == [drawn(), drawn(colour=77)]
