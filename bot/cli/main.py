@@ -131,9 +131,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return page(settings)
     if wanted.command == "task":
-        from bot.cli.task import TaskOrder, task
+        from bot.cli.task_command.command import TaskOrder, task
 
-        order = TaskOrder(wanted.text, wanted.dir, as_json=wanted.json, timeout=wanted.timeout)
+        answers = tuple(wanted.answer)
+        order = TaskOrder(wanted.text, wanted.dir, wanted.json, wanted.timeout, answers, yes=wanted.yes)
         return task(settings, order)
     if wanted.command == "doctor":
         from bot.cli.doctor import doctor
@@ -261,6 +262,12 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument(
         "--json", action="store_true", help="print one event a line, and nothing else, to standard output"
     )
+    task.add_argument(
+        "--answer", action="append", default=[], metavar="TEXT",
+        help="the answer to its next question, by an option's name or number, or in words; again for the one after it; "
+        "'-' reads them from standard input, a line each",
+    )  # fmt: skip
+    task.add_argument("--yes", action="store_true", help="allow every step that needs an approval")
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")

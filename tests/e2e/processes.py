@@ -97,15 +97,21 @@ class Running:
 
 
 @asynccontextmanager
-async def started(*arguments: str, env: Mapping[str, str], cwd: Path) -> AsyncGenerator[Running]:
-    """A running `threadwright …`; killed at the end if it is still there."""
+async def started(
+    *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None
+) -> AsyncGenerator[Running]:
+    """A running `threadwright …`, with what is typed into it; killed at the end if it is still there."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.cli.main", *arguments,
-        env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=cwd, stdin=asyncio.subprocess.DEVNULL,
+        env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=cwd,
+        stdin=asyncio.subprocess.DEVNULL if typed is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024,
     )  # fmt: skip
     running = Running(process)
     running.listen()
+    if process.stdin is not None and typed is not None:
+        process.stdin.write(typed)
+        process.stdin.close()
     try:
         yield running
     finally:

@@ -45,7 +45,7 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     assert (Path(files[1]) / "made").is_file()
     assert execution, said
     assert f"threadwright replay {execution[1]}" in said
-    assert running.troubles == []
+    assert [line for line in running.troubles if not line.startswith("🔧")] == []
 
 
 async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
@@ -69,7 +69,43 @@ async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     assert "Which colour?" in "".join(running.said)
     assert "red" in "".join(running.said)
     assert "Stop the task" not in "".join(running.said), "what cannot be pressed there is not shown"
-    assert "cannot take one" in "".join(running.troubles), "it says that the answer goes into a further run"
+    assert "--answer TEXT" in "".join(running.troubles), "it says how it is answered"
+
+
+def coloured(request: CapturedRequest) -> Reply:
+    """Ask for a colour, then for a number, and finish with both."""
+    answers = [each.text for each in request.answers]
+    if not answers:
+        return Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
+    if len(answers) == 1:
+        return Reply(calls=(("ask_user", {"question": "How many?"}),))
+    return Reply(calls=(("finish", {"answer": f"Painted: {' and '.join(answers)}."}),))
+
+
+@pytest.mark.parametrize("how", ["arguments", "input"])
+async def test_questions_are_answered_by_arguments_or_standard_input(tmp_path: Path, how: str) -> None:
+    given = ("--answer", "2", "--answer", "seven") if how == "arguments" else ("--answer", "-")
+    async with asyncio.timeout(60), ScriptedEndpoint.start(coloured) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "paint it", *given, env=env, cwd=tmp_path, typed=b"blue\nseven\n") as running:
+            assert await running.ended() == 0, running.output
+    said = "".join(running.said)
+    assert re.search(r"Painted: .*blue.*seven", said, re.DOTALL), running.output
+    assert "Which colour?" in "".join(running.troubles)
+
+
+@pytest.mark.parametrize(("given", "gone"), [((), False), (("--yes",), True), (("--answer", "no"), False)])
+async def test_an_approval_is_given_by_yes_alone(tmp_path: Path, given: tuple[str, ...], gone: bool) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "kept.txt").write_text("kept")
+    remove = Reply(calls=(("shell", {"command": "rm -rf ./*"}),))
+    async with asyncio.timeout(60), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        folder = ("--dir", str(tmp_path / "work"))
+        async with started("task", "clean up", *folder, *given, env=env, cwd=tmp_path) as running:
+            await running.ended()
+    assert (tmp_path / "work" / "kept.txt").exists() is not gone, running.output
+    assert "🔧" in "".join(running.troubles), "steps are shown also where nobody sits at a terminal"
 
 
 async def test_ctrl_c_is_a_stop_and_exit_3(tmp_path: Path) -> None:

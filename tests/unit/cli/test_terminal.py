@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
 )
 from bot.cli.console import plainly, print_to
-from bot.cli.task import Steps
+from bot.cli.task_command.command import Steps
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from agentic.core.events.execution_events import Envelope, InboxItem, Person, ToolStarted
+from agentic.core.events.execution_events import Asked, Envelope, InboxItem, Person, ToolStarted
 from agentic.ports.errors import AgenticError
 from bot.cli.console import (
     NO_WALLS,
@@ -29,6 +29,7 @@ from bot.cli.console import (
     plainly,
     print_to,
 )
+from bot.cli.task_command.answers import Answers
 from bot.config.home import new_task_folder
 from bot.config.settings import Settings
 from bot.progress.model import Progress
@@ -57,7 +58,7 @@ class JsonLines:
 
 
 class Steps:
-    """A sink that prints a line when a step begins, for somebody at a terminal."""
+    """A sink that prints a line when a step begins."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -107,6 +108,8 @@ MESSAGE_CHARACTERS = 1_900
 """Room in a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
 BEGIN_SECONDS = 60.0
 STOP_SECONDS = 10.0
+ANSWER_LOOKS, LOOK_SECONDS = 600, 0.05
+"""How often, and how many seconds apart, it is looked whether an answer was taken."""
 TIMED_OUT = "the time-out ended it"
 NOBODY = Person(id="0", name="the time-out", level="operator")
 """The author of a stop by time-out."""
@@ -120,6 +123,9 @@ class TaskOrder:
     folder: Path | None = None
     as_json: bool = False
     timeout: float | None = None
+    answers: tuple[str, ...] = ()
+    yes: bool = False
+    """Whether every approval is given."""
 
 
 async def task(settings: Settings, order: TaskOrder) -> int:
@@ -137,13 +143,14 @@ async def task(settings: Settings, order: TaskOrder) -> int:
     with _pure_standard_output() as out, lent(order.folder):
         async with await LocalGuild.start() as guild:
             home = new_task_folder(settings.home, datetime.now(UTC))
-            place = AppHome(home, bound=order.folder, attended=sys.stdin.isatty(), recovers=False)
-            sinks = _sinks(order, out)
+            answers = Answers(order.answers, yes=order.yes)
+            place = AppHome(home, bound=order.folder, attended=answers.possible, recovers=False)
+            sinks: tuple[Sink, ...] = (JsonLines(out),) if order.as_json else (Steps(sys.stderr),)
             async with App.open(settings, place, guild=guild, sinks=sinks) as app:
                 await app.online()
                 with contextlib.suppress(AgenticError):  # without a sandbox the thread itself says so
                     await app.workshop.choice()
-                watch = _Watch(app, guild, order)
+                watch = _Watch(app, guild, order, answers)
                 code = await watch.follow()
                 if not order.as_json:
                     print_to(out, f"{as_people_see_it(guild)}\n\n{await watch.left_behind(home)}")
@@ -152,20 +159,14 @@ async def task(settings: Settings, order: TaskOrder) -> int:
                 return code
 
 
-def _sinks(order: TaskOrder, out: TextIO) -> tuple[Sink, ...]:
-    """Return the sinks: events for programs, steps for somebody at a terminal."""
-    if order.as_json:
-        return (JsonLines(out),)
-    return (Steps(sys.stderr),) if sys.stderr.isatty() else ()
-
-
 class _Watch:
-    """Posts the task and waits for its end, a question, Ctrl-C or the time-out."""
+    """Posts the task, answers what it asks, and waits for its end, Ctrl-C or the time-out."""
 
-    def __init__(self, app: App, guild: LocalGuild, order: TaskOrder) -> None:
+    def __init__(self, app: App, guild: LocalGuild, order: TaskOrder, answers: Answers) -> None:
         self._app = app
         self._guild = guild
         self._order = order
+        self._answers = answers
         self._interrupted = asyncio.Event()
         self._thread = ""
 
@@ -201,8 +202,8 @@ class _Watch:
         folder = self._order.folder or self._workspace(home)
         again = f" with --dir {shlex.quote(str(folder))}" if folder.is_dir() else ""
         return (
-            "It waits for an answer, and `threadwright task` cannot take one. Write the answer into the text and run it "
-            f"again{again}, or use `threadwright run`, where you can answer."
+            f"It waits for an answer. Run it again{again} and give the answer: --answer TEXT, --answer - reads standard "
+            "input, --yes allows every step that needs an approval. Or use `threadwright run`, where you can answer."
         )
 
     def _workspace(self, home: Path) -> Path:
@@ -221,18 +222,49 @@ class _Watch:
             await self._guild.wait_for(lambda _: self._app.threads.took_up(thread), BEGIN_SECONDS)
         except TimeoutError:
             return fail("The bot did not take the task up. `threadwright doctor` shows what is missing.")
-        settled = asyncio.create_task(self._app.threads.settled(thread))
+        worked = asyncio.create_task(self._work(thread))
         interrupted = asyncio.create_task(self._interrupted.wait())
         try:
-            await asyncio.wait((settled, interrupted), return_when=asyncio.FIRST_COMPLETED)
-            if not settled.done():
+            await asyncio.wait((worked, interrupted), return_when=asyncio.FIRST_COMPLETED)
+            if worked.done():
+                worked.result()
+            else:
                 note("Stopping …")
                 await self._stop(message, thread)
             return await self._verdict(thread)
         finally:
-            settled.cancel()
+            worked.cancel()
             interrupted.cancel()
-            await asyncio.gather(settled, interrupted, return_exceptions=True)
+            await asyncio.gather(worked, interrupted, return_exceptions=True)
+
+    async def _work(self, thread: str) -> None:
+        """Wait for the end, or for a question that there is no answer to."""
+        while True:
+            await self._app.threads.settled(thread)
+            asked = (await self._app.threads.status(thread)).asked
+            if asked is None or (answer := await self._answers.to(asked)) is None:
+                return
+            await self._app.delivered(thread)
+            await self._answer(int(thread), asked, answer)
+
+    async def _answer(self, thread: int, asked: Asked, answer: str) -> None:
+        """Answer as a person would: press the option's button, or write the words; then wait until it is taken."""
+        numbers = [number for number, option in enumerate(asked.options) if option.id == answer]
+        wanted = f"tw:ask:{asked.question}:{numbers[0]}:" if numbers else ""
+        for message in self._guild.messages(thread):
+            for custom_id in message.custom_ids():
+                if wanted and custom_id.startswith(wanted):
+                    await self._guild.click(message.id, custom_id)
+                    return await self._taken(str(thread), asked)
+        await self._guild.post(thread, answer)
+        return await self._taken(str(thread), asked)
+
+    async def _taken(self, thread: str, asked: Asked) -> None:
+        for _ in range(ANSWER_LOOKS):
+            if (await self._app.threads.status(thread)).question != asked.question:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+        note("The answer was not taken in time.")
 
     async def _stop(self, message: int, thread: str) -> None:
         """Stop as a person would: 🛑 on the task's message."""
