@@ -75,7 +75,7 @@ def progress_text(
         return _calm(progress)
     account = _account(progress) if verbosity == "detailed" else _steps(progress)
     after = [f"⚠ {inline(file.name)} was left out: {plain(file.skipped)}" for file in progress.skipped[:5]]
-    after += _todo(progress.todo)
+    after += _todo(progress.todo, ended=progress.finished is not None)
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
@@ -222,8 +222,10 @@ def _detail(step: ProgressStep) -> str:
     return "".join(f" · {part}" for part in parts)
 
 
-def _todo(items: tuple[Todo, ...]) -> list[str]:
-    shown = [f"{_TODO[item.state]} {plain(item.text, 80)}" for item in items[:TODO_SHOWN]]
+def _todo(items: tuple[Todo, ...], *, ended: bool) -> list[str]:
+    """Return the to-do list; once the execution has ended, what it did not tick off is open, since nobody is at it."""
+    signs = _TODO | {"doing": _TODO["open"]} if ended else _TODO
+    shown = [f"{signs[item.state]} {plain(item.text, 80)}" for item in items[:TODO_SHOWN]]
     return [*shown, f"-# … and {len(items) - TODO_SHOWN} more"] if len(items) > TODO_SHOWN else shown
 
 

@@ -344,3 +344,11 @@ def test_time_and_money_are_short() -> None:
         "1 h 02 min",
     ]
     assert [money(usd) for usd in (0, 0.00123, 0.1, 12.345)] == ["$0", "$0.0012", "$0.10", "$12.35"]
+
+
+def test_a_to_do_that_was_begun_is_open_once_nobody_is_at_it() -> None:
+    todo = TodoChanged(items=(Todo(text="read", state="done"), Todo(text="write", state="doing")))
+    assert "▶ write" in progress_text(after(STARTED, REQUESTED, todo))
+    ended = progress_text(after(STARTED, REQUESTED, todo, Finished(reason="done", answer="")))
+    assert "✔ read" in ended
+    assert "☐ write" in ended
