@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
-from collections.abc import Awaitable, Callable
+import zipfile
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -40,6 +42,9 @@ from bot.rendering.discord_text import (
 )
 
 FILES_AT_MOST = 8
+"""More files than this are attached as one archive."""
+ARCHIVED_AT_MOST = 200
+ARCHIVE = "files.zip"
 FILE_BYTES = 8 * 1024 * 1024
 ALL_BYTES = 20 * 1024 * 1024
 FETCH_SECONDS = 20.0
@@ -144,8 +149,9 @@ class Composer:
         """The files that could be attached, and a line about those that could not."""
         files: list[Attached] = []
         problems: list[str] = []
+        contents: dict[str, bytes] = {}
         left = ALL_BYTES
-        for path in item.files[:FILES_AT_MOST]:
+        for path in item.files[:ARCHIVED_AT_MOST]:
             content = await self._content(item.thread, path)
             if content is None:
                 problems.append(f"{inline(self._feed.discretion.text(path))} (not readable)")
@@ -153,9 +159,16 @@ class Composer:
                 problems.append(f"{inline(self._feed.discretion.text(path))} (too large: {len(content):,} bytes)")
             else:
                 left -= len(content)
+                contents[path] = content
+        if len(contents) > FILES_AT_MOST:
+            files = [Attached(ARCHIVE, await asyncio.to_thread(_archive, contents), made=False)]
+        else:
+            for path, content in contents.items():
                 files.append(Attached(_name(path, files), content, made=False))
-        if len(item.files) > FILES_AT_MOST:
-            problems.append(f"{len(item.files) - FILES_AT_MOST} more")
+        if len(item.files) > ARCHIVED_AT_MOST:
+            problems.append(f"{len(item.files) - ARCHIVED_AT_MOST} more")
+        if len(problems) > FILES_AT_MOST:
+            problems = [*problems[:FILES_AT_MOST], f"and {len(problems) - FILES_AT_MOST} more"]
         return tuple(files), f"-# Not attached: {', '.join(problems)}" if problems else ""
 
     async def _content(self, thread: str, path: str) -> bytes | None:
@@ -179,6 +192,17 @@ def mention_of(item: OutboxItem, progress: Progress, chosen: Preference) -> str:
 
 def _attached(name: str, content: bytes) -> tuple[Attached, ...]:
     return (Attached(name, content[:FILE_BYTES]),) if content else ()
+
+
+def _archive(contents: Mapping[str, bytes]) -> bytes:
+    """Return a zip file of these files under their whole paths, with nothing in them that leads out of its folder."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in contents.items():
+            parts = [safe_name(part) for part in PurePosixPath(path).parts if part not in ("/", ".", "..")]
+            name = "/".join(parts)
+            archive.writestr(name if name not in archive.namelist() else f"{len(archive.namelist())}/{name}", content)
+    return out.getvalue()
 
 
 def _name(path: str, taken: list[Attached]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Sequence
 
 import pytest
@@ -19,6 +21,7 @@ from bot.local_discord.faults.rules import (
 )
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
+from bot.outbound.compose import ARCHIVE, FILES_AT_MOST
 from bot.outbound.discord_api import nonce_of
 from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.talking import Scenery, running_bot
@@ -53,6 +56,18 @@ async def test_the_final_answer_is_fresh_loud_and_has_footer_files_and_buttons(s
     assert [(file.filename, scenery.guild.file(file.id)) for file in answer.attachments] == [("a.py", b"x = 1\n")]
     execution = scenery.talk.newest(thread)
     assert answer.custom_ids() == (f"tw:vote:up:{execution}.2.0", f"tw:vote:down:{execution}.2.0")
+
+
+async def test_many_files_come_as_one_archive_with_their_whole_names(scenery: Scenery) -> None:
+    thread = await scenery.mention("make pages")
+    scenery.files |= {f"site/{n}/page.html": f"page {n}".encode() for n in range(FILES_AT_MOST + 1)}
+    await scenery.talk.finish(scenery.talk.newest(thread), "Made.", files=[*scenery.files, "gone.txt"])
+    answer = await scenery.says(thread, "Made.")
+    (attached,) = answer.attachments
+    assert attached.filename == ARCHIVE
+    with zipfile.ZipFile(io.BytesIO(scenery.guild.file(attached.id))) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == scenery.files
+    assert "Not attached: `gone.txt`" in answer.content
 
 
 async def test_items_of_a_thread_keep_their_order_and_parts_their_sequence(scenery: Scenery) -> None:
