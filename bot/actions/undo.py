@@ -20,6 +20,7 @@ from bot.access.permissions import may, needed
 from bot.actions.restore_files import NAMED, PutBack, Restoring, Wish, listed
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import Past, past_of, pasts_after
+from bot.outbound.live.answer_messages import AnswerMessages
 from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
 from bot.sessions.dependencies import Acted
@@ -44,6 +45,7 @@ class Undoing:
     store: Store
     workshop: Workshop
     restoring: Restoring
+    answers: AnswerMessages
 
     async def remember(self, execution: Execution) -> None:
         """Save how an execution left the workspace, if it had saved how it found it."""
@@ -86,6 +88,7 @@ class Undoing:
         done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
         if not done.changed and not done.event.files:
             return Acted(NOTHING)
+        await self.answers.restored(past.answer)
         words = _words(done, "Undone: restored {number}: {files}.", AS_BEFORE)
         if done.event.files:
             words += f" {_kept(past, done)}"
@@ -98,7 +101,9 @@ class Undoing:
         if undo is None or undo.way not in ("undo", "clean") or not undo.kept:
             done = past.acts.get(item.id)
             return Acted(NOT_UNDONE) if done is None else Acted(_again(past, PutBack(done)))
-        return Acted(_again(past, await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))))
+        redone = await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))
+        await self.answers.restored(past.answer)
+        return Acted(_again(past, redone))
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
         """Return the execution that the item names and those after it, if this person may undo it. Raises ``NotDone``."""

@@ -70,6 +70,7 @@ from bot.inbound.recent_messages import Quoting
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
+from bot.outbound.live.answer_messages import AnswerMessages
 from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
@@ -185,7 +186,7 @@ class App:
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
             offers=place.recovers, masks=settings.mask_secrets,
         )  # fmt: skip
-        offers = BranchOfferMessages(store)
+        offers, answers = BranchOfferMessages(store), AnswerMessages(store)
         purse = BudgetLedger(store, caps_from(settings))
         policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
 
@@ -232,7 +233,7 @@ class App:
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(
-            Undoing(store, workshop, restoring),
+            Undoing(store, workshop, restoring, answers),
             Branches(store, clock, workshop, offers, BUILD, labels.came_out),
             Rewinding(store, clock, workshop, restoring, begin, BUILD),
             Cleaning(restoring),
@@ -275,8 +276,9 @@ class App:
 
         bot.serve(
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
-            Backstage(lessons, workshop, policy, snapshots.content, offers, forget, Studio(settings.home / "pictures"),
-                      purse, place.home if durable else None, lambda: reflexion.trouble, watchdog.longest),
+            Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
+                      Studio(settings.home / "pictures"), purse, place.home if durable else None,
+                      lambda: reflexion.trouble, watchdog.longest),
         )  # fmt: skip
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 

@@ -149,8 +149,8 @@ class ThreadwrightBot(commands.Bot):
         self._begin("commands", self.registration.run())
         self._begin("sweeping", self.sweeping.run())
         self._begin("retention", self.retention.run())
-        if self.backstage.offers is not None:
-            self._begin("offers", self.backstage.offers.run(self.desk))
+        for each in self.backstage.live:
+            self._begin(type(each).__name__, each.run(self.desk))
 
     def present(self) -> datetime:
         """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
@@ -214,8 +214,7 @@ class ThreadwrightBot(commands.Bot):
     async def on_thread_join(self, thread: discord.Thread) -> None:
         """A thread that is used again, perhaps."""
         if not thread.archived:
-            offers = self.backstage.offers
-            for each in (self.questions, self.approving.messages, *((offers,) if offers is not None else ())):
+            for each in (self.questions, self.approving.messages, *self.backstage.live):
                 each.live.awoken(str(thread.id))
 
     async def close(self) -> None:

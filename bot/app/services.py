@@ -13,6 +13,7 @@ from bot.messages.file_changes import FetchBefore, nothing_kept
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
+    from bot.outbound.live.answer_messages import AnswerMessages
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
@@ -27,8 +28,8 @@ class Backstage:
     policy: Policy = field(default_factory=Policy)
     fetch_before: FetchBefore = nothing_kept
     """A file as it was at a checkpoint."""
-    offers: BranchOfferMessages | None = None
-    """Whoever keeps the messages of offered branches up to date."""
+    live: tuple[BranchOfferMessages | AnswerMessages, ...] = ()
+    """Those who keep the messages of offered branches, and the buttons of answers, up to date."""
     forget: Callable[[str], Awaitable[None]] | None = None
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
     studio: Studio | None = None

@@ -209,7 +209,7 @@ def _offered(press: Press, item: OutboxItem) -> bool:
     if press.again:
         return press.again == (item.execution if item.sort == "answer" else item.again)
     if press.redo:
-        return item.sort == "receipt" and press.redo == item.redo
+        return press.redo == (item.execution if item.sort == "answer" else item.redo)
     if press.steer:
         return item.sort in _STEERED[press.steer] and press.execution == item.execution
     if press.offer:

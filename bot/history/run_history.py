@@ -39,6 +39,8 @@ class Past:
     origin: str = ""
     """The execution that it retries or continues, '' for none."""
     finished: bool = False
+    answer: str = ""
+    """The outbox key of its answer, '' before it has ended."""
     before: str = ""
     """The checkpoint of the state before its first change, '' where there is none; ``problem`` says why."""
     problem: str = ""
@@ -88,7 +90,7 @@ class Past:
             case FeedbackGiven() if event.why or event.vote != "down":
                 self.reasons |= {event.by.id: (event.by.name, event.why)}
             case Finished():
-                self.finished = True
+                self.finished, self.answer = True, f"{self.execution}.{envelope.seq}.0"
             case _:
                 pass
 

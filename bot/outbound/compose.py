@@ -24,9 +24,10 @@ from bot.messages.file_changes import (
     nothing_kept,
     whole_diff,
 )
-from bot.messages.final_card import DIFF_FILE, card, undoable
+from bot.messages.final_card import DIFF_FILE, card
 from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
+from bot.outbound.live.answer_messages import below_answer
 from bot.outbound.live.branch_offer_messages import offer_of
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
@@ -124,10 +125,7 @@ class Composer:
             short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
         shown = (*rendered.files, *diff, *files)[:10]
-        return Rendered(
-            rendered.parts, shown, undo=undoable(progress), again=tried.offered, votes=not progress.tour,
-            steer=("continue",) if progress.finished is not None and progress.finished.reason == "stopped" else (),
-        )  # fmt: skip
+        return replace(below_answer(progress, tried), parts=rendered.parts, files=shown)
 
     async def _with_ping(self, item: OutboxItem, rendered: Rendered) -> Rendered:
         """The same with the mention of whoever is to be called."""

@@ -34,6 +34,7 @@ from bot.rendering.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.rendering.discord_text import (
     LIMIT,
     Attached,
+    Rendered,
     Steering,
     cut,
     named,
@@ -243,6 +244,18 @@ class DiscordApi:
 
         async def show() -> None:
             await target.edit(content=text, view=arrange(item, standing.answers))
+
+        await self._judged(Urgency.EDIT, show, item.thread, "edit")
+
+    async def show_buttons(self, item: OutboxItem, message: str, below: Rendered) -> None:
+        """Replace the buttons of an answer's last message.  Raises ``Gone`` and ``Held``."""
+        target = self._channel(item.thread).get_partial_message(int(message))
+
+        async def show() -> None:
+            view = buttons_of(
+                item, undo=below.undo, redo=below.redo, again=below.again, votes=below.votes, steer=below.steer
+            )
+            await target.edit(view=view)
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 

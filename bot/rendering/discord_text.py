@@ -119,6 +119,8 @@ class Rendered:
     files: tuple[Attached, ...] = ()
     undo: bool = False
     """Whether the last message gets a button that undoes the changes."""
+    redo: bool = False
+    """Whether the last message gets a button that takes an undo back, in the place of that one."""
     again: bool = False
     """Whether the last message gets a button that tries the task again."""
     votes: bool = True

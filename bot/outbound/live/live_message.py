@@ -19,6 +19,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import ARCHIVED, Gone, Held, Unfit
+from bot.rendering.discord_text import Rendered
 from reflexion.errors import ReflexionError
 
 LOOKS, PAUSE = 20, 0.5
@@ -39,6 +40,8 @@ class View:
     content: str | None
     standing: Standing
     final: bool = True
+    below: Rendered | None = None
+    """Of an answer: the buttons under it."""
 
 
 class Subject(Protocol):
@@ -58,6 +61,10 @@ class Editor(Protocol):
 
     async def show_question(self, item: OutboxItem, message: str, content: str | None, standing: Standing) -> None:
         """Replace the text and the buttons of an item's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""
+        ...
+
+    async def show_buttons(self, item: OutboxItem, message: str, below: Rendered) -> None:
+        """Replace the buttons of an answer's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""
         ...
 
 
@@ -147,7 +154,10 @@ class LiveMessages:
             return None
         final = view.final
         try:
-            await desk.show_question(row.item, row.delivered[-1], view.content, view.standing)
+            if view.below is not None:
+                await desk.show_buttons(row.item, row.delivered[-1], view.below)
+            else:
+                await desk.show_question(row.item, row.delivered[-1], view.content, view.standing)
         except Held as held:
             log.info("%s %s is not brought up to date now: %s", self._kind, key, held.reason)
             if held.code != ARCHIVED:

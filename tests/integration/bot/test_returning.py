@@ -245,5 +245,35 @@ async def test_an_undo_is_taken_back_by_its_receipts_button(guild: LocalGuild, t
         assert (folder / "d/x.txt").read_text() == "x"
         await guild.click(receipt.id, redo)
         await running.says(thread, "That task is not undone")
-        await guild.click(card.id, next(one for one in card.custom_ids() if one.startswith("tw:undo:")))
+        await pressed(guild, card.id, "tw:undo:")
         await guild.wait_for(lambda _: not (folder / "a.txt").exists() or None, SECONDS)
+
+
+async def test_an_answer_shows_that_its_changes_are_undone_and_redoes_them(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [uses("shell", command="printf new > a.txt"), finishes("Made.")]
+    async with ScriptedEndpoint.start(script) as endpoint:
+        async with whole(tmp_path / "home", endpoint, guild) as running:
+            thread = await running.task("make it")
+            card = await running.says(thread, "Made.")
+            await pressed(guild, card.id, "tw:undo:")
+            await running.says(thread, "Undone: restored 1 file")
+            await has_button(guild, card.id, "tw:redo:")
+            assert not any(one.startswith("tw:undo:") for one in guild.state.find_message(card.id).custom_ids())
+        async with whole(tmp_path / "home", endpoint, guild) as running:
+            await pressed(guild, card.id, "tw:redo:")
+            await running.says(thread, "Redone: restored 1 file")
+            assert (running.workspace(thread) / "a.txt").read_text() == "new"
+            await has_button(guild, card.id, "tw:undo:")
+
+
+async def has_button(guild: LocalGuild, message: int, kind: str) -> str:
+    """The id of a message's button of a kind, once it is there."""
+    ids = await guild.wait_for(
+        lambda g: [one for one in g.state.find_message(message).custom_ids() if one.startswith(kind)] or None, SECONDS
+    )
+    return ids[0]
+
+
+async def pressed(guild: LocalGuild, message: int, kind: str) -> None:
+    """Press the button of a kind under a message, once it is there."""
+    await guild.click(message, await has_button(guild, message, kind))

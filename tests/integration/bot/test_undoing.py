@@ -46,6 +46,7 @@ from bot.actions.restore_files import Restoring
 from bot.actions.undo import Undoing
 from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import undoable
+from bot.outbound.live.answer_messages import AnswerMessages
 from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.workspace.attachments import download
 from bot.workspace.folders import Workspaces
@@ -73,7 +74,7 @@ class Scene:
         clock = SystemClock()
         restoring = Restoring(self.store, clock, self.workshop, self.snapshots)
         self.acts = ThreadActs(
-            Undoing(self.store, self.workshop, restoring),
+            Undoing(self.store, self.workshop, restoring, AnswerMessages(self.store)),
             Branches(self.store, clock, self.workshop, BranchOfferMessages(self.store)),
             Rewinding(self.store, clock, self.workshop, restoring, self.begin),
             Cleaning(restoring),
