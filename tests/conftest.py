@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 
@@ -31,7 +32,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Print at the end what was tried against each wall, where ``python -m tests.walls`` does not do so already."""
+    """Print at the end what was tried against each wall, where ``python -m tests.walls`` does not do so already.
+
+    No loop is set from here on: pytest-asyncio would have one made, and the first ``asyncio.run`` would drop it unclosed.
+    """
+    asyncio.set_event_loop(None)
     ours = any(isinstance(plugin, Walls) for plugin in config.pluginmanager.get_plugins())
     if not ours and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Walls())

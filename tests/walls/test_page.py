@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -169,10 +170,11 @@ async def test_a_session_outlives_the_process_at_its_port_and_no_file_holds_what
             assert not [file for file in files if secret.encode() in file.read_bytes()]
         assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
         assert (tmp_path / "guild").stat().st_mode & 0o777 == 0o700
-    async with await LocalGuild.start(state=tmp_path / "guild") as moved, aiohttp.ClientSession() as session:
-        assert await status(session, "GET", f"{moved.url}/ui/state", own) == 401, (
-            "who took the old port has no use of it"
-        )
+    with socket.create_server(("127.0.0.1", port)):
+        async with await LocalGuild.start(state=tmp_path / "guild") as moved, aiohttp.ClientSession() as session:
+            assert await status(session, "GET", f"{moved.url}/ui/state", own) == 401, (
+                "who took the old port has no use of it"
+            )
     async with await LocalGuild.start(state=tmp_path / "guild", port=port) as again, aiohttp.ClientSession() as session:
         assert await status(session, "GET", f"{again.url}/ui/state", own) == 200
         assert (await entered(unused))[0] == again.url

@@ -35,8 +35,8 @@ class Presses(ui.View):
 
     @ui.button(label="Pause")
     async def pause_task(self, interaction: discord.Interaction, _: ui.Button[ui.View]) -> None:
-        await interaction.response.defer()
         self.pauses.put_nowait(interaction.id)
+        await interaction.response.defer()
 
 
 async def press(page: Page, button: Locator) -> None:
@@ -77,6 +77,8 @@ async def test_every_press_lands_while_three_tasks_change_the_page(
 ) -> None:
     view = Presses()
     threads = [await channel.create_thread(name=name, type=discord.ChannelType.public_thread) for name in NAMES]
+    for thread in threads:
+        await thread.send("line\n" * 60)  # a thread in use: its newest message stands at the bottom
     cards = [await thread.send(card(0), view=view) for thread in threads]
     landed = 0
     async with at_work(*cards):
