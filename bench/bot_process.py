@@ -29,6 +29,7 @@ LAGS = "lags"
 """A file in the home, at the end: when the event loop was asked (monotonic), and how long it let that wait, in pairs."""
 LONGEST = "longest"
 """A file in the home, at the end: seconds of the event loop's longest stall, opening included."""
+HERE = Path(__file__).parent.parent
 BUSIEST = "busiest"
 """A file in the home, at the end: the most requests that our own sender counted in one second."""
 
@@ -72,9 +73,9 @@ async def ours(home: Path) -> None:
 
 @asynccontextmanager
 async def connected(
-    who: str, guild: LocalGuild, endpoint: ScriptedEndpoint, home: str, **settings: str
+    who: str, guild: LocalGuild, endpoint: ScriptedEndpoint, home: str, root: Path = HERE, **settings: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The process, online in the guild; ended in order at the end."""
+    """The process, online in the guild; ended in order at the end.  ``root`` is the checkout whose bot it is."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": home,
@@ -90,7 +91,7 @@ async def connected(
     log = (Path(home) / f"{who}.log").open("ab")
     arguments = ("-m", "bench.bot_process", who, home)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, env=environment, stdout=log, stderr=log, cwd=Path(__file__).parent.parent
+        sys.executable, *arguments, env=environment, stdout=log, stderr=log, cwd=root
     )
     try:
         await _until(guild, online=True)
