@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agentic.core.claims import confidence
+from agentic.core.claims.completion import first_objection
 from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
@@ -51,6 +52,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
+from agentic.core.fold.fold import EVIDENCE
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
 
@@ -395,7 +397,7 @@ class Progress:
                 self.tier = event.to_tier
                 self.note = self.hide(f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}")
             case Intervened():
-                self._remark(event.text)
+                self._intervene(event)
             case CheckpointSaved():
                 self._saved(event)
             case Finished():
@@ -416,6 +418,12 @@ class Progress:
             self.stop_given = self.latest
         if event.sort == "feedback":
             self._vote(event)
+
+    def _intervene(self, event: Intervened) -> None:
+        """Keep what the agent was told; that its “done” was sent back is shown in every view."""
+        self._remark(event.text)
+        if event.rule == EVIDENCE:
+            self.note = self.hide(f"“Done” does not count yet: {first_objection(event.text)}"[:LOOKED_THROUGH])
 
     def _vote(self, event: InputReceived) -> None:
         """Move the confidence by a vote, as the rules do, and add a remark that shows it."""

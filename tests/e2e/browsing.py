@@ -32,10 +32,16 @@ async def browsing(url: str, width: int = 1240, height: int = 860) -> AsyncGener
         assert errors == []
 
 
-async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
-    """A picture of the whole page, or from the first to the last of some messages; kept with UPDATE_IMAGES=1."""
+def still(name: str, folder: Path) -> Path:
+    """Where a picture goes: among those of the documents with UPDATE_IMAGES=1, else into the folder."""
     path = (IMAGES if os.environ.get("UPDATE_IMAGES") else folder) / name
     path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
+    """A picture of the whole page, or from the first to the last of some messages; kept with UPDATE_IMAGES=1."""
+    path = still(name, folder)
     await page.mouse.move(1, 1)
     await page.evaluate("document.activeElement.blur()")
     clip = None

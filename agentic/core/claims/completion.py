@@ -239,6 +239,11 @@ def facts(against: tuple[Claim, ...]) -> str:
     return "\n".join(f"- {_named(claim)}: {claim.note}" for claim in against)
 
 
+def first_objection(told: str) -> str:
+    """The first objection in a text that holds ``facts``; '' where it holds none."""
+    return next((line.removeprefix("- ") for line in told.splitlines() if line.startswith("- ")), "")
+
+
 def _named(claim: Claim) -> str:
     evidence = claim.command or claim.file
     return f"{claim.text} ({evidence})" if evidence else claim.text

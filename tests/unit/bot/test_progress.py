@@ -235,6 +235,15 @@ def test_detailed_has_every_call_with_what_was_expected_and_what_came_of_it() ->
     assert "expected" not in progress_text(after(*events))
 
 
+def test_done_that_the_evidence_contradicts_is_shown_until_the_end() -> None:
+    told = "You said that the task is done:\n- It works (pytest): in its last run 1 of 2 tests failed\n- more\nMend it."
+    events = (STARTED, REQUESTED, Intervened(rule="evidence", text=told))
+    shown = "⚠ “Done” does not count yet: It works (pytest): in its last run 1 of 2 tests failed"
+    assert shown in progress_text(after(*events)).split("\n")
+    assert "does not count" not in progress_text(after(*events, Finished(reason="done", answer="ok")))
+    assert "does not count" not in progress_text(after(STARTED, REQUESTED, Intervened(rule="advice", text=told)))
+
+
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=20, max_size=50))
 def test_a_detailed_account_that_is_too_long_keeps_the_newest(texts: list[str]) -> None:

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from agentic.core.claims.completion import (
     IT_IS_DONE,
     finished_by,
+    first_objection,
     judged_claims,
     proven,
 )
@@ -158,13 +159,19 @@ def sent_back(log: Log) -> str:
     return text
 
 
+def test_a_text_without_objections_has_no_first_one() -> None:
+    assert first_objection("Mend it.") == ""
+
+
 @pytest.mark.parametrize("claims", [(), (GREEN,), ({"text": "good", "command": "ls"},), ({"text": "good"},)])
 def test_done_while_the_last_test_run_failed_goes_back_once_with_the_facts_and_is_no_success_then(
     claims: tuple[JsonValue, ...],
 ) -> None:
     log = worked(*claims)
     assert proven(log.execution) is False
-    assert "1 of 3 tests failed" in sent_back(log)
+    told = sent_back(log)
+    assert "1 of 3 tests failed" in told
+    assert "- " + first_objection(told) in told.splitlines()
     finish(log, *claims)
     finished = completed(log.execution)
     assert finished is not None
