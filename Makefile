@@ -14,7 +14,7 @@ STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum
 
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup embeddings run test check types core compiled coverage faults chaos conformance bench mutants walls
+.PHONY: help setup embeddings run test check types core compiled coverage pictures faults chaos conformance bench mutants walls
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -76,6 +76,9 @@ coverage: embeddings ## branch coverage of everything; takes about twice as long
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report --skip-covered --sort=cover
+
+pictures: embeddings ## take every picture of the README and the guide anew, into docs/images (needs Chromium and bubblewrap)
+	UPDATE_IMAGES=1 $(BIN)/python -m pytest -q tests/e2e -m pictures
 
 faults: setup ## the fault catalogue: each row with its verdict
 	$(BIN)/python -m tests.faults

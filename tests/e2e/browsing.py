@@ -7,12 +7,14 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from playwright.async_api import Locator, Page, async_playwright, expect
+from playwright.async_api import Locator, Page, ViewportSize, async_playwright, expect
 
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 ABOVE, BELOW = 10, 3
+NARROW: ViewportSize = {"width": 390, "height": 1400}
+"""As wide as a phone, and high enough to show a whole answer."""
 
 expect.set_options(timeout=30_000)  # what must come is waited for, also on a busy machine
 
@@ -44,6 +46,12 @@ async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
     path = still(name, folder)
     await page.mouse.move(1, 1)
     await page.evaluate("document.activeElement.blur()")
+    await _shot(page, path, of)
+    assert 8_000 < path.stat().st_size < 300_000, path
+    await looked_at(page, Path(name).stem, *of)
+
+
+async def _shot(page: Page, path: Path, of: tuple[Locator, ...]) -> None:
     clip = None
     if of:
         boxes = [await each.bounding_box() for each in of]
@@ -54,4 +62,22 @@ async def picture(page: Page, name: str, folder: Path, *of: Locator) -> None:
         top, end = max(min(tops) - ABOVE, log["y"]), min(max(ends) + BELOW, log["y"] + log["height"])
         clip = {"x": log["x"], "y": top, "width": log["width"], "height": end - top}
     await page.screenshot(path=path, clip=clip, animations="disabled")  # pyright: ignore[reportArgumentType]
-    assert 8_000 < path.stat().st_size < 300_000, path
+
+
+async def looked_at(page: Page, name: str, *of: Locator) -> None:
+    """See the same on a phone, where nothing may stick out.
+
+    With LOOK_AT=FOLDER all four views are put there, light and dark, wide and narrow, for somebody to look at.
+    """
+    wide = page.viewport_size
+    assert wide is not None
+    was_dark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    looks = os.environ.get("LOOK_AT")
+    for size in (wide, NARROW):
+        await page.set_viewport_size(size)
+        for scheme in ("light", "dark") if looks else ():
+            await page.emulate_media(color_scheme=scheme)
+            await _shot(page, Path(looks or "") / f"{name}-{size['width']}-{scheme}.png", of)
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out on a phone"
+    await page.emulate_media(color_scheme="dark" if was_dark else "light")
+    await page.set_viewport_size(wide)

@@ -14,12 +14,13 @@ from playwright.async_api import expect
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from tests.e2e.browsing import CHROMIUM, browsing, picture
+from tests.e2e.browsing import CHROMIUM, browsing, looked_at, picture
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started
 
 pytestmark = [
     pytest.mark.chromium,
+    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
@@ -115,7 +116,7 @@ async def test_the_page_says_that_no_model_is_configured_until_there_is_one(tmp_
                 await expect(notice).to_be_visible()
                 await expect(notice).to_contain_text("ANTHROPIC_API_KEY")
                 await expect(notice).to_contain_text("start Threadwright again")
-                await picture(page, "no-model.png", tmp_path)
+                await looked_at(page, "no-model")
                 assert await first.end() == 0
                 await expect(page.get_by_text("The connection is lost")).to_be_visible()
                 env = environment(

@@ -1,6 +1,6 @@
 """What the user guide shows, in the real product: each scene is played by a person at the page, and its picture taken.
 
-``UPDATE_IMAGES=1 pytest tests/e2e/test_guide.py`` puts the pictures into ``docs/images``.
+``make pictures`` puts the pictures into ``docs/images``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tests.integration.bot.seeded_lessons import seed_few
 
 pytestmark = [
     pytest.mark.chromium,
+    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.asyncio(loop_scope="module"),
@@ -120,7 +121,6 @@ async def test_the_card_says_what_was_changed_how_it_is_known_and_undoes_it(stag
     await stage.page.set_viewport_size(PHONE)
     await expect(card).to_be_in_viewport()
     await stage.picture("phone.png")
-    assert await stage.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
     await stage.page.set_viewport_size(TALL)
     await stage.page.emulate_media(color_scheme="light")
     await card.get_by_role("button", name="Undo").click()

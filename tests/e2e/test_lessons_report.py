@@ -1,6 +1,6 @@
 """The page of `threadwright lessons report` as a reader sees it, over half a year of lessons, one of them hostile.
 
-``UPDATE_IMAGES=1 pytest tests/e2e/test_lessons_report.py`` puts the picture into ``docs/images``.
+``make pictures`` puts the picture into ``docs/images``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.processes import environment, started
 from tests.integration.bot.seeded_lessons import HOSTILE, seed
 
-pytestmark = [pytest.mark.chromium, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
+pytestmark = [
+    pytest.mark.chromium,
+    pytest.mark.pictures,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+]
 SECTIONS = [
     "Waiting for approval", "What each lesson does", "The lessons' lives", "What was held back", "The judge", "Retired",
     "Every lesson",
