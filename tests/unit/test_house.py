@@ -30,7 +30,10 @@ UNFINISHED = re.compile(r"#.*\b(?:TOD[O]|FIXM[E]|XX[X])\b|\bNotImplementedErro[r
 FAULT_TEST = re.compile(r"^test_f(\d{1,3})_")
 IN_BACKTICKS = re.compile(r"`([^`\s]+)`")
 OF_THE_TREE = re.compile(r"^(?:bot|agentic|reflexion|tests|docs|deploy|bench|requirements)/[\w./*-]+$")
-LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"(?:\]\(|(?:src|srcset|href)=\")([^)\s#\"]*)(?:#([^)\s\"]+))?[)\"]")
+"""The file and the heading that a document points at; a part of itself where there is no file."""
+CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 
 
 @cache
@@ -169,9 +172,24 @@ def test_each_test_of_a_fault_is_named_after_a_row_of_the_catalogue() -> None:
 def test_documents_speak_only_of_what_exists(doc: Path) -> None:
     text = doc.read_text(encoding="utf-8")
     named = [ROOT / name.rstrip("/") for name in IN_BACKTICKS.findall(text) if OF_THE_TREE.match(name)]
-    linked = [doc.parent / name for name in LINK.findall(text) if not re.match(r"[a-z]+:", name)]
-    gone = [str(path) for path in (*named, *linked) if not _exists(path)]
+    links = [(name, heading) for name, heading in LINK.findall(text) if not re.match(r"[a-z]+:", name)]
+    gone = [str(path) for path in (*named, *(doc.parent / name for name, _ in links)) if not _exists(path)]
     assert [name.removeprefix(f"{ROOT}/") for name in gone] == []
+    pointed = [(doc.parent / name if name else doc, heading) for name, heading in links if heading]
+    assert [heading for path, heading in pointed if heading not in anchors(path)] == []
+
+
+def anchors(doc: Path) -> set[str]:
+    """What a link may point at inside a document: its headings, as GitHub writes them in an address."""
+    headings = HEADING.findall(CODE_BLOCK.sub("", doc.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_a_heading_is_pointed_at_as_github_writes_it(tmp_path: Path) -> None:
+    doc = tmp_path / "page.md"
+    doc.write_text("# What it is, and for whom\n```\n# no heading\n```\n## `make run`: start\n")
+    assert anchors(doc) == {"what-it-is-and-for-whom", "make-run-start"}
+    assert LINK.findall('[a](b.md#c) <img src="d.png"> [e](#f)') == [("b.md", "c"), ("d.png", ""), ("", "f")]
 
 
 def _exists(path: Path) -> bool:
