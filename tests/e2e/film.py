@@ -51,11 +51,8 @@ class Film:
             self._frames[scheme].append((frame, caption, round(seconds * 1000)))
         await self.page.emulate_media(color_scheme="light")
 
-    def write(self, name: str) -> list[Path]:
-        """Two animated files that repeat for ever, and their paths: NAME-light and NAME-dark."""
-        return [self._write(scheme, f"{name}-{scheme}.webp") for scheme in SCHEMES]
-
-    def _write(self, scheme: Scheme, name: str) -> Path:
+    def write(self, scheme: Scheme, name: str) -> Path:
+        """An animated WebP that repeats for ever, with every colour; it is smaller than a GIF or an APNG of the same."""
         frames = self._frames[scheme]
         shown = [captioned(frame, text, scheme, at / (len(frames) - 1)) for at, (frame, text, _) in enumerate(frames)]
         path = still(name, self.folder)

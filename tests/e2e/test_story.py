@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from tests.e2e.browsing import CHROMIUM, browsing
+from tests.e2e.browsing import CHROMIUM, browsing, looked_at
 from tests.e2e.film import Film
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started
@@ -112,7 +112,7 @@ async def test_done_is_contradicted_by_the_tests_then_true_then_undone_and_redon
                 price = await _played(page, film, mind, tmp_path / "home")
                 assert price.read_text().count("max(") == 1
             assert await running.end() == 0
-    for path in film.write("story"):
+    for path in (film.write("light", "story-light.webp"), film.write("dark", "story-dark.webp")):
         with Image.open(path) as shown:
             assert getattr(shown, "n_frames", 1) > 8
             assert shown.info["loop"] == 0
@@ -142,6 +142,7 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     await _step(mind, progress, "does not count yet")
     await expect(progress).to_contain_text("1 of 2 tests failed")
     await film.take("It says “done”. The evidence contradicts it, so it goes on.", 4.5)
+    await looked_at(page, "story-contradicted")
     await _step(mind, progress, "Right, one test still fails")
     await film.take("It looks again, and mends the rest.", 2.5)
     await _step(mind, progress, "And once more")
@@ -162,6 +163,7 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     await expect(undo).to_be_hidden()
     assert price.read_text() == PRICE
     await film.take("The file is as it was. Redo brings the fix back.", 4)
+    await looked_at(page, "story-undone")
     await redo.click()
     await expect(card.get_by_role("button", name="Undo")).to_be_visible()
     return price

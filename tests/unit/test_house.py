@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent.parent
 SAYS_NOTHING = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "misc", "stuff"}
 """Names of modules that say nothing of what is inside."""
 PACKAGES = ("bot", "agentic", "reflexion")
-BINARY = {".png", ".jpg", ".gif", ".ico", ".db", ".gz", ".whl"}
+BINARY = {".png", ".webp", ".jpg", ".gif", ".ico", ".db", ".gz", ".whl"}
 
 # Written so that this file does not hold what it looks for.
 OF_A_MACHINE = re.compile(r"(?<![\w./-])/(?:wor[k]/\w|Use[r]s/\w|tmp/brie[f]|home/(?!agent\b|you\b)\w)")

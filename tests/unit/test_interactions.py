@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent.parent
 TABLE = ROOT / "docs" / "interactions.md"
 COMMANDS = ROOT / "tests" / "integration" / "bot" / "test_commands_all.py"
 """Tries every registered command, which a test there holds."""
-PICTURES = re.compile(r"(?:!\[[^\]]*\]\(|<img src=\")([^)\"]+)")
+PICTURES = re.compile(r"(?:!\[[^\]]*\]\(|<img src=\"|<source [^>]*srcset=\")([^)\"]+)")
+HEAVIEST = {".png": 300_000, ".webp": 1_500_000}
+"""Bytes of a picture, and of a moving one."""
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
@@ -64,7 +66,7 @@ def test_every_picture_in_the_documents_exists_is_small_and_is_made_by_a_test() 
         for name in PICTURES.findall(document.read_text(encoding="utf-8"))
     ]
     made = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests" / "e2e").glob("test_*.py"))
-    kept = set((ROOT / "docs" / "images").glob("*.png"))
+    kept = set((ROOT / "docs" / "images").iterdir())
     assert set(shown) == kept
     assert [picture.name for picture in kept if f'"{picture.name}"' not in made] == []
-    assert [picture.name for picture in kept if picture.stat().st_size > 300_000] == []
+    assert [picture.name for picture in kept if picture.stat().st_size > HEAVIEST[picture.suffix]] == []

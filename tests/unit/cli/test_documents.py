@@ -8,17 +8,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 
-def test_links_between_documents_lead_somewhere() -> None:
-    documents = (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md"))
-    broken = [
-        f"{document.relative_to(ROOT)} -> {target}"
-        for document in documents
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text())
-        if not (document.parent / target).exists()
-    ]
-    assert broken == []
-
-
 def test_what_is_said_of_security_names_only_tests_that_exist() -> None:
     missing: list[str] = []
     for row in (ROOT / "docs" / "security.md").read_text().splitlines():
