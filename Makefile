@@ -78,7 +78,7 @@ coverage: embeddings ## branch coverage of everything; takes about twice as long
 	$(BIN)/coverage report --skip-covered --sort=cover
 
 pictures: embeddings ## take every picture of the README and the guide anew, into docs/images (needs Chromium and bubblewrap)
-	UPDATE_IMAGES=1 $(BIN)/python -m pytest -q tests/e2e -m pictures
+	UPDATE_IMAGES=1 $(BIN)/python -m pytest -q tests/e2e -m chromium
 
 faults: setup ## the fault catalogue: each row with its verdict
 	$(BIN)/python -m tests.faults

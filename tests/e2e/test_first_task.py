@@ -20,7 +20,6 @@ from tests.e2e.processes import environment, started
 
 pytestmark = [
     pytest.mark.chromium,
-    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]

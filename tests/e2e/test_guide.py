@@ -27,7 +27,6 @@ from tests.integration.bot.seeded_lessons import seed_few
 
 pytestmark = [
     pytest.mark.chromium,
-    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.asyncio(loop_scope="module"),

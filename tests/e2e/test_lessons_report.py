@@ -19,7 +19,6 @@ from tests.integration.bot.seeded_lessons import HOSTILE, seed
 
 pytestmark = [
     pytest.mark.chromium,
-    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
 ]
 SECTIONS = [

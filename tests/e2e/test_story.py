@@ -27,7 +27,6 @@ from tests.e2e.scenes import finishes, uses
 
 pytestmark = [
     pytest.mark.chromium,
-    pytest.mark.pictures,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
