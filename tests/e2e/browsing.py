@@ -20,11 +20,11 @@ expect.set_options(timeout=30_000)  # what must come is waited for, also on a bu
 
 
 @asynccontextmanager
-async def browsing(url: str, width: int = 1240, height: int = 860) -> AsyncGenerator[Page]:
+async def browsing(url: str, width: int = 1240, height: int = 860, scale: float = 1.5) -> AsyncGenerator[Page]:
     """A page that is open; an error in its scripts fails the test."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = await browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
+        page = await browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
         errors: list[str] = []
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.set_default_timeout(20_000)

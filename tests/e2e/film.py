@@ -14,7 +14,7 @@ from tests.e2e.browsing import still
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-STRIP, SIZE, MARGIN = 66, 27, 36
+STRIP, SIZE, MARGIN = 84, 34, 36
 """Height of the caption, of its letters, and its distance from the edge, in pixels."""
 COLOURS: dict[Scheme, tuple[str, str, str]] = {
     "light": ("#26241f", "#ffffff", "#2f6f6b"),

@@ -89,6 +89,7 @@ class Mind:
 
     def __init__(self) -> None:
         self.go = asyncio.Semaphore(0)
+        self.steps = 0
 
     async def __call__(self, request: CapturedRequest) -> Reply:
         if not request.tools:
@@ -106,7 +107,7 @@ async def test_done_is_contradicted_by_the_tests_then_true_then_undone_and_redon
         )  # fmt: skip
         async with started("run", env=env, cwd=tmp_path) as running:
             url = (await running.until_said(ADDRESS))[1]
-            async with browsing(url, 740, 660) as page:
+            async with browsing(url, 580, 660, 2) as page:
                 film = Film(page, tmp_path)
                 price = await _played(page, film, mind, tmp_path / "home")
                 assert price.read_text().count("max(") == 1
@@ -122,10 +123,11 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     log = page.get_by_role("log")
     await page.locator("#files").set_input_files(FILES)
     await page.get_by_label("Message", exact=True).fill(f"@Threadwright {TASK}")
-    await film.take("Your tests fail. You ask for a fix.", 3)
+    await film.take("Your tests fail. You ask for a fix.", 2.5)
     await page.keyboard.press("Enter")
     opened = log.get_by_role("button", name=re.compile("The tests fail"))
     await expect(opened).to_be_visible()
+    await expect(log).to_contain_text("👀")
     await film.take("A thread opens for the task.", 2)
     await opened.click()
     progress = _message(page, log, "Thinking")
@@ -173,6 +175,8 @@ def _message(page: Page, log: Locator, words: str) -> Locator:
 
 
 async def _step(mind: Mind, shown: Locator, words: str) -> None:
-    """Let the model take its next step, and wait until it is seen."""
+    """Let the model take its next step, and wait until it is seen, and that nothing of it runs any more."""
+    mind.steps += 1
     mind.go.release()
     await expect(shown).to_contain_text(words)
+    await expect(shown).to_contain_text(f"turn {mind.steps + 1} ")
