@@ -10,7 +10,8 @@ from typing import Final
 import aiohttp
 from pydantic import BaseModel, ValidationError
 
-ADDRESS: Final = "http://127.0.0.1:11434"
+from agentic.models.providers.catalogue import OLLAMA
+
 NO_TALKER: Final = ("embed", "rerank", "bge-", "minilm")
 
 
@@ -42,7 +43,7 @@ class Listed(BaseModel):
 
 async def find_ollama(timeout: float = 0.2, env: Mapping[str, str] | None = None, address: str = "") -> Ollama | None:
     """The Ollama at ``OLLAMA_API_BASE`` of ``env``, else on this machine's usual port; None where none answers in time."""
-    where = (address or (env or {}).get("OLLAMA_API_BASE") or ADDRESS).rstrip("/")
+    where = (address or (env or {}).get("OLLAMA_API_BASE") or OLLAMA).rstrip("/")
     try:
         async with asyncio.timeout(timeout), aiohttp.ClientSession() as session:
             async with session.get(f"{where}/api/tags") as response:

@@ -18,7 +18,7 @@ def add_setup(commands: Commands) -> None:
     """Add the options of `setup`."""
     setup = commands.add_parser(
         "setup",
-        help="ask for what is needed, check each at once, print the invite link, write .env in the home; can be run again",
+        help="ask for what is needed, try each answer, print the invite link, write .env in the home; run it again any time",
         description="Secrets are never shown, and never given on the command line: other people can read that.",
     )
     setup.add_argument(
@@ -29,6 +29,26 @@ def add_setup(commands: Commands) -> None:
     where.add_argument("--discord-token-file", type=Path, metavar="FILE", help="a file that holds the bot's token")
     setup.add_argument(
         "--key", type=_key, action="append", metavar="PROVIDER=FILE", help="a file that holds a provider's key"
+    )
+    setup.add_argument(
+        "--base-url",
+        type=_base_url,
+        action="append",
+        metavar="PROVIDER=URL",
+        help="ask a server of your own, which speaks like PROVIDER (openai or anthropic)",
+    )
+    setup.add_argument(
+        "--ollama", nargs="?", const="", metavar="URL", help="use an Ollama: the one on this machine, or at an address"
+    )
+    setup.add_argument(
+        "--tier", type=_tier, action="append", metavar="N=MODEL,…", help="the models of tier 1, 2, 3 or 4, best first"
+    )
+    setup.add_argument(
+        "--price",
+        type=_price,
+        action="append",
+        metavar="MODEL=IN/OUT",
+        help="what a model costs that is not in the price list, in US dollars a million tokens",
     )
     setup.add_argument("--sandbox", choices=SANDBOXES, help="where commands run")
     setup.add_argument("--usd", metavar="N", help="US dollars one task may spend")
@@ -135,9 +155,35 @@ def _named(value: str) -> Path:
 
 
 def _key(value: str) -> tuple[str, Path]:
-    from bot.cli.checks.provider_key import PROVIDERS
+    from bot.cli.checks.model_access import KEYED
 
     name, mark, file = value.partition("=")
-    if name.lower() not in PROVIDERS or not mark or not file:
-        raise argparse.ArgumentTypeError(f"write PROVIDER=FILE; a provider is one of {', '.join(PROVIDERS)}")
+    if name.lower() not in KEYED or not mark or not file:
+        raise argparse.ArgumentTypeError(f"write PROVIDER=FILE; a provider is one of {', '.join(KEYED)}")
     return name.lower(), Path(file).expanduser()
+
+
+def _base_url(value: str) -> tuple[str, str]:
+    from bot.cli.setup.model_questions import SPEAKS
+
+    name, _, url = value.partition("=")
+    if name.lower() not in SPEAKS or not url:
+        raise argparse.ArgumentTypeError(f"write PROVIDER=URL; a provider is one of {', '.join(SPEAKS)}")
+    return name.lower(), url
+
+
+def _tier(value: str) -> tuple[int, str]:
+    number, _, names = value.partition("=")
+    if number not in ("1", "2", "3", "4") or not names.strip():
+        raise argparse.ArgumentTypeError("write N=MODEL, where N is 1, 2, 3 or 4")
+    return int(number), names
+
+
+def _price(value: str) -> str:
+    from agentic.models.providers.prices import price_from
+
+    try:
+        price_from(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return value

@@ -6,7 +6,9 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import sys
+import textwrap
 from datetime import datetime
 from typing import TextIO
 
@@ -47,6 +49,21 @@ def say(text: str) -> None:
     """Print a line of the result."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+
+
+def tell(text: str) -> None:
+    """Print lines of a result, at a terminal broken between words and with their indentation; a link stays whole."""
+    if sys.stdout.isatty():
+        width = max(shutil.get_terminal_size().columns, 40)
+        text = "\n".join(_wrapped(line, width) for line in text.split("\n"))
+    say(text)
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
 
 
 def note(text: str) -> None:

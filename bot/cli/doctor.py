@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -31,11 +31,15 @@ from bot.config.home import (
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
+    from agentic.core.events.execution_events import Tier
+    from agentic.models.providers.server_check import Finding
     from agentic.models.tier_config import TierChoice
     from agentic.sandbox.pool import Choice
+    from bot.cli.checks.model_access import Answer
 
-State = Literal["ok", "limited", "missing"]
-"""missing: it cannot run like this; limited: it runs, and less is possible."""
+State = Literal["ok", "limited", "missing", "unknown"]
+"""missing: it cannot run like this; limited: it runs, and less is possible; unknown: it could not be tried."""
+SIGNS: Mapping[State, str] = {"ok": "✔", "limited": "!", "missing": "✘", "unknown": "?"}
 MB = 1_000_000
 FOLDERS = (("checkpoints", CHECKPOINTS), ("workspaces", "workspaces"), ("single tasks", TASKS))
 LEAST_FREE = 500_000_000
@@ -64,7 +68,7 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
         say(json.dumps({"can_run": can_run, "components": [asdict(c) for c in components]}, indent=2))
     else:
         show(components)
-        say("It can run: threadwright run" if can_run else "It cannot run like this; see what is marked missing.")
+        say("Ready. Start it: threadwright run" if can_run else "Not ready: fix what is marked ✘, then check again.")
     return 0 if can_run else 1
 
 
@@ -81,7 +85,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
-        guild(settings),
+        *([guild(settings)] if settings.discord_token is None else []),
         *roles(settings),
         *places,
         *private(settings),
@@ -95,16 +99,17 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
 
 
 def show(components: Sequence[Component]) -> None:
-    """A table of the components."""
+    """Print a line for each component, and below it what to do; it reads well in 80 columns."""
     from rich.console import Console
     from rich.table import Table
 
-    signs = {"ok": "✔", "limited": "!", "missing": "✘"}
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("", "component", "in use", "why", "what to do"):
-        table.add_column(title, overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for overflow in ("ellipsis", "ellipsis", "fold"):
+        table.add_column(overflow=overflow)
     for component in components:
-        table.add_row(signs[component.state], component.name, component.adapter, component.why, component.todo)
+        lines = [": ".join(part for part in (component.adapter, component.why) if part)]
+        lines += [f"→ {component.todo}"] if component.todo else []
+        table.add_row(SIGNS[component.state], component.name, "\n".join(lines))
     width = None if sys.stdout.isatty() else 150
     Console(file=sys.stdout, highlight=False, markup=False, width=width).print(table)
 
@@ -129,13 +134,15 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
     if choice.rung is None:
         return Component("sandbox", "none", "limited", choice.why, _walls_todo(setting))
     if choice.left:
-        why = f"of an earlier start {len(choice.left)} could not be ended: {choice.left[0][:SHOWN_WORDS]}"
-        return Component("sandbox", choice.name, "limited", why, "end it by hand, or start the machine anew")
+        why = f"{len(choice.left)} from an earlier start could not be ended: {choice.left[0][:SHOWN_WORDS]}"
+        return Component("sandbox", choice.name, "limited", why, "end it by hand, or restart the machine")
     if choice.name == "host":
-        return Component("sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto for walls")
+        return Component(
+            "sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto to run commands in a sandbox"
+        )
     skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
     memory = f"memory is {choice.rung.memory}"
-    return Component("sandbox", choice.name, "ok", f"a command really ran in it; {memory}{skipped}")
+    return Component("sandbox", choice.name, "ok", f"a test command ran in it; {memory}{skipped}")
 
 
 def _walls_todo(setting: str) -> str:
@@ -156,49 +163,85 @@ def _first_words(reason: str) -> str:
 
 
 async def models(settings: Settings) -> tuple[Component, ...]:
-    """Check the tiers: what was chosen, each doubt about it, and whether there is an Ollama to offer."""
+    """Check the tiers and their providers: each is asked which models it has; offers an Ollama where no model is set."""
     from agentic.models.ollama import find_ollama
     from agentic.models.tier_config import tiers_from
+    from bot.cli.checks.model_access import ask_all
     from bot.config.models import prices_from
 
     choice = tiers_from(settings.tiers, os.environ, prices_from(settings))
-    rows = [*model_components(choice), *await servers(choice)]
+    answers = await ask_all(choice.tiers, os.environ)
+    rows = [*provider_components(choice, answers), *model_components(choice, answers)]
     if choice.source == "tour" and (found := await find_ollama(env=os.environ)) is not None:
         rows.append(Component("models", "Ollama", "limited", "found, not in use", found.offer()))
     return tuple(rows)
 
 
-async def servers(choice: TierChoice) -> tuple[Component, ...]:
-    """Check the model servers whose address is configured: each is asked which models it has."""
-    from agentic.models.providers.server_check import look
-    from agentic.models.tier_config import providers_of
+def provider_components(choice: TierChoice, answers: Mapping[str, Answer]) -> Iterator[Component]:
+    """Show what each provider answered, once where two names stand for it; a refused key is a ✘ where no other answers."""
+    from agentic.models.providers.catalogue import BY_NAME
+    from agentic.models.providers.server_check import Finding, flaw
+    from bot.cli.checks.model_access import said
 
+    others = any(not isinstance(answer, Finding) for answer in answers.values())
     named = {problem.setting for problem in choice.problems}
-    found = await asyncio.gather(
-        *(look(provider, os.environ, models) for provider, models in providers_of(choice.tiers).items())
-    )
-    return tuple(
-        Component("models", wrong.variable, "limited", wrong.said, wrong.instead)
-        for wrong in found
-        if wrong is not None and wrong.variable not in named
-    )
+    shown: set[str] = set()
+    for name, answer in answers.items():
+        provider = BY_NAME[name]
+        if provider.title in shown or ((wrong := flaw(provider, os.environ)) is not None and wrong.variable in named):
+            continue
+        shown.add(provider.title)
+        state: State = "ok"
+        if isinstance(answer, Finding):
+            state = (
+                "unknown" if answer.kind == "unknown" else "limited" if others or answer.kind == "wrong" else "missing"
+            )
+        yield Component("provider", provider.title, state, said(provider, answer, os.environ), _advice(answer))
 
 
-def model_components(choice: TierChoice) -> Iterator[Component]:
-    """Show what was chosen, a row a tier."""
+def _advice(answer: Answer) -> str:
+    """Say what to change, with the variable's name."""
+    from agentic.models.providers.server_check import Finding
+
+    if not isinstance(answer, Finding) or not answer.instead:
+        return ""
+    return f"{answer.variable}: {answer.instead}" if answer.variable else answer.instead
+
+
+def model_components(choice: TierChoice, answers: Mapping[str, Answer]) -> Iterator[Component]:
+    """Show what was chosen, a row a tier; a tier is ✔ only where its models' providers list them."""
     if choice.source == "tour":
         todo = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key, or THREADWRIGHT_TIER_2"
         yield Component("models", "scripted tour", "limited", "no model is configured", todo)
     else:
         for tier in choice.tiers:
-            troubled = any(
-                problem.fatal and problem.setting.endswith(f"TIER_{tier.number}") for problem in choice.problems
-            )
-            why = "it cannot be asked; see below" if troubled else choice.told
-            yield Component(f"tier {tier.number}", ", ".join(tier.models), "missing" if troubled else "ok", why)
+            yield _tier_component(tier, choice, answers)
     for problem in choice.problems:
         state: State = "missing" if problem.fatal else "limited"
         yield Component("models", problem.setting, state, problem.said, problem.instead)
+
+
+def _tier_component(tier: Tier, choice: TierChoice, answers: Mapping[str, Answer]) -> Component:
+    from agentic.models.providers.catalogue import provider_of
+    from bot.cli.checks.model_access import doubt
+
+    name, models = f"tier {tier.number}", ", ".join(tier.models)
+    if any(problem.fatal and problem.setting.endswith(f"TIER_{tier.number}") for problem in choice.problems):
+        return Component(name, models, "missing", "it can't be used; see below")
+    doubts: list[Finding] = []
+    for model in tier.models:
+        provider = provider_of(model)
+        found = doubt(provider, answers.get(provider.name) if provider else None, os.environ, model)
+        doubts += [found] if found is not None else []
+    if not doubts:
+        return Component(name, models, "ok", choice.told)
+    if len(doubts) == len(tier.models) and all(each.kind == "refused" for each in doubts):
+        return Component(name, models, "missing", doubts[0].said)
+    if all(each.kind == "unknown" for each in doubts):
+        return Component(name, models, "unknown", f"not checked, {doubts[0].said}")
+    wrong = next(each for each in doubts if each.kind != "unknown")
+    todo = f"THREADWRIGHT_TIER_{tier.number}: {wrong.instead}" if wrong.kind == "wrong" else ""
+    return Component(name, models, "limited", wrong.said, todo)
 
 
 def library_components(problem: str) -> Iterator[Component]:
@@ -238,7 +281,7 @@ async def _loaded(library: str) -> str:
         process.kill()
         await process.wait()
         return f"it was not loaded within {LIBRARY_SECONDS:g} s"
-    lines = said.decode(errors="replace").strip().splitlines() or ["it ended without a word"]
+    lines = said.decode(errors="replace").strip().splitlines() or ["it ended without a message"]
     return lines[-1] if process.returncode else ""
 
 
@@ -250,29 +293,27 @@ async def lessons(settings: Settings) -> Component:
     model = embedder("auto")
     if settings.embeddings == "off":
         there = "semantic search is installed, not in use" if model else "semantic search is not installed"
-        todo = f"to find them by meaning too, {'' if model else '`make embeddings`, and '}leave THREADWRIGHT_EMBEDDINGS out"
-        return Component("lessons", BY_WORDS, "ok", f"THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
+        todo = f"for search by meaning, {'' if model else 'run `make embeddings` and '}remove THREADWRIGHT_EMBEDDINGS"
+        return Component("lessons", BY_WORDS, "ok", f"turned off by THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
     if model is None:
-        todo = "`make embeddings` (45 MB) finds them by meaning too: for a task in other words"
+        todo = "to find them by meaning too, run `make embeddings` (45 MB)"
         return Component("lessons", BY_WORDS, "ok", "semantic search is not installed", todo)
     try:
         async with asyncio.timeout(LIBRARY_SECONDS):
             await model.embed(["the tests pass"])
     except (EmbeddingUnavailable, TimeoutError) as error:
         why = " ".join(str(error).split()) or f"it did not answer within {LIBRARY_SECONDS:g} s"
-        todo = "`make embeddings` installs it anew; THREADWRIGHT_EMBEDDINGS=off leaves it alone"
-        return Component("lessons", BY_WORDS, "limited", f"semantic search is installed and does not run: {why}", todo)
-    return Component(
-        "lessons", "found by words and by meaning", "ok", f"the extra is installed; {model.name} really ran"
-    )
+        todo = "reinstall it with `make embeddings`, or set THREADWRIGHT_EMBEDDINGS=off"
+        return Component("lessons", BY_WORDS, "limited", f"semantic search is installed but does not work: {why}", todo)
+    return Component("lessons", "found by words and by meaning", "ok", f"semantic search works ({model.name})")
 
 
 def python() -> Component:
     """The interpreter."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     if (3, 11) <= sys.version_info < (3, 14):
-        return Component("python", version, "ok", "3.11 to 3.13 are supported")
-    return Component("python", version, "missing", "not a supported version", "use Python 3.11, 3.12 or 3.13")
+        return Component("python", version, "ok", "supported")
+    return Component("python", version, "missing", "not supported", "use Python 3.11, 3.12 or 3.13")
 
 
 def private(settings: Settings) -> Iterator[Component]:
@@ -286,13 +327,13 @@ def private(settings: Settings) -> Iterator[Component]:
     elif wrong := not_ours(home):
         yield Component("home", str(home), "missing", wrong, "set THREADWRIGHT_HOME to a folder of your own")
     elif wide(home):
-        yield Component("home", str(home), "limited", "other users of this machine reach it", f"chmod 700 {home}")
+        yield Component("home", str(home), "limited", "other users of this machine can open it", f"chmod 700 {home}")
     else:
-        yield Component("home", str(home), "ok", "nobody else on this machine reaches it")
+        yield Component("home", str(home), "ok", "only you can open it")
     for file in dict.fromkeys((home / ENV_FILE, settings.env_file)):
         if file is not None and file.is_file():
             alone = is_private(file)
-            why = "you alone can read it" if alone else "other users can read the keys in it"
+            why = "only you can read it" if alone else "other users can read the keys in it"
             yield Component(
                 "settings", str(file), "ok" if alone else "limited", why, "" if alone else f"chmod 600 {file}"
             )
@@ -302,12 +343,8 @@ def guild(settings: Settings, address: str = "") -> Component:
     """Show where people can chat."""
     if settings.discord_token is not None:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
-    where = address or (
-        f"127.0.0.1:{settings.guild_port}"
-        if settings.guild_port
-        else "127.0.0.1, the port of the last start or a free one"
-    )
-    return Component("guild", f"local guild, {where}", "ok", "no DISCORD_TOKEN; needs no account")
+    where = f" at {address}" if address else f" on port {settings.guild_port}" if settings.guild_port else ""
+    return Component("guild", f"local guild{where}", "ok", "your own Discord on this machine, no account needed")
 
 
 async def discord(settings: Settings) -> tuple[Component, ...]:
@@ -321,12 +358,14 @@ async def discord(settings: Settings) -> tuple[Component, ...]:
         "ok": "ok",
         "warning": "limited",
         "wrong": "missing",
-        "unknown": "limited",
+        "unknown": "unknown",
     }
     rows = [Component("Discord", each.name, states[each.verdict], each.said, each.todo) for each in checked.findings]
     if checked.invite and any(each.verdict != "ok" for each in checked.findings):
         rows.append(
-            Component("Discord", "invite link", "ok", "for one more server, or with missing rights", checked.invite)
+            Component(
+                "Discord", "invite link", "ok", "for another server, or to add missing permissions", checked.invite
+            )
         )
     return tuple(rows)
 
@@ -338,14 +377,20 @@ def roles(settings: Settings) -> tuple[Component, ...]:
     names = ", ".join(named_roles(settings.levels))
     if not names:
         return ()
-    todo = "set their ids: in Discord, Server Settings, Roles, Copy Role ID (developer mode)"
-    return (Component("roles", names, "limited", "set by name, and others can take a name", todo),)
+    todo = "set their ids: in Discord, Server Settings → Roles → Copy Role ID (with developer mode on)"
+    return (Component("roles", names, "limited", "set by name; anybody could name a role like that", todo),)
 
 
 def store(settings: Settings, *, thoroughly: bool = False) -> Component:
     """Check the store; with ``thoroughly``, each row against its checksum."""
     if settings.store == "memory":
-        return Component("store", "memory", "limited", "THREADWRIGHT_STORE=memory", "everything is lost at the end")
+        return Component(
+            "store",
+            "memory",
+            "limited",
+            "everything is lost when it stops",
+            "remove THREADWRIGHT_STORE=memory to keep it",
+        )
     path = settings.home / DATABASE
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -356,14 +401,14 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
         return Component("store", f"SQLite, {path}", "missing", why_unusable(settings.home, error), todo)
     if not writable:
         todo = "make it writable, or set THREADWRIGHT_HOME to another folder"
-        return Component("store", f"SQLite, {path}", "missing", "the folder cannot be written to", todo)
+        return Component("store", f"SQLite, {path}", "missing", "the folder is not writable", todo)
     for trouble in troubles(settings.home, thoroughly=thoroughly):
         state: State = "missing" if trouble.stops else "limited"
         return Component("store", f"SQLite, {settings.home / trouble.file}", state, trouble.what, trouble.todo)
     if free < LEAST_FREE:
         state = "missing" if free < LEAST_TO_START else "limited"
-        return Component("store", f"SQLite, {path}", state, f"{free // 1_000_000} MB are free", "make room")
-    return Component("store", f"SQLite, {path}", "ok", f"durable; {free // 1_000_000_000} GB are free")
+        return Component("store", f"SQLite, {path}", state, f"only {free // 1_000_000} MB free", "free some disk space")
+    return Component("store", f"SQLite, {path}", "ok", f"saved on disk; {free // 1_000_000_000} GB free")
 
 
 def kept(settings: Settings) -> Component | None:
@@ -378,15 +423,17 @@ def kept(settings: Settings) -> Component | None:
     sizes = [f"{name} {_megabytes(_size(settings.home / folder))}" for name, folder in FOLDERS]
     since = f", the oldest from {there.oldest:%Y-%m-%d}" if there.oldest else ""
     logs = "1 log" if there.executions == 1 else f"{there.executions:,} logs"
-    free = f" ({_megabytes(there.free)} of it free for what comes)" if there.free > MB else ""
+    free = f" ({_megabytes(there.free)} of it unused)" if there.free > MB else ""
     how_long = (
-        f"logs go {settings.retention_days} days after a task ended" if settings.retention_days else "nothing expires"
+        f"logs are deleted {settings.retention_days} days after a task ends"
+        if settings.retention_days
+        else "nothing expires"
     )
     why = (
         f"{logs} with {there.events:,} events{since}; {there.open} open; store {_megabytes(there.bytes)}{free}, "
         f"{', '.join(sizes)}; {how_long}"
     )
-    return Component("kept", _megabytes(there.bytes), "ok", why, "THREADWRIGHT_RETENTION_DAYS changes how long")
+    return Component("kept", _megabytes(there.bytes), "ok", why)
 
 
 def _megabytes(size: int) -> str:

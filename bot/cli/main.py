@@ -189,12 +189,19 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
 
 
 def _setup(wanted: argparse.Namespace) -> int:
+    from bot.cli.setup.model_questions import ModelArguments
     from bot.cli.setup.wizard import SetupArguments, setup
 
+    models = ModelArguments(
+        tuple(wanted.key or ()),
+        tuple(wanted.base_url or ()),
+        wanted.ollama,
+        tuple(wanted.tier or ()),
+        tuple(wanted.price or ()),
+    )
     order = SetupArguments(
-        getattr(wanted, "env_file", None), wanted.local,
-        wanted.discord_token_file, tuple(wanted.key or ()), wanted.sandbox, wanted.usd,
-        wanted.turns, wanted.minutes, proposals=wanted.yes,
+        getattr(wanted, "env_file", None), wanted.local, wanted.discord_token_file, models,
+        wanted.sandbox, wanted.usd, wanted.turns, wanted.minutes, proposals=wanted.yes,
     )  # fmt: skip
     try:
         return setup(order)

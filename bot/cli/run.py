@@ -158,10 +158,9 @@ async def _show_components(app: App) -> None:
     address = app.guild.url if app.guild is not None else ""
     kept = await asyncio.to_thread(doctor.store, app.settings)
     asked = await doctor.models(app.settings)
-    offered = [row for row in asked if row.adapter == "Ollama" or row.adapter.endswith(("_BASE_URL", "_API_BASE"))]
     components = (
         doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
-        *doctor.model_components(app.models), *doctor.library_components(app.library), *offered,
+        *asked, *doctor.library_components(app.library),
     )  # fmt: skip
     doctor.show(components)
 

@@ -57,7 +57,7 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 
 
 class Settings(BaseSettings):
-    """Everything that can be set; each description is the reason the setting exists."""
+    """Everything that can be set; `.env.example` shows each description above its setting."""
 
     model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -69,188 +69,198 @@ class Settings(BaseSettings):
     discord_token: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("DISCORD_TOKEN"),
-        description="The bot's token. Without it a local guild is started, a Discord of your own on this machine.",
+        description="Your bot's token. Without it the bot starts its own Discord on this machine, to try it out.",
     )
     discord_api: str = Field(
         default="https://discord.com/api/v10",
-        description="Address of Discord's API; another one for a proxy, or for a local guild in another process.",
+        description="The address of Discord's API. Change it for a proxy, or for a local guild in another process.",
     )
     home: Path = Field(
         default=Path("~/.threadwright"),
-        description="Folder for everything that must survive a restart: the database and the workspaces.",
+        description="The folder where everything is kept: database, workspaces, settings.",
     )
     store: Literal["sqlite", "memory"] = Field(
-        default="sqlite", description="Where events are kept; 'memory' forgets everything at the end, for trying out."
+        default="sqlite",
+        description="Where the bot keeps its data: 'sqlite' on disk; 'memory' loses everything at the end, for trying out.",
     )
     retention_days: int = Field(
         default=30,
         ge=0,
         le=36_500,
-        description="Days after which the log of a finished task is deleted, with its outputs, checkpoints and messages' "
-        "ids; lessons, files and open tasks stay. With 0 nothing expires.",
+        description="Days until a finished task is deleted: its log, outputs, checkpoints and message ids. Lessons, files and "
+        "open tasks stay. 0 keeps everything.",
     )
     tier_1: Names = Field(
-        default=(), description="Models of the ultra-fast tier (no tools), in order of preference, as LiteLLM names."
+        default=(),
+        description="Models for small talk, without tools.",
     )
-    tier_2: Names = Field(default=(), description="Models of the fast tier, with tools; executions start here.")
-    tier_3: Names = Field(default=(), description="Models of the balanced tier; escalations come here.")
-    tier_4: Names = Field(default=(), description="Models of the premium tier; the last to be asked, and the dearest.")
+    tier_2: Names = Field(default=(), description="Models that start each task.")
+    tier_3: Names = Field(default=(), description="Models that take over when tier 2 is stuck.")
+    tier_4: Names = Field(default=(), description="The strongest and most expensive models, used last.")
     triage: Literal["model", "rules"] = Field(
         default="model",
-        description="Whether a message is talk or a task where its words do not say so: 'model' asks the first model of "
-        "tier 1 (a second, and a few hundred tokens), 'rules' takes it for a task.",
+        description="How the bot tells small talk from a task when the words don't make it clear: 'model' asks the first "
+        "model of tier 1 (takes a second and a few hundred tokens), 'rules' treats it as a task.",
     )
     advise_first: bool = Field(
         default=False,
-        description="Where it is stuck, a stronger model first gives one piece of advice, and takes over only if that does "
-        "not help; else it takes over at once.",
+        description="When a model is stuck, a stronger one first gives one piece of advice and takes over only if that "
+        "doesn't help. False: it takes over at once.",
     )
     failure_escalates: bool = Field(
         default=True,
-        description="A model that says it cannot do a task, or calls done what its tests deny, hands over to a stronger one "
-        "instead of ending.",
+        description="A stronger model takes over when a model gives up, or says “done” although its tests fail. False: the "
+        "task ends.",
     )
     come_down: bool = Field(
         default=False,
-        description="After a stronger model got past what was hard, and nothing failed for 3 turns, the cheaper one goes on; "
-        "once in a task.",
+        description="After a stronger model solved the hard part and 3 turns went well, the cheaper model continues. Once per "
+        "task.",
     )
     trials: Literal["auto", "offer", "never"] = Field(
         default="offer",
-        description="A task whose check failed: 'auto' tries it again by itself with what was learned, up to 3 attempts in "
-        "all and within the money of one task; 'offer' puts 🔄 under its answer; 'never' does neither.",
+        description="What happens when a task's check fails: 'auto' tries again with what was learned (up to 3 attempts, "
+        "within the task's money), 'offer' puts 🔄 under the answer, 'never' does nothing.",
     )
-    complex_starts_higher: bool = Field(
-        default=False, description="A task that looks complex begins a tier above the starting one."
-    )
+    complex_starts_higher: bool = Field(default=False, description="Start tasks that look complex one tier higher.")
     judge: Literal["auto", "always", "off"] = Field(
         default="auto",
-        description="Whether a model of another family is asked three times what it thinks of a task's work: 'auto' on a "
-        "sample until 50 judged tasks are known to be right or wrong, then by what it proved to be worth; 'always' on each.",
+        description="Whether a model of another family rates finished work (three requests each): 'auto' rates a sample until "
+        "50 rated tasks are known to be right or wrong, then as often as it proved useful; 'always' rates every "
+        "task; 'off' none.",
     )
     judge_model: str = Field(
         default="",
-        description="The model that judges; it is not asked about work of its own family. Empty: the first of another "
-        "family in tiers 2, 3, 1 and 4.",
+        description="The model that rates. It never rates work of its own family. Empty: the first model of another family in "
+        "tiers 2, 3, 1 and 4.",
     )
     lessons_held_back: float = Field(
         default=0.1,
         ge=0.0,
         le=0.5,
-        description="The share of the times a lesson fits a task at which it is left out by chance: what becomes of those "
-        "tasks is what its use is measured against. With 0 nothing is measured so.",
+        description="How often a matching lesson is left out on purpose, to measure whether lessons help. 0.1 is one time in "
+        "ten; 0 measures nothing.",
     )
     embeddings: Literal["auto", "off"] = Field(
         default="auto",
-        description="Lessons are found by meaning as well as by words where the extra for it is installed (`make "
-        "embeddings`): 'off' leaves it alone.",
+        description="Whether lessons are also found by meaning, not only by words. 'auto' does it where `make embeddings` was "
+        "run; 'off' never.",
     )
     schema_models: Names = Field(
         default=(),
-        description="Models that answer better in a fixed JSON shape than with native calls; * and ? may stand in it.",
+        description="Models that work better with a fixed JSON format than with tool calls. Names may contain * and ?.",
     )
     prices: Names = Field(
         default=(),
-        description="Prices of models that LiteLLM does not know, as name=in/out in US dollars a million tokens; what the "
-        "cache costs and the context window may follow: name=in/out/read/write@window.",
+        description="Prices of models that are not in LiteLLM's price list, as name=in/out in US dollars per million tokens. "
+        "Cache prices and context window may follow: name=in/out/read/write@window. A model without a price is "
+        "not used.",
     )
     sandbox: Literal["auto", "docker", "bubblewrap", "host"] = Field(
         default="auto",
-        description="Where commands run: 'auto' takes Docker, else bubblewrap, else refuses; 'host' has no walls.",
+        description="Where commands run: 'auto' uses Docker, else bubblewrap, else runs no commands; 'docker' or 'bubblewrap' "
+        "only that one; 'host' has no sandbox at all, commands have your rights.",
     )
     sandbox_image: str = Field(
         default="threadwright-sandbox:local",
-        description="Docker image of the sandboxes, built from deploy/sandbox; its digest (sha256:…) names it and no other.",
+        description="The Docker image of the sandboxes, built from deploy/sandbox. A digest (sha256:…) accepts exactly that "
+        "one.",
     )
     mask_secrets: bool = Field(
         default=True,
-        description="Keys, tokens and passwords of known form in files and outputs reach models, logs and exports as "
-        "placeholders such as [secret: GitHub token]; the files themselves keep them.",
+        description="Replace keys, tokens and passwords by placeholders such as [secret: GitHub token] before models, logs "
+        "and exports see them. Your files keep them.",
     )
     max_sandboxes: int = Field(
-        default=32, ge=1, le=1000, description="Sandboxes at once; further ones wait, so that memory stays bounded."
+        default=32,
+        ge=1,
+        le=1000,
+        description="How many sandboxes may exist at once; more have to wait, so that memory is not used up.",
     )
     max_executions: int = Field(
-        default=64, ge=1, le=10_000, description="Executions at once; further threads wait their turn, in order."
+        default=64, ge=1, le=10_000, description="How many tasks may run at once; more wait in line."
     )
     drain_seconds: float = Field(
         default=5.0,
         ge=0,
         le=600,
-        description="When it is told to end, so long a request or command that runs may take to end by itself.",
+        description="When the bot is stopped, seconds that a running request or command gets to finish.",
     )
     max_turns_simple: int = Field(default=10, ge=1, le=1000, description="Turns a simple task may take.")
     max_turns_medium: int = Field(default=20, ge=1, le=1000, description="Turns a medium task may take.")
     max_turns_complex: int = Field(default=35, ge=1, le=1000, description="Turns a complex task may take.")
     max_usd: float = Field(
-        default=5.0, gt=0, description="US dollars one execution may spend; it ends visibly when they are spent."
+        default=5.0, gt=0, description="US dollars one task may spend. At the limit it asks for more, or ends."
     )
     max_daily_usd_person: float | None = Field(
-        default=None, gt=0, description="US dollars the tasks of one person may spend a day (UTC); empty for no limit."
+        default=None, gt=0, description="US dollars all tasks of one person may spend a day (UTC). Empty: no limit."
     )
     max_daily_usd_server: float | None = Field(
-        default=None, gt=0, description="US dollars all tasks in one server may spend a day (UTC); empty for no limit."
+        default=None, gt=0, description="US dollars all tasks in one server may spend a day (UTC). Empty: no limit."
     )
     max_daily_usd: float | None = Field(
-        default=None, gt=0, description="US dollars all tasks of this bot may spend a day (UTC); empty for no limit."
+        default=None, gt=0, description="US dollars all tasks of this bot may spend a day (UTC). Empty: no limit."
     )
-    max_tokens: int = Field(default=2_000_000, ge=1_000, description="Tokens one execution may use.")
+    max_tokens: int = Field(default=2_000_000, ge=1_000, description="Tokens one task may use.")
     history: Literal["auto", "append", "seed", "replay_all"] = Field(
         default="auto",
-        description="How much of a task's history each request carries: 'append' lets it grow and shortens it in steps, "
-        "'seed' shortens it each turn, 'replay_all' never; 'auto' chooses by whether the provider keeps a cache.",
+        description="How much of a task's history each request repeats: 'append' lets it grow and shortens it in steps, "
+        "'seed' shortens it each turn, 'replay_all' never; 'auto' picks what is cheapest with this provider's "
+        "cache.",
     )
     history_tokens: int = Field(
-        default=15_000, ge=1_000, description="With so many tokens of history it is shortened, where it grows in steps."
+        default=15_000, ge=1_000, description="With 'append', shorten the history when it has more tokens than this."
     )
     instructions: str = Field(
         default="",
         max_length=8_000,
-        description="Text for the system prompt of every task: house rules, preferred tools.",
+        description="Text added to every task's instructions: house rules, preferred tools.",
     )
-    max_minutes: float = Field(default=60.0, gt=0, description="Minutes one execution may take.")
+    max_minutes: float = Field(default=60.0, gt=0, description="Minutes one task may take.")
     request_seconds: float = Field(
         default=300.0,
         ge=1,
         le=3_600,
-        description="Seconds one request to a model may take; slow local models need more.",
+        description="Seconds one request to a model may take. Slow local models need more.",
     )
     owners: Names = Field(
         default=(),
-        description="Ids of Discord roles whose members may change settings and allow the host; others can take a name.",
+        description="Discord roles whose members may do everything, also change settings. Write role ids, not names: anybody "
+        "can name a role. Server administrators are always owners.",
     )
     operators: Names = Field(
-        default=(), description="Ids of Discord roles whose members may act on everyone's executions and budgets."
+        default=(),
+        description="Ids of roles whose members may approve risky steps, change budgets and handle everyone's tasks.",
     )
-    viewers: Names = Field(
-        default=(), description="Ids of Discord roles whose members may only look, not start or stop anything."
-    )
+    viewers: Names = Field(default=(), description="Ids of roles whose members may only look.")
     default_level: Level = Field(
-        default="executor", description="The right of everyone without one of these roles; 'viewer' closes the bot."
+        default="executor", description="What everyone else may do: 'executor' gives tasks, 'viewer' only looks."
     )
     speaking_bots: Names = Field(
-        default=(), description="Ids of bots and webhooks that may give tasks; all others are ignored, against loops."
+        default=(),
+        description="Ids of bots and webhooks that may give tasks. All others are ignored, so that bots don't talk in "
+        "circles.",
     )
     command_guilds: Names = Field(
         default=(),
-        description="Ids of servers to register the slash commands in, where changes show at once; empty: everywhere.",
+        description="Ids of servers for the slash commands; changes show there at once. Empty: all servers.",
     )
     custom_emoji: Names = Field(
         default=(),
-        description="Custom emoji that stand for a sign, such as 1234567890=🛑; a name alone proves nothing.",
+        description="Your own emoji for a sign, as id=sign, such as 1234567890=🛑.",
     )
     guild_port: int = Field(
         default=0,
         ge=0,
         le=65_535,
-        description="Port of the local guild on 127.0.0.1; 0 takes the one of the last start if it is free, else another.",
+        description="Port of the local guild on 127.0.0.1. 0: the port of the last start if it is free, else another.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="warning", description="How much is written to standard error."
+        default="warning", description="How much is logged to standard error."
     )
     log_prompts: bool = Field(
         default=False,
-        description="With THREADWRIGHT_LOG_LEVEL=debug, libraries log what they send and get as well: prompts and answers.",
+        description="With THREADWRIGHT_LOG_LEVEL=debug, also log what is sent to models and what they answer.",
     )
 
     _env_file: Path | None = PrivateAttr(default=None)

@@ -19,6 +19,7 @@ from tests.e2e.processes import environment, started
 from tests.e2e.terminals import SECONDS, program, terminal
 
 GOOD = "sk-good-key-1234567890"
+LISTED = ("claude-haiku-4-5-20251001", "claude-sonnet-4-6", "claude-opus-4-8", "house-model")
 
 
 @pytest.fixture
@@ -30,13 +31,19 @@ async def guild() -> AsyncIterator[LocalGuild]:
 
 @pytest.fixture
 async def provider() -> AsyncIterator[str]:
-    """A model provider that takes one key."""
+    """A model server that takes one key, by Anthropic's and OpenAI's interfaces, and is an Ollama too."""
+    listed = {"data": [{"id": name} for name in LISTED]}
 
     async def models(request: web.Request) -> web.Response:
-        return web.json_response({"data": []}, status=200 if request.headers.get("x-api-key") == GOOD else 401)
+        key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return web.json_response(listed, status=200 if key == GOOD else 401)
+
+    async def tags(_: web.Request) -> web.Response:
+        return web.json_response({"models": [{"name": "qwen3:8b"}, {"name": "gemma3:4b"}]})
 
     app = web.Application()
     app.router.add_get("/v1/models", models)
+    app.router.add_get("/api/tags", tags)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -84,7 +91,7 @@ async def test_piped_answers_are_checked_and_written_and_no_secret_is_shown(
     tmp_path: Path, guild: LocalGuild, provider: str
 ) -> None:
     (tmp_path / ".env").write_text("# mine\nTHREADWRIGHT_LOG_LEVEL=info\n")
-    lines = f"{guild.bot_token}\nanthropic\n{GOOD}\nnone\nbubblewrap\n2.5\n8 16 30\n45\n"
+    lines = f"{guild.bot_token}\nanthropic\n{GOOD}\nnone\n2.5\ny\n\nbubblewrap\n8 16 30\n45\n"
     ended = await setup(tmp_path, told(tmp_path, guild, ANTHROPIC_BASE_URL=provider), lines=lines)
     assert ended.code == 0, ended.all
     text = (tmp_path / ".env").read_text()
@@ -98,16 +105,17 @@ async def test_piped_answers_are_checked_and_written_and_no_secret_is_shown(
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
     assert guild.bot_token not in ended.all
     assert GOOD not in ended.all
-    assert "it may read messages" in ended.out
-    assert "has every right" in ended.out
-    invite = f"client_id={guild.bot_user_id}&permissions={sum(discord_token.NEEDED.values())}&scope=bot+applications.commands"
+    assert "it can read messages" in ended.out
+    assert "has every permission" in ended.out
+    rights = sum(each.bit for each in discord_token.NEEDED.values())
+    invite = f"client_id={guild.bot_user_id}&permissions={rights}&scope=bot+applications.commands"
     assert invite in ended.out
 
 
 async def test_run_again_keeps_what_is_set_and_takes_enter_for_it(tmp_path: Path, guild: LocalGuild) -> None:
     before = f"DISCORD_TOKEN={guild.bot_token}\nTHREADWRIGHT_MAX_USD=1.5\n"
     (tmp_path / ".env").write_text(before)
-    ended = await setup(tmp_path, told(tmp_path, guild), lines="\n\n\n\n\n\n")
+    ended = await setup(tmp_path, told(tmp_path, guild), lines="\n\n\n\n")
     assert ended.code == 0, ended.all
     assert "[set]" in ended.err
     assert guild.bot_token not in ended.all
@@ -150,7 +158,7 @@ async def test_a_missing_intent_is_told_with_where_to_grant_it(tmp_path: Path, g
     (tmp_path / "token").write_text(guild.bot_token + "\n")
     ended = await setup(tmp_path, told(tmp_path, guild), "--yes", "--discord-token-file", "token")
     assert ended.code == 1
-    assert "✘ it may not read messages" in ended.out
+    assert "✘ it can't read messages" in ended.out
     assert "Message Content Intent" in ended.out
     assert "DISCORD_TOKEN=" in (tmp_path / ".env").read_text()  # the token is right; the switch is elsewhere
 
@@ -233,16 +241,20 @@ async def test_at_a_terminal_secrets_are_not_echoed_and_a_wrong_answer_is_asked_
         await person.sees("Discord refuses this token")
         await person.sees("Token of your bot")
         person.type(f"{guild.bot_token}\n")
-        await person.sees("Which provider's key?")
+        await person.sees("Which provider?")
         person.type("none\n")
-        await person.sees("Where commands run")
-        person.type("moon\n")
-        await person.sees("Write one of: auto, docker")
-        person.type("bubblewrap\n")
         await person.sees("US dollars one task may spend")
         person.type("-1\n")
         await person.sees("Write a number, more than 0")
         person.type("\n")
+        await person.sees("Change more")
+        person.type("y\n")
+        await person.sees("Change the models of a tier?")
+        person.type("\n")
+        await person.sees("Where commands run")
+        person.type("moon\n")
+        await person.sees("Write one of: auto, docker")
+        person.type("bubblewrap\n")
         await person.sees("Turns of a simple")
         person.type("\n")
         await person.sees("Minutes one task may take")
@@ -269,6 +281,179 @@ async def test_ctrl_c_leaves_the_old_file_untouched_and_the_terminal_as_it_was(
         assert termios.tcgetattr(person.master)[3] & termios.ECHO
     assert (tmp_path / ".env").read_text() == "A=1\n"
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
+
+
+async def test_where_the_token_comes_from_and_what_the_bot_may_do_is_said_before_it_is_asked(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    async with terminal(tmp_path, told(tmp_path, guild)) as person:
+        await person.sees("Token of your bot")
+        before = person.shown
+        steps = [
+            discord_token.PORTAL, "New Application", "Open “Bot”", "Message Content Intent", "Save Changes", "Reset Token",
+            "Copy",
+        ]  # fmt: skip
+        places = [before.find(step) for step in steps]
+        assert -1 not in places, before
+        assert places == sorted(places), "in the order in which they are pressed"
+        assert len(discord_token.NEEDED) == 8
+        for name, permission in discord_token.NEEDED.items():
+            assert re.search(rf"{name} +{permission.why}", before)
+        person.type("\n")
+        await person.sees("A local guild")
+
+
+async def test_at_a_terminal_ollama_lists_its_models_and_proposes_one(
+    tmp_path: Path, guild: LocalGuild, provider: str
+) -> None:
+    async with terminal(tmp_path, told(tmp_path, guild, OLLAMA_API_BASE=provider)) as person:
+        await person.sees("Token of your bot")
+        person.type("\n")
+        await person.sees("found 2 models: qwen3:8b, gemma3:4b")
+        await person.sees("Which provider?")
+        person.type("ollama\n")
+        await person.sees("Address of Ollama")
+        person.type("\n")
+        await person.sees("Its models: qwen3:8b, gemma3:4b")
+        await person.sees("Which one should do the work? [qwen3:8b]")
+        person.type("gemma4:4b\n")
+        await person.sees("Did you mean ollama_chat/gemma3:4b?")
+        person.type("gemma3:4b\n")
+        await person.sees("Which provider?")
+        person.type("\n")
+        await person.sees("ollama_chat/gemma3:4b")
+        await person.sees("US dollars")
+        person.type("\n")
+        await person.sees("Change more")
+        person.type("\n")
+        await person.sees("Start it: threadwright run")
+        async with asyncio.timeout(SECONDS):
+            assert await person.process.wait() == 0
+    assert "THREADWRIGHT_TIER_2=ollama_chat/gemma3:4b" in (tmp_path / ".env").read_text().splitlines()
+
+
+async def test_piped_answers_name_a_server_of_ones_own_and_change_a_tier(
+    tmp_path: Path, guild: LocalGuild, provider: str
+) -> None:
+    answers = (
+        "", "own", "openai", f"{provider}/v1", GOOD, "house-model", "0.5/1", "none", "",
+        "y", "4", "openai/claude-opus-4-8", "", "", "", "",
+    )  # fmt: skip
+    ended = await setup(tmp_path, told(tmp_path, guild), lines="".join(f"{answer}\n" for answer in answers))
+    assert ended.code == 0, ended.all
+    assert "answers and lists 4 models" in ended.out
+    assert GOOD not in ended.all
+    lines = (tmp_path / ".env").read_text().splitlines()
+    for line in (
+        f"OPENAI_BASE_URL={provider}/v1", f"OPENAI_API_KEY={GOOD}", "THREADWRIGHT_TIER_2=openai/house-model",
+        "THREADWRIGHT_TIER_4=openai/claude-opus-4-8",
+        "THREADWRIGHT_PRICES=openai/house-model=0.5/1",
+    ):  # fmt: skip
+        assert line in lines
+
+
+async def test_flags_set_addresses_keys_tiers_and_prices_without_a_terminal(
+    tmp_path: Path, guild: LocalGuild, provider: str
+) -> None:
+    (tmp_path / "key").write_text(GOOD)
+    flags = (
+        "--local", "--yes", f"--base-url=anthropic={provider}", "--key=anthropic=key", f"--ollama={provider}",
+        "--tier=1=ollama_chat/qwen3:8b", "--tier=2=anthropic/claude-haiku-4-5",
+        "--tier=3=anthropic/house-model, anthropic/claude-sonnet-4-6", "--price=anthropic/house-model=1/2",
+    )  # fmt: skip
+    ended = await setup(tmp_path, told(tmp_path, guild), *flags)
+    assert ended.code == 0, ended.all
+    assert "tier 4  last and most expensive" in ended.out
+    lines = (tmp_path / ".env").read_text().splitlines()
+    for line in (
+        f"ANTHROPIC_BASE_URL={provider}", f"OLLAMA_API_BASE={provider}", "THREADWRIGHT_TIER_1=ollama_chat/qwen3:8b",
+        "THREADWRIGHT_TIER_2=anthropic/claude-haiku-4-5",
+        "THREADWRIGHT_TIER_3=anthropic/house-model,anthropic/claude-sonnet-4-6",
+        "THREADWRIGHT_PRICES=anthropic/house-model=1/2",
+    ):  # fmt: skip
+        assert line in lines
+    assert "Changed: " in ended.out
+    assert "threadwright doctor" in ended.out
+
+
+async def test_one_tier_by_flag_leaves_the_others_to_the_keys(tmp_path: Path, guild: LocalGuild, provider: str) -> None:
+    (tmp_path / "key").write_text(GOOD)
+    flags = ("--local", "--yes", f"--base-url=anthropic={provider}", "--key=anthropic=key")
+    ended = await setup(tmp_path, told(tmp_path, guild), *flags, "--tier=2=anthropic/claude-sonnet-4-6")
+    assert ended.code == 0, ended.all
+    lines = (tmp_path / ".env").read_text().splitlines()
+    assert "THREADWRIGHT_TIER_1=anthropic/claude-haiku-4-5" in lines
+    assert "THREADWRIGHT_TIER_2=anthropic/claude-sonnet-4-6" in lines
+    assert "claude-opus-5 is not among the models" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("--tier=2=anthropic/claude-hiaku-4-5", "Did you mean anthropic/claude-haiku-4-5"),
+        ("--tier=2=anthropic/house-model", "--price anthropic/house-model=IN/OUT"),
+        ("--tier=2=anthropic/house-model", "THREADWRIGHT_PRICES=anthropic/house-model=IN/OUT"),
+        ("--tier=2=mistral/mistral-large-latest", "There is no key for mistral/mistral-large-latest"),
+        ("--tier=5=x", "N is 1, 2, 3 or 4"),
+        ("--price=house-model", "is no price"),
+        ("--base-url=acme=http://x", "openai, anthropic"),
+        ("--base-url=openai=nowhere", "does not say whether it is http or https"),
+        ("--ollama=http://127.0.0.1:9", "No Ollama answers at http://127.0.0.1:9"),
+    ],
+)
+async def test_a_wrong_model_or_address_is_told_with_what_to_write(
+    tmp_path: Path, guild: LocalGuild, provider: str, flag: str, words: str
+) -> None:
+    env = told(tmp_path, guild, ANTHROPIC_BASE_URL=provider, ANTHROPIC_API_KEY=GOOD)
+    ended = await setup(tmp_path, env, "--local", "--yes", flag)
+    assert ended.code in (1, 64)
+    assert words in ended.err
+    assert not (tmp_path / ".env").exists()
+
+
+async def test_a_key_of_the_environment_is_not_sent_to_an_address_of_the_file(
+    tmp_path: Path, guild: LocalGuild, provider: str
+) -> None:
+    (tmp_path / ".env").write_text(f"ANTHROPIC_BASE_URL={provider}\n")
+    ended = await setup(tmp_path, told(tmp_path, guild, ANTHROPIC_API_KEY=GOOD), "--local", "--yes")
+    assert ended.code == 1
+    assert "wants a key" in ended.out
+    assert "answers and lists" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("key", "tier", "code", "states", "words"),
+    [
+        (GOOD, "anthropic/claude-haiku-4-5", 0, ("ok", "ok"), "answers and lists 4 models"),
+        (GOOD, "anthropic/claude-haiku-4-6", 0, ("ok", "limited"), "claude-haiku-4-6 is not among the models"),
+        ("sk-wrong", "anthropic/claude-haiku-4-5", 1, ("missing", "missing"), "refused the key"),
+        ("", "ollama_chat/qwen3:8b", 0, ("ok", "ok"), "answers and lists 2 models"),
+        ("", "ollama_chat/none", 0, ("ok", "limited"), "ollama pull none"),
+    ],
+)
+async def test_doctor_tries_a_key_and_an_address_before_it_says_that_they_are_fine(
+    tmp_path: Path, provider: str, key: str, tier: str, code: int, states: tuple[str, str], words: str
+) -> None:
+    known = {"ANTHROPIC_API_KEY": key, "ANTHROPIC_BASE_URL": provider} if key else {"OLLAMA_API_BASE": provider}
+    price = {"THREADWRIGHT_PRICES": "anthropic/claude-haiku-4-6=1/5"}
+    env = environment(tmp_path, known, THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_TIER_2=tier, **price)
+    async with started("doctor", "--json", env=env, cwd=tmp_path) as running:
+        assert await running.ended() == code, running.output
+        report = json.loads("".join(running.said))
+    rows = {row["name"]: row for row in report["components"]}
+    assert (rows["provider"]["state"], rows["tier 2"]["state"]) == states
+    assert words in json.dumps(report)
+
+
+async def test_doctor_says_unknown_where_a_server_cannot_be_asked(tmp_path: Path) -> None:
+    known = {"OPENAI_API_KEY": GOOD, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    env = environment(tmp_path, known, THREADWRIGHT_SANDBOX="bubblewrap")
+    async with started("doctor", env=env, cwd=tmp_path) as running:
+        assert await running.ended() == 0, running.output
+        text = "".join(running.said)
+    assert re.search(r"^\? +provider +OpenAI: nothing answers at http://127.0.0.1:9/v1", text, re.MULTILINE)
+    assert re.search(r"^\? +tier 2 .*not checked", text, re.MULTILINE)
+    assert "✔  tier" not in text
 
 
 async def test_doctor_makes_the_same_check(tmp_path: Path, guild: LocalGuild) -> None:

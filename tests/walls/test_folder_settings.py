@@ -238,7 +238,7 @@ async def test_nobody_else_reaches_what_a_task_leaves_in_the_home(tmp_path: Path
         [sys.executable, "-m", "bot.cli.main", "doctor"], env={**env, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert "nobody else on this machine reaches it" in ended.stdout
+    assert "only you can open it" in ended.stdout
 
 
 @pytest.mark.wall("settings")

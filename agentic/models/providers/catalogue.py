@@ -15,6 +15,8 @@ class Provider:
     title: str
     keys: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    official: str = ""
+    """The address that is asked where none is set, as far as it is asked which models it has."""
     caches: bool | None = None
     """Whether a request that begins like an earlier one is cheaper or quicker; None where it depends on the model."""
 
@@ -36,22 +38,37 @@ class Provider:
         return bool(self.key(env) or self.address(env))
 
 
+OLLAMA: Final = "http://127.0.0.1:11434"
+"""Where an Ollama usually listens."""
+
 PROVIDERS: Final = (
     Provider(
-        "anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ("ANTHROPIC_BASE_URL",), caches=True
+        "anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), ("ANTHROPIC_BASE_URL",),
+        "https://api.anthropic.com", caches=True,
     ),
-    Provider("openai", "OpenAI", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE"), caches=True),
-    Provider("gemini", "Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    Provider("openrouter", "OpenRouter", ("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",)),
-    Provider("mistral", "Mistral", ("MISTRAL_API_KEY",), ("MISTRAL_API_BASE",), caches=False),
-    Provider("groq", "Groq", ("GROQ_API_KEY",), ("GROQ_API_BASE",)),
-    Provider("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",), caches=True),
-    Provider("xai", "xAI", ("XAI_API_KEY",), ("XAI_API_BASE",), caches=True),
-    Provider("ollama", "Ollama", (), ("OLLAMA_API_BASE",), caches=True),
-    Provider("ollama_chat", "Ollama", (), ("OLLAMA_API_BASE",), caches=True),
+    Provider(
+        "openai", "OpenAI", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1",
+        caches=True,
+    ),
+    Provider(
+        "gemini", "Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), (), "https://generativelanguage.googleapis.com/v1beta"
+    ),
+    Provider(
+        "openrouter", "OpenRouter", ("OPENROUTER_API_KEY",), ("OPENROUTER_API_BASE",), "https://openrouter.ai/api/v1"
+    ),
+    Provider(
+        "mistral", "Mistral", ("MISTRAL_API_KEY",), ("MISTRAL_API_BASE",), "https://api.mistral.ai/v1", caches=False
+    ),
+    Provider("groq", "Groq", ("GROQ_API_KEY",), ("GROQ_API_BASE",), "https://api.groq.com/openai/v1"),
+    Provider(
+        "deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), ("DEEPSEEK_API_BASE",), "https://api.deepseek.com", caches=True
+    ),
+    Provider("xai", "xAI", ("XAI_API_KEY",), ("XAI_API_BASE",), "https://api.x.ai/v1", caches=True),
+    Provider("ollama", "Ollama", (), ("OLLAMA_API_BASE",), OLLAMA, caches=True),
+    Provider("ollama_chat", "Ollama", (), ("OLLAMA_API_BASE",), OLLAMA, caches=True),
     Provider("hosted_vllm", "vLLM", ("HOSTED_VLLM_API_KEY",), ("HOSTED_VLLM_API_BASE",), caches=True),
     Provider("lm_studio", "LM Studio", ("LM_STUDIO_API_KEY",), ("LM_STUDIO_API_BASE",), caches=True),
-)
+)  # fmt: skip
 """Those we know by name; LiteLLM knows more, and reads their variables itself.
 
 Servers on one's own machine keep the state of the last prompt, so that only what is new in a request is read.

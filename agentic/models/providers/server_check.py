@@ -1,16 +1,19 @@
-"""A model server at an address that was set: whether the address can be one, whether something answers there, and what.
+"""A model server: whether its address can be one, whether it answers and takes the key, and which models it has.
 
-An address is looked at without asking (``flaw``) before anything runs; ``look`` asks the server for the list of its
-models, which costs nothing, and says what is wrong in words that name the variable to change.
+An address is looked at without asking (``flaw``) before anything runs. ``ask`` asks for the list of models, which costs
+nothing: at the address that is set, else at the provider's own. What is wrong is said in words that name the variable to
+change; a server that could not be asked is told apart from one that refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
+import re
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -20,10 +23,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agentic.models.providers.catalogue import Provider
 from agentic.models.providers.provider_errors import without_secrets
 
-SECONDS: Final = 3.0
+SECONDS: Final = 5.0
 MOST_BYTES: Final = 4_000_000
 SHOWN: Final = 5
 """So many models of a server are named."""
+_DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d{2}-\d{2}|:latest)\Z")
+
+Kind = Literal["refused", "wrong", "unknown"]
+"""refused: it does not take the key; wrong: something else is to be changed; unknown: it could not be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +40,11 @@ class Finding:
     variable: str
     said: str
     instead: str
+    kind: Kind = "wrong"
 
 
 class _Row(BaseModel):
-    """One model in a server's list: ``id`` by OpenAI's and Anthropic's interfaces, ``name`` by Ollama's."""
+    """One model in a server's list: ``id`` by OpenAI's and Anthropic's interfaces, ``name`` by Ollama's and Gemini's."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -54,7 +62,19 @@ class _Listed(BaseModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(name for row in (*self.data, *self.models) if (name := row.id or row.name))
+        rows = (*self.data, *self.models)
+        return tuple((row.id or row.name).removeprefix("models/") for row in rows if row.id or row.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a provider is asked; ``own`` where the address was set and is not the provider's."""
+
+    address: str
+    variable: str
+    """What to change: the variable of the address, else of the key."""
+    title: str
+    own: bool
 
 
 def variable_of(provider: Provider, env: Mapping[str, str]) -> str:
@@ -80,85 +100,141 @@ def flaw(provider: Provider, env: Mapping[str, str]) -> Finding | None:
     return None
 
 
-async def look(
-    provider: Provider, env: Mapping[str, str], models: Iterable[str], seconds: float = SECONDS
-) -> Finding | None:
-    """Ask the server at the address that is set for its models; None where all is well, or no address is set.
-
-    ``models`` are the LiteLLM names that are to be asked there.
-    """
-    variable = variable_of(provider, env)
-    if not variable:
-        return None
+async def ask(provider: Provider, env: Mapping[str, str], seconds: float = SECONDS) -> tuple[str, ...] | Finding:
+    """The models that the provider's server lists, by its own names; else what is wrong. Never raises."""
     if (wrong := flaw(provider, env)) is not None:
         return wrong
-    address = env[variable].strip().rstrip("/")
+    place = _place(provider, env)
+    if not place.address:
+        return Finding("", f"nobody knows where {provider.title} is asked", "", "unknown")
+    key = provider.key(env)
+    if not all(sign.isprintable() for sign in key):
+        return Finding(place.variable, "the key holds signs that no key has", "Copy the key again", "refused")
     try:
         async with asyncio.timeout(seconds):
-            status, body = await _asked(provider, address, provider.key(env))
+            status, body = await _asked(provider, place.address, env)
     except TimeoutError:
-        return Finding(
-            variable, f"{address} did not answer within {seconds:g} seconds", "Start the server, or change it"
-        )
-    except (aiohttp.ClientError, OSError) as error:
-        return _unreached(variable, address, error)
-    return _read(variable, address, status, body, tuple(model.partition("/")[2] or model for model in models))
+        said = f"{place.title} did not answer within {seconds:g} seconds"
+        return Finding(place.variable, said, _again(place, "Start the server, or change it"), "unknown")
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        return _unreached(place, error)
+    return _read(provider, place, status, body, has_key=bool(key))
 
 
-async def _asked(provider: Provider, address: str, key: str) -> tuple[int, bytes]:
+def lists(names: Sequence[str], model: str) -> bool:
+    """Whether a model, by its LiteLLM name, is among the names of its server: also without a date, or ``latest``."""
+    wanted = _bare(model)
+    served = {*names, *(_DATED.sub("", name) for name in names)}
+    return bool({wanted, wanted.removesuffix("-latest"), _without_variant(model)} & served)
+
+
+def unlisted(provider: Provider, env: Mapping[str, str], names: Sequence[str], model: str) -> Finding | None:
+    """What to do about a model that its server does not list; None where it does."""
+    if lists(names, model):
+        return None
+    wanted, near = _bare(model), nearest(names, _bare(model))
+    listed = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "") if names else "none"
+    place = _place(provider, env)
+    instead = f"Did you mean {near}?" if near else "Name a model that it has"
+    if place.variable.startswith("OLLAMA"):
+        instead = f"Get it with `ollama pull {wanted}`, or name another"
+    at = place.address if place.own else place.title
+    has = "" if near else f" (it has: {listed})"
+    return Finding(place.variable, f"{wanted} is not among the models at {at}{has}", instead)
+
+
+def nearest(names: Sequence[str], wanted: str) -> str:
+    """The listed name, also without its date, that a wrong one may have been; '' for none."""
+    known = [*dict.fromkeys((*(_DATED.sub("", name) for name in names), *names))]
+    return next(iter(difflib.get_close_matches(wanted, known, n=1, cutoff=0.6)), "")
+
+
+def _bare(model: str) -> str:
+    return model.partition("/")[2] or model
+
+
+def _without_variant(model: str) -> str:
+    """OpenRouter's names may end in a variant, such as ``:free``, which its list leaves out."""
+    return _bare(model).rpartition(":")[0] if model.startswith("openrouter/") else ""
+
+
+def _place(provider: Provider, env: Mapping[str, str]) -> _Place:
+    variable = variable_of(provider, env)
+    if variable:
+        address = env[variable].strip().rstrip("/")
+        return _Place(address, variable, address, own=True)
+    if not provider.keys:
+        return _Place(provider.official, provider.addresses[0], provider.official, own=True)
+    key = next((name for name in provider.keys if env.get(name)), provider.keys[0])
+    return _Place(provider.official, key, provider.title, own=False)
+
+
+async def _asked(provider: Provider, address: str, env: Mapping[str, str]) -> tuple[int, bytes]:
+    key = provider.key(env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     where = f"{address}/models"
     if provider.name.startswith("ollama"):
         where = f"{address.removesuffix('/v1')}/api/tags"
     elif provider.name == "anthropic":
-        where = f"{address.removesuffix('/v1')}/v1/models"
-        headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(where, headers=headers, allow_redirects=False) as response,
-    ):
+        where = f"{address.removesuffix('/v1')}/v1/models?limit=1000"
+        kept = {} if env.get("ANTHROPIC_API_KEY") or not key else headers
+        headers = {"anthropic-version": "2023-06-01", **(kept or {"x-api-key": key})}
+    elif provider.name == "gemini":
+        where, headers = f"{where}?pageSize=1000", {"x-goog-api-key": key}
+    async with aiohttp.ClientSession() as session:
+        if provider.name == "openrouter":  # it shows its models to everybody; only this asks for the key
+            status, body = await _get(session, f"{address}/key", headers)
+            if status != 200:
+                return status, body
+        return await _get(session, where, headers)
+
+
+async def _get(session: aiohttp.ClientSession, where: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    async with session.get(where, headers=headers, allow_redirects=False) as response:
         return response.status, await response.content.read(MOST_BYTES)
 
 
-def _unreached(variable: str, address: str, error: Exception) -> Finding:
-    scheme, _, rest = address.partition("://")
+def _again(place: _Place, own: str) -> str:
+    return own if place.own else "Look at the network, then check again"
+
+
+def _unreached(place: _Place, error: Exception) -> Finding:
+    scheme, _, rest = place.address.partition("://")
     certificate = isinstance(error, aiohttp.ClientConnectorCertificateError)
+    if not place.own:
+        said = f"{place.title} could not be reached ({type(error).__name__})"
+        return Finding(place.variable, said, _again(place, ""), "unknown")
     if scheme == "https" and isinstance(error, aiohttp.ClientSSLError | ssl.SSLError) and not certificate:
-        return Finding(variable, f"what answers at {rest} speaks http, not https", f"Write http://{rest}")
+        return Finding(place.variable, f"what answers at {rest} speaks http, not https", f"Write http://{rest}")
     if scheme == "http" and isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientResponseError):
-        return Finding(variable, f"what answers at {rest} does not speak http", f"Try https://{rest}")
+        return Finding(place.variable, f"what answers at {rest} does not speak http", f"Try https://{rest}")
     if isinstance(error, aiohttp.ClientConnectorError) and not certificate:
-        return Finding(variable, f"nothing answers at {address}", "Start the server, or change the address")
-    return Finding(variable, f"{address} cannot be asked ({without_secrets(str(error))[:200]})", "Check the address")
+        said = f"nothing answers at {place.address}"
+        return Finding(place.variable, said, "Start the server, or change the address", "unknown")
+    said = f"{place.address} cannot be asked ({without_secrets(str(error))[:200]})"
+    return Finding(place.variable, said, "Check the address", "unknown")
 
 
-def _read(variable: str, address: str, status: int, body: bytes, wanted: tuple[str, ...]) -> Finding | None:
+def _read(provider: Provider, place: _Place, status: int, body: bytes, *, has_key: bool) -> tuple[str, ...] | Finding:
+    """What an answer says; Gemini answers 400 to a key that is none."""
+    address, variable = place.address, place.variable
     if status == 400 and b"HTTPS" in body:
         return Finding(variable, f"{address} speaks https, not http", f"Write https{address.removeprefix('http')}")
-    if status in (401, 403):
-        return Finding(variable, f"{address} refused the key ({status})", "Set the key that belongs to this server")
+    if status in (401, 403) or (status == 400 and provider.name == "gemini"):
+        if place.own and not has_key:
+            return Finding(variable, f"{place.title} wants a key ({status})", "Set the key of this server", "refused")
+        instead = "Set the key of this server" if place.own else "Copy the key again from your account there"
+        return Finding(variable, f"{place.title} refused the key ({status})", instead, "refused")
+    if not place.own and status != 200:
+        return Finding(variable, f"{place.title} answered with {status}", "Check again in a few minutes", "unknown")
     if status == 404 and not address.endswith("/v1"):
         return Finding(variable, f"there is no list of models at {address}", f"Most servers want {address}/v1")
     if 300 <= status < 400:
         return Finding(variable, f"{address} only points elsewhere ({status})", "Write the address it points to")
     if status != 200:
-        return Finding(
-            variable, f"{address} answered {status} to the question which models it serves", "Check the address"
-        )
+        said = f"{address} answered {status} to the question which models it serves"
+        return Finding(variable, said, "Check the address", "unknown" if status >= 429 else "wrong")
     try:
-        names = _Listed.model_validate(orjson.loads(body)).names
+        return _Listed.model_validate(orjson.loads(body)).names
     except (orjson.JSONDecodeError, ValidationError):
-        return Finding(variable, f"what answers at {address} is no model server", "Check the address")
-    return _missing(variable, address, names, wanted)
-
-
-def _missing(variable: str, address: str, names: tuple[str, ...], wanted: tuple[str, ...]) -> Finding | None:
-    """The first model that is wanted and not served; a tag that is left out is ``latest`` to an Ollama."""
-    served = {*names, *(name.removesuffix(":latest") for name in names)}
-    missing = next((name for name in wanted if name not in served), "")
-    if not missing:
-        return None
-    ollama = variable.startswith("OLLAMA")
-    instead = f"Get it with `ollama pull {missing}`, or name another" if ollama else "Name a model that it serves"
-    listed = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "") if names else "none"
-    return Finding(variable, f"{missing} is not among the models at {address} (it has: {listed})", instead)
+        return Finding(variable, f"what answers at {place.title} is no model server", "Check the address")

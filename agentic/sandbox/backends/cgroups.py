@@ -29,7 +29,7 @@ WEIGHT, SHARES = 20, 204
 """A fifth of what others have: where the processor is short, the bot goes first, and with it every other thread."""
 JOIN = 'while [ "$1" != -- ]; do echo 0 > "$1" || :; shift; done 2>/dev/null; shift; exec "$@"'
 END_SECONDS, AGAIN_SECONDS = 2.0, 0.01
-HELD, COUNTED = "held by its control group", "counted 2 times a second, with what is shared"
+HELD, COUNTED = "limited by its control group", "checked twice a second"
 
 log = logging.getLogger(__name__)
 

@@ -14,22 +14,31 @@ from urllib.parse import urlencode
 import aiohttp
 from pydantic import JsonValue
 
-NEEDED: Mapping[str, int] = {
-    "View Channels": 1 << 10,
-    "Send Messages": 1 << 11,
-    "Send Messages in Threads": 1 << 38,
-    "Create Public Threads": 1 << 35,
-    "Read Message History": 1 << 16,
-    "Add Reactions": 1 << 6,
-    "Attach Files": 1 << 15,
-    "Embed Links": 1 << 14,
+
+@dataclass(frozen=True, slots=True)
+class NeededPermission:
+    """One permission that the bot uses: its bit in Discord's numbers, and why."""
+
+    bit: int
+    why: str
+
+
+NEEDED: Mapping[str, NeededPermission] = {
+    "View Channels": NeededPermission(1 << 10, "see messages that mention it"),
+    "Send Messages": NeededPermission(1 << 11, "answer in channels"),
+    "Send Messages in Threads": NeededPermission(1 << 38, "answer in threads"),
+    "Create Public Threads": NeededPermission(1 << 35, "open a thread for each task"),
+    "Read Message History": NeededPermission(1 << 16, "read what was said while it was offline"),
+    "Add Reactions": NeededPermission(1 << 6, "show that it got your message"),
+    "Attach Files": NeededPermission(1 << 15, "send files it made"),
+    "Embed Links": NeededPermission(1 << 14, "show results as cards"),
 }
 """The permissions that the bot uses, by the names that Discord shows."""
 ADMINISTRATOR = 1 << 3
 MESSAGE_CONTENT, MESSAGE_CONTENT_LIMITED = 1 << 18, 1 << 19
 API = "https://discord.com/api/v10"
 AUTHORIZE = "https://discord.com/oauth2/authorize"
-PORTAL = "the developer portal (https://discord.com/developers/applications)"
+PORTAL = "https://discord.com/developers/applications"
 SECONDS = 10.0
 GUILDS_SHOWN = 200
 
@@ -45,6 +54,8 @@ class Finding:
     verdict: Verdict
     said: str
     todo: str = ""
+    alone: bool = False
+    """Whether the bot is in no server at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +92,12 @@ async def check(token: str, api: str = API) -> Checked:
     except _Refused as refused:
         return Checked((_of_refusal(refused.status),))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-        said = f"Discord could not be asked ({type(error).__name__})"
-        return Checked((Finding("token", "unknown", said, "look at the network, then check again"),))
+        said = f"Discord could not be reached ({type(error).__name__})"
+        return Checked((Finding("token", "unknown", said, "check the network, then try again"),))
     name = str(me.get("username", "the bot"))
     rows = [_object(row) for row in cast("list[JsonValue]", guilds)] if isinstance(guilds, list) else []
     findings = [
-        Finding("token", "ok", f"it is {name}'s"),
+        Finding("token", "ok", f"it belongs to the bot “{name}”"),
         _intent(application),
         *_inviting(application),
         *_guilds(rows),
@@ -98,7 +109,11 @@ def invite(application: str) -> str:
     """Return the link that adds the application to a server with exactly the permissions it uses, and its slash
     commands.
     """
-    query = {"client_id": application, "permissions": sum(NEEDED.values()), "scope": "bot applications.commands"}
+    query = {
+        "client_id": application,
+        "permissions": sum(each.bit for each in NEEDED.values()),
+        "scope": "bot applications.commands",
+    }
     return f"{AUTHORIZE}?{urlencode(query)}"
 
 
@@ -106,12 +121,12 @@ def missing(permissions: int) -> tuple[str, ...]:
     """Return the missing permissions, by the names that Discord shows."""
     if permissions & ADMINISTRATOR:
         return ()
-    return tuple(name for name, bit in NEEDED.items() if not permissions & bit)
+    return tuple(name for name, each in NEEDED.items() if not permissions & each.bit)
 
 
 def _of_refusal(status: int) -> Finding:
     if status in (401, 403):
-        todo = f"copy a new one: {PORTAL}, your application, Bot, Reset Token"
+        todo = f"get a new one: {PORTAL} → your application → Bot → Reset Token"
         return Finding("token", "wrong", "Discord refuses this token", todo)
     if status == 429:
         return Finding("token", "unknown", "Discord asks to wait (too many requests)", "check again in a few minutes")
@@ -121,30 +136,34 @@ def _of_refusal(status: int) -> Finding:
 def _intent(application: Mapping[str, JsonValue]) -> Finding:
     flags = application.get("flags")
     if isinstance(flags, int) and flags & (MESSAGE_CONTENT | MESSAGE_CONTENT_LIMITED):
-        return Finding("intent", "ok", "it may read messages (Message Content Intent)")
-    todo = f"switch on “Message Content Intent”: {PORTAL}, your application, Bot, Privileged Gateway Intents"
-    return Finding("intent", "wrong", "it may not read messages", todo)
+        return Finding("intent", "ok", "it can read messages (Message Content Intent is on)")
+    todo = f"switch on “Message Content Intent”: {PORTAL} → your application → Bot → Privileged Gateway Intents"
+    return Finding("intent", "wrong", "it can't read messages", todo)
 
 
 def _inviting(application: Mapping[str, JsonValue]) -> list[Finding]:
     if application.get("bot_require_code_grant") is not True:
         return []
-    todo = f"switch off “Requires OAuth2 Code Grant”: {PORTAL}, your application, Bot"
-    return [Finding("invite", "warning", "the invite link cannot work", todo)]
+    todo = f"switch off “Requires OAuth2 Code Grant”: {PORTAL} → your application → Bot"
+    return [Finding("invite", "warning", "the invite link can't work", todo)]
 
 
 def _guilds(rows: list[Mapping[str, JsonValue]]) -> list[Finding]:
     if not rows:
-        return [Finding("server", "warning", "it is in no server yet", "open the invite link and choose a server")]
+        return [
+            Finding(
+                "server", "warning", "it is in no server yet", "open the invite link and choose a server", alone=True
+            )
+        ]
     found: list[Finding] = []
     for row in rows:
         name, raw = str(row.get("name", "a server")), str(row.get("permissions", "0"))
         lacking = missing(int(raw) if raw.isdigit() else 0)
         if lacking:
-            todo = "give its role these rights in the server's settings, or open the invite link once more"
+            todo = "give its role these permissions in the server's settings, or open the invite link again"
             found.append(Finding("server", "warning", f"in “{name}” it lacks: {', '.join(lacking)}", todo))
         else:
-            found.append(Finding("server", "ok", f"in “{name}” it has every right that it needs"))
+            found.append(Finding("server", "ok", f"in “{name}” it has every permission it needs"))
     return found
 
 

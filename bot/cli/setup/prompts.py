@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import sys
 import termios
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import TypeVar
 
 from bot.cli.console import note
 
 ATTEMPTS = 5
+MARKS: Mapping[str, str] = {"ok": "✔", "warning": "!", "wrong": "✘", "refused": "✘", "unknown": "?"}
 
 
 class NoAnswer(Exception):
@@ -18,6 +21,13 @@ class NoAnswer(Exception):
 
 class Unusable(Exception):
     """The answer cannot be used; the message says what is allowed."""
+
+
+class SetupFailed(Exception):
+    """An argument is wrong; the message says which and why."""
+
+
+Read = TypeVar("Read")
 
 
 class SetupPrompts:
@@ -29,8 +39,8 @@ class SetupPrompts:
 
     def ask(
         self, question: str, flag: str, *, proposal: str = "", shown: str = "", secret: bool = False,
-        read: Callable[[str], str] = str,
-    ) -> str:  # fmt: skip
+        read: Callable[[str], Read] = str,
+    ) -> Read:  # fmt: skip
         """Return an answer that ``read`` accepts; Enter accepts the proposal (displayed as ``shown``). Raises
         ``NoAnswer``.
         """
@@ -46,17 +56,21 @@ class SetupPrompts:
                 note(f"  {why}")
         raise NoAnswer(f"“{question}” got no answer that can be used. Nothing was written.")
 
-    def _read(self, question: str, flag: str, proposal: str, read: Callable[[str], str]) -> str:
+    def _read(self, question: str, flag: str, proposal: str, read: Callable[[str], Read]) -> Read:
         try:
             return read(proposal)
         except Unusable as why:
             raise NoAnswer(f"“{question}”: {why} Give it with {flag}.") from None
 
+    def sure(self, question: str, flag: str) -> bool:
+        """Whether a person says yes; Enter, and accepted proposals, mean no."""
+        return self.ask(f"{question} (y; Enter: no)", flag, read=_yes)
+
     def again(self, question: str) -> bool:
         """Whether a person at the terminal wants something checked again; False for a pipe."""
         if self.proposals or not self.at_terminal:
             return False
-        return not self._line(f"{question} (Enter: check again, s: go on without)", "", "").strip()
+        return not self._line(f"{question} (Enter: check again, s: skip)", "", "").strip()
 
     def _line(self, question: str, flag: str, shown: str, *, secret: bool = False) -> str:
         with _unseen() if secret and self.at_terminal else contextlib.nullcontext():
@@ -69,6 +83,20 @@ class SetupPrompts:
             by = f", or give {flag}" if flag else ""
             raise NoAnswer(f"Nobody answered “{question}”. Run it in a terminal{by}. Nothing was written.")
         return line.rstrip("\r\n")
+
+
+def secret_in(file: Path) -> str:
+    """Return the secret in a file; raises ``SetupFailed`` where it is empty."""
+    text = file.read_text(encoding="utf-8", errors="replace").strip()
+    if not text:
+        raise SetupFailed(f"{file} is empty.")
+    return text
+
+
+def _yes(said: str) -> bool:
+    if said.lower() not in ("", "y", "yes", "n", "no"):
+        raise Unusable("Write y or n.")
+    return said.lower().startswith("y")
 
 
 @contextlib.contextmanager

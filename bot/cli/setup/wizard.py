@@ -9,34 +9,44 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.cli.arguments import SANDBOXES
-from bot.cli.checks import discord_token, provider_key
-from bot.cli.console import note, say
+from bot.cli.checks import discord_token
+from bot.cli.console import note, tell
 from bot.cli.setup import env_file
-from bot.cli.setup.prompts import NoAnswer, SetupPrompts, Unusable
+from bot.cli.setup.draft import Draft
+from bot.cli.setup.model_questions import ModelArguments, ModelQuestions
+from bot.cli.setup.prompts import MARKS, NoAnswer, SetupFailed, SetupPrompts, Unusable, secret_in
 from bot.config.home import HomeUnusable, own
+from bot.config.models import models_from, prices_from
 from bot.config.settings import (
     PREFIX,
     Settings,
     SettingsMistaken,
-    read_settings,
+    settings_from,
 )
 from bot.config.settings_sources import (
     ENV_FILE,
     HOME,
+    gather,
     home_of,
-    read,
 )
 
 MISTAKEN, FAILED, DONE = 64, 1, 0
 TOKEN = "DISCORD_TOKEN"  # noqa: S105 - the name of a setting
 API = f"{PREFIX}DISCORD_API"
-NO_PROVIDER = "none"
-_MARKS: Mapping[str, str] = {"ok": "✔", "warning": "!", "wrong": "✘", "unknown": "?"}
+GUIDE = f"""\
+  How to get the bot's token (5 minutes; docs/discord-setup.md has pictures):
+    1. Open {discord_token.PORTAL} and log in.
+    2. Press “New Application”, give it a name, press “Create”.
+    3. Open “Bot” on the left. Under “Privileged Gateway Intents”
+       switch on “Message Content Intent” and press “Save Changes”.
+       Without it the bot can't read what people write.
+    4. On the same page press “Reset Token”, confirm, then press “Copy”.
+       Discord shows the token only this once.
+  You don't have to choose permissions: the invite link asks for these eight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +57,12 @@ class SetupArguments:
     """The file to write; None for the one in the home."""
     local: bool = False
     token_file: Path | None = None
-    key_files: tuple[tuple[str, Path], ...] = ()
-    """(provider, file that holds its key)."""
+    models: ModelArguments = field(default_factory=ModelArguments)
     sandbox: str | None = None
     usd: str | None = None
     turns: str | None = None
     minutes: str | None = None
     proposals: bool = False
-
-
-class SetupFailed(Exception):
-    """An argument is wrong; the message says which and why."""
 
 
 def setup(order: SetupArguments) -> int:
@@ -89,31 +94,38 @@ class _Setup:
         self.ask = self.questions.ask
         self.home = None if order.file else home_of(os.environ.get(HOME, ""))
         self.file = order.file or home_of(os.environ.get(HOME, "")) / ENV_FILE
-        read(self.file)  # nothing is kept in a file that others can write
-        self.there = env_file.read(self.file)
-        self.new: dict[str, str] = {}
+        self.draft = Draft(self.file)
+        self.models = ModelQuestions(order.models, self.questions, self.draft)
+        self.invite = ""
+        """The link to open where the bot is in no server yet."""
         self.runs = True
 
     def run(self) -> int:
         """Ask each part in turn, then write the file."""
-        say(f"Settings are kept in {self.file}. Enter keeps what stands in [brackets].")
+        tell(f"Your settings go into {self.file}. Enter keeps what is in [brackets]. Ctrl-C ends it without writing.")
         self.discord()
-        self.models()
-        self.sandbox()
-        self.caps()
+        self.models.sources()
+        if self.order.usd is None and not self.order.proposals:
+            tell("\nMoney")
+        self._cap("US dollars one task may spend at most", "--usd", self.order.usd, ("MAX_USD",), float)
+        more = self.questions.sure("Change more: models of the tiers, sandbox, turns, minutes?", "--yes")
+        if more:
+            self.models.tiers()
+        self.sandbox(more=more)
+        self.caps(more=more)
         return self.write()
 
     # --- Discord ----------------------------------------------------------------------------------------------
 
     def discord(self) -> None:
         """Ask for the token and check it with Discord; none means a local guild."""
-        say("\nDiscord")
-        had = self.there.get(TOKEN, "")
+        tell("\nDiscord")
+        had = self.draft.there.get(TOKEN, "")
         if self.order.local:
             self._be_local(had)
             return
         if self.order.token_file is not None:
-            checked = self._checked(_content(self.order.token_file), again=False)
+            checked = self._checked(secret_in(self.order.token_file), again=False)
         else:
             checked = self._asked_for_token(had)
         if checked is None:
@@ -124,11 +136,18 @@ class _Setup:
             and _open(checked)
             and self.questions.again("Change that in the developer portal or in your server")
         ):
-            checked = self._checked(self.new.get(TOKEN, had), again=False)
+            checked = self._checked(self.draft.value(TOKEN), again=False)
         self.runs = checked is not None and checked.usable
 
     def _asked_for_token(self, had: str) -> discord_token.Checked | None:
-        question = "Token of your bot" + ("" if had else " (Enter: none, use a local guild on this machine)")
+        if not had and not self.order.proposals:
+            tell(GUIDE)
+            for name, permission in discord_token.NEEDED.items():
+                tell(f"    {name:<26}{permission.why}")
+            tell("  No Discord at hand? Press Enter: you get a page to chat in, on this machine.")
+        elif not self.order.proposals:
+            tell(f"  For a new token: {discord_token.PORTAL} → your application → Bot → Reset Token")
+        question = "Token of your bot" + ("" if had else " (not shown as you type; Enter: none)")
         while True:
             token = self.ask(
                 question, "--discord-token-file or --local", proposal=had, shown="set" if had else "", secret=True,
@@ -144,108 +163,67 @@ class _Setup:
         """Print what Discord says of a token; raises ``SetupFailed`` where it is invalid, unless it can be asked
         ``again``.
         """
-        api = os.environ.get(API) or self.there.get(API) or discord_token.API
+        api = os.environ.get(API) or self.draft.there.get(API) or discord_token.API
         checked = asyncio.run(discord_token.check(_token(token), api))
         for finding in checked.findings:
-            say(f"  {_MARKS[finding.verdict]} {finding.said}" + (f": {finding.todo}" if finding.todo else ""))
+            tell(f"  {MARKS[finding.verdict]} {finding.said}" + (f": {finding.todo}" if finding.todo else ""))
         refused = any(finding.name == "token" and finding.verdict == "wrong" for finding in checked.findings)
         if refused and not again:
             raise SetupFailed("Discord refuses the token.")
         if refused:
             return None
         if checked.invite:
-            say(f"  Invite it: {checked.invite}")
-        self._set(TOKEN, _token(token))
+            tell(f"  Invite it: {checked.invite}")
+        self.invite = checked.invite if any(each.name == "server" and each.alone for each in checked.findings) else ""
+        self.draft.set(TOKEN, _token(token))
         return checked
 
     def _be_local(self, had: str) -> None:
         if had:
-            self._set(TOKEN, "")
-        say("  ✔ a local guild: a Discord of your own on this machine, with a page to chat in")
-
-    # --- models -----------------------------------------------------------------------------------------------
-
-    def models(self) -> None:
-        """Ask for keys of providers, and check each."""
-        say("\nModels")
-        has = [each for each in provider_key.PROVIDERS.values() if self._value(each.variable)]
-        for each in has:
-            say(f"  ✔ {each.variable} is set")
-        if self.order.key_files:
-            for name, file in self.order.key_files:
-                self._key(provider_key.PROVIDERS[name], _content(file), again=False)
-            return
-        while name := self._asked_for_provider():
-            provider = provider_key.PROVIDERS[name]
-            had = self._value(provider.variable)
-            while True:
-                key = self.ask(
-                    f"Key of {provider.title}", f"--key {name}=FILE", proposal=had, shown="set" if had else "",
-                    secret=True, read=_key,
-                )  # fmt: skip
-                if self._key(provider, key, again=self.questions.at_terminal):
-                    break
-        if not any(self._value(each.variable) for each in provider_key.PROVIDERS.values()):
-            say("  ! no key: a model on your own machine (Ollama) is offered if it runs, else a scripted tour")
-
-    def _asked_for_provider(self) -> str:
-        names = (*provider_key.PROVIDERS, NO_PROVIDER)
-
-        def read(said: str) -> str:
-            name = said.lower()
-            if name not in names:
-                raise Unusable(f"Write one of: {', '.join(names)}.")
-            return "" if name == NO_PROVIDER else name
-
-        question = f"Which provider's key? ({', '.join(names[:-1])}; Enter to skip)"
-        return self.ask(question, "--key PROVIDER=FILE", proposal=NO_PROVIDER, read=read)
-
-    def _key(self, provider: provider_key.Provider, key: str, *, again: bool) -> bool:
-        """Check a key and keep it; False where it is wrong and can be asked ``again``."""
-        verdict, said = asyncio.run(provider_key.check(provider, _key(key), {**self.there, **os.environ}))
-        say(f"  {_MARKS[verdict]} {said}")
-        if verdict == "wrong" and not again:
-            raise SetupFailed(f"{provider.title} refuses the key.")
-        if verdict == "wrong":
-            return False
-        self._set(provider.variable, _key(key))
-        return True
+            self.draft.set(TOKEN, "")
+        tell("  ✔ A local guild: your own Discord on this machine, with a page to chat in")
 
     # --- sandbox and caps -------------------------------------------------------------------------------------
 
-    def sandbox(self) -> None:
-        """Ask where commands run; the choice is really tried."""
-        say("\nSandbox")
+    def sandbox(self, *, more: bool) -> None:
+        """Try where commands run; ask about it where ``more`` is asked."""
+        tell("\nSandbox")
         name = f"{PREFIX}SANDBOX"
-        had = self.there.get(name) or "auto"
-        given = self.order.sandbox
-        question = "Where commands run (auto: Docker, else bubblewrap; host has no walls)"
-        chosen = _sandbox(given) if given else self.ask(question, "--sandbox", proposal=had, read=_sandbox)
+        chosen = self.draft.there.get(name) or "auto"
+        if self.order.sandbox:
+            chosen = _sandbox(self.order.sandbox)
+        elif more:
+            question = "Where commands run (auto: Docker, else bubblewrap; host: no sandbox at all)"
+            chosen = self.ask(question, "--sandbox", proposal=chosen, read=_sandbox)
         from bot.cli.doctor import sandbox
 
         found = asyncio.run(sandbox(Settings.model_construct(sandbox=chosen, sandbox_image=self._image())))
-        say(
+        tell(
             f"  {'✔' if found.state == 'ok' else '!'} {found.adapter}: {found.why}"
-            + (f"; {found.todo}" if found.todo else "")
+            + (f"\n    → {found.todo}" if found.todo else "")
         )
-        if chosen != "auto" or name in self.there:
-            self._set(name, chosen)
+        if chosen != "auto" or name in self.draft.there:
+            self.draft.set(name, chosen)
 
     def _image(self) -> str:
-        return self.there.get(f"{PREFIX}SANDBOX_IMAGE") or str(Settings.model_fields["sandbox_image"].default)
+        return self.draft.there.get(f"{PREFIX}SANDBOX_IMAGE") or str(Settings.model_fields["sandbox_image"].default)
 
-    def caps(self) -> None:
-        """Ask what one task may cost at most."""
-        say("\nCaps: where one of them is reached, a task ends or asks")
-        self._cap("US dollars one task may spend", "--usd", self.order.usd, ("MAX_USD",), float)
+    def caps(self, *, more: bool) -> None:
+        """Set how long one task may take; ask about it where ``more`` is asked."""
+        if more:
+            tell("\nLimits of one task: when it reaches one, it asks or ends")
         sorts = ("MAX_TURNS_SIMPLE", "MAX_TURNS_MEDIUM", "MAX_TURNS_COMPLEX")
-        self._cap("Turns of a simple, a medium and a complex task", "--turns", self.order.turns, sorts, int)
-        self._cap("Minutes one task may take", "--minutes", self.order.minutes, ("MAX_MINUTES",), float)
+        if more or self.order.turns is not None:
+            self._cap("Turns of a simple, a medium and a complex task", "--turns", self.order.turns, sorts, int)
+        if more or self.order.minutes is not None:
+            self._cap("Minutes one task may take", "--minutes", self.order.minutes, ("MAX_MINUTES",), float)
 
     def _cap(
         self, question: str, flag: str, given: str | None, fields: tuple[str, ...], kind: type[float] | type[int]
     ) -> None:
-        had = [self.there.get(PREFIX + each) or f"{Settings.model_fields[each.lower()].default:g}" for each in fields]
+        had = [
+            self.draft.there.get(PREFIX + each) or f"{Settings.model_fields[each.lower()].default:g}" for each in fields
+        ]
 
         def read(said: str) -> str:
             return _numbers(said, len(fields), kind)
@@ -258,38 +236,42 @@ class _Setup:
         else:
             said = self.ask(question, flag, proposal=" ".join(had), read=read)
         for name, value in zip(fields, said.split(), strict=True):
-            self._set(PREFIX + name, value)
+            self.draft.set(PREFIX + name, value)
 
     # --- the file ---------------------------------------------------------------------------------------------
 
     def write(self) -> int:
-        """Write what changed, and say what still prevents a start."""
-        say("")
-        if self.new or not env_file.is_private(self.file):
+        """Write what changed, say what still prevents a start, and what to do next."""
+        tell("")
+        new = self.draft.new
+        if new or not env_file.is_private(self.file):
             if self.home is not None:
                 own(self.home)
-            env_file.write(self.file, self.new)
-            say(f"Written: {self.file}, readable by you alone ({', '.join(self.new) or 'nothing changed'}).")
+            env_file.write(self.file, new)
+            tell(f"Written: {self.file} (only you can read it). Changed: {', '.join(new) or 'nothing'}.")
         else:
-            say(f"{self.file} is as it was.")
-        for name, value in self.new.items():
+            tell(f"Nothing changed in {self.file}.")
+        for name, value in new.items():
             if os.environ.get(name) not in (None, value):
-                note(f"{name} also stands in the environment, which counts more than {self.file}.")
+                note(f"{name} is also set in the environment, which wins over {self.file}.")
         mistakes = _mistakes(self.file)
         for mistake in mistakes:
             note(f"In {self.file}: {mistake}")
         if mistakes or not self.runs:
-            note("It cannot run like this; change what is marked ✘ or named here, then run setup again.")
+            note("The bot can't run like this. Fix what is marked ✘ or named here, then run setup again.")
             return FAILED
-        say("Start it: threadwright run" + ("" if self.home is not None else f" --env-file {self.file}"))
+        self._say_next()
         return DONE
 
-    def _value(self, name: str) -> str:
-        return self.new.get(name) or self.there.get(name, "")
-
-    def _set(self, name: str, value: str) -> None:
-        if self.there.get(name) != value and (value or name in self.there):
-            self.new[name] = value
+    def _say_next(self) -> None:
+        file = "" if self.home is not None else f" --env-file {self.file}"
+        steps = [f"Invite the bot to your server: {self.invite}"] if self.invite else []
+        steps += [f"Check everything: threadwright doctor{file}", f"Start it: threadwright run{file}"]
+        tell("\nNext")
+        for number, step in enumerate(steps, 1):
+            tell(f"  {number}. {step}")
+        if self.draft.value(TOKEN):
+            tell("  Then write @ and its name in a channel, and what to do. To keep it running: docs/discord-setup.md")
 
 
 def _open(checked: discord_token.Checked) -> bool:
@@ -299,15 +281,8 @@ def _open(checked: discord_token.Checked) -> bool:
 def _token(said: str) -> str:
     token = said.strip().removeprefix("Bot ").strip()
     if not _is_word(token):
-        raise Unusable("A token holds no blanks. Copy the token alone, from your application's page Bot.")
+        raise Unusable("A token holds no blanks. Copy only the token, from the page “Bot” of your application.")
     return token
-
-
-def _key(said: str) -> str:
-    key = said.strip()
-    if not key or not _is_word(key):
-        raise Unusable("A key is one word. Copy it from your account at the provider.")
-    return key
 
 
 def _is_word(said: str) -> bool:
@@ -333,17 +308,12 @@ def _numbers(said: str, count: int, kind: type[float] | type[int]) -> str:
     return " ".join(words)
 
 
-def _content(file: Path) -> str:
-    text = file.read_text(encoding="utf-8", errors="replace").strip()
-    if not text:
-        raise SetupFailed(f"{file} is empty.")
-    return text
-
-
 def _mistakes(file: Path) -> tuple[str, ...]:
     """Return the mistakes in the file that would prevent a start."""
     try:
-        read_settings(file if file.exists() else None)
+        sources = gather(file if file.exists() else None, os.environ)
+        settings = settings_from(sources)
+        models_from(settings, {**os.environ, **sources.for_providers()}, prices_from(settings))
     except SettingsMistaken as mistaken:
         return tuple(str(mistake) for mistake in mistaken.mistakes)
     return ()

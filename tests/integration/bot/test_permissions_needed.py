@@ -22,8 +22,8 @@ def only(guild: LocalGuild, permissions: int) -> None:
 
 
 async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_mention_to_file(guild: LocalGuild) -> None:
-    only(guild, sum(discord_token.NEEDED.values()))
-    assert discord_token.missing(sum(discord_token.NEEDED.values())) == ()
+    only(guild, sum(each.bit for each in discord_token.NEEDED.values()))
+    assert discord_token.missing(sum(each.bit for each in discord_token.NEEDED.values())) == ()
     async with running_bot(guild) as scenery:
         scenery.files["out.txt"] = b"hello"
         thread = await scenery.mention("make a file")
@@ -36,6 +36,6 @@ async def test_with_the_permissions_of_the_invite_link_a_task_is_done_from_menti
 
 
 def test_each_permission_of_the_link_is_one_that_discord_has() -> None:
-    assert all(Permission(bit) in Permission for bit in discord_token.NEEDED.values())
+    assert all(Permission(each.bit) in Permission for each in discord_token.NEEDED.values())
     assert discord_token.missing(discord_token.ADMINISTRATOR) == ()
     assert discord_token.missing(0) == tuple(discord_token.NEEDED)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
 
 from agentic.models.providers.catalogue import BY_NAME
-from agentic.models.providers.server_check import Finding, flaw, look
+from agentic.models.providers.server_check import Finding, ask, flaw, lists, unlisted
 
 OPENAI, OLLAMA, ANTHROPIC = BY_NAME["openai"], BY_NAME["ollama_chat"], BY_NAME["anthropic"]
 
@@ -42,8 +43,14 @@ async def page(_: web.Request) -> web.Response:
     return web.Response(text="<html>hello</html>", content_type="text/html")
 
 
-async def found(address: str, model: str = "openai/mine", **env: str) -> Finding | None:
-    return await look(OPENAI, {"OPENAI_BASE_URL": address, **env}, [model], seconds=20)
+async def found(address: str, **env: str) -> tuple[str, ...] | Finding:
+    return await ask(OPENAI, {"OPENAI_BASE_URL": address, **env}, seconds=20)
+
+
+async def wrong_with(address: str, **env: str) -> Finding:
+    answer = await found(address, **env)
+    assert isinstance(answer, Finding), address
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -66,36 +73,72 @@ def test_an_address_that_can_be_none_is_named_before_anything_is_asked(address: 
     assert flaw(OPENAI, {}) is None
 
 
-async def test_a_server_that_has_the_model_is_all_right(server: str) -> None:
-    assert await found(f"http://{server}/v1", OPENAI_API_KEY="right") is None
-    assert await look(OLLAMA, {"OLLAMA_API_BASE": f"http://{server}"}, ["ollama_chat/tiny"], seconds=20) is None
-    assert await look(ANTHROPIC, {"ANTHROPIC_BASE_URL": f"http://{server}"}, ["anthropic/mine"], seconds=20) is None
-    assert await look(OPENAI, {}, ["openai/mine"]) is None
+async def test_a_server_is_asked_for_its_models_by_each_interface(server: str) -> None:
+    assert await found(f"http://{server}/v1", OPENAI_API_KEY="right") == ("mine",)
+    assert await ask(OLLAMA, {"OLLAMA_API_BASE": f"http://{server}"}, seconds=20) == ("tiny:latest",)
+    assert await ask(ANTHROPIC, {"ANTHROPIC_BASE_URL": f"http://{server}"}, seconds=20) == ("mine",)
+
+
+@pytest.mark.parametrize(
+    ("model", "listed"),
+    [
+        ("openai/mine", True), ("anthropic/dated", True), ("anthropic/dated-latest", True), ("openai/day", True),
+        ("ollama_chat/tiny", True), ("openrouter/maker/some:free", True), ("openai/min", False), ("mine", True),
+        ("openai/some:free", False),
+    ],
+)  # fmt: skip
+def test_a_model_is_listed_also_by_its_name_without_a_date(model: str, listed: bool) -> None:
+    names = ("mine", "dated-20260101", "day-2026-01-01", "tiny:latest", "maker/some")
+    assert lists(names, model) == listed
 
 
 async def test_what_is_wrong_with_a_server_is_told_with_what_to_do(server: str) -> None:
-    https = await found(f"https://{server}/v1")
-    assert https is not None
+    https = await wrong_with(f"https://{server}/v1")
     assert https.said.endswith("speaks http, not https")
     assert https.instead == f"Write http://{server}/v1"
     told = {
-        "http://127.0.0.1:9/v1": "nothing answers",
-        f"http://{server}": "there is no list of models",
-        f"http://{server}/page": "is no model server",
+        "http://127.0.0.1:9/v1": ("nothing answers", "unknown"),
+        f"http://{server}": ("there is no list of models", "wrong"),
+        f"http://{server}/page": ("is no model server", "wrong"),
     }
-    for address, said in told.items():
-        wrong = await found(address)
-        assert wrong is not None, address
+    for address, (said, kind) in told.items():
+        wrong = await wrong_with(address)
         assert said in wrong.said
-    refused = await found(f"http://{server}/v1", OPENAI_API_KEY="wrong")
-    assert refused is not None
+        assert wrong.kind == kind
+    refused = await wrong_with(f"http://{server}/v1", OPENAI_API_KEY="wrong")
     assert "refused the key" in refused.said
-    missing = await look(OLLAMA, {"OLLAMA_API_BASE": f"http://{server}"}, ["ollama_chat/other"], seconds=20)
-    assert missing == Finding(
+    assert refused.kind == "refused"
+
+
+def test_a_model_that_a_server_does_not_list_is_named_with_what_it_has() -> None:
+    assert unlisted(OPENAI, {}, ("mine",), "openai/mine") is None
+    env = {"OLLAMA_API_BASE": "http://there"}
+    assert unlisted(OLLAMA, env, ("tiny:latest",), "ollama_chat/other") == Finding(
         "OLLAMA_API_BASE",
-        f"other is not among the models at http://{server} (it has: tiny:latest)",
+        "other is not among the models at http://there (it has: tiny:latest)",
         "Get it with `ollama pull other`, or name another",
     )
+    typo = unlisted(OPENAI, {}, ("gpt-5.4-mini", "whisper"), "openai/gtp-5.4-mini")
+    assert typo is not None
+    assert typo.instead == "Did you mean gpt-5.4-mini?"
+
+
+async def test_without_an_address_the_provider_is_asked_and_a_key_that_cannot_be_sent_is_refused(server: str) -> None:
+    """OpenRouter shows its models to everybody, so its key is asked about first."""
+    provider = replace(OPENAI, official=f"http://{server}/v1")
+    assert await ask(provider, {"OPENAI_API_KEY": "right"}, seconds=20) == ("mine",)
+    refused = await ask(provider, {"OPENAI_API_KEY": "wrong"}, seconds=20)
+    assert refused == Finding(
+        "OPENAI_API_KEY", "OpenAI refused the key (401)", "Copy the key again from your account there", "refused"
+    )
+    gone = await ask(replace(provider, official="http://127.0.0.1:9"), {"OPENAI_API_KEY": "right"}, seconds=20)
+    assert isinstance(gone, Finding)
+    assert gone.kind == "unknown"
+    split = await ask(provider, {"OPENAI_API_KEY": "a\nb"}, seconds=20)
+    assert isinstance(split, Finding)
+    assert split.kind == "refused"
+    open_list = await ask(replace(provider, name="openrouter"), {"OPENAI_API_KEY": "right"}, seconds=20)
+    assert isinstance(open_list, Finding), "a list that needs no key proves none"
 
 
 async def test_what_is_no_web_server_and_what_says_nothing_are_told_apart() -> None:
@@ -115,15 +158,15 @@ async def test_what_is_no_web_server_and_what_says_nothing_are_told_apart() -> N
     loud, quiet = await asyncio.start_server(shout, "127.0.0.1", 0), await asyncio.start_server(hush, "127.0.0.1", 0)
     async with loud, quiet:
         shouts, hushes = (f"http://127.0.0.1:{one.sockets[0].getsockname()[1]}/v1" for one in (loud, quiet))
-        shouted = await found(shouts)
-        hushed = await look(OPENAI, {"OPENAI_BASE_URL": hushes}, ["openai/mine"], seconds=0.2)
+        shouted = await wrong_with(shouts)
+        hushed = await ask(OPENAI, {"OPENAI_BASE_URL": hushes}, seconds=0.2)
         async with asyncio.timeout(20):
             while len(left) < 2:
                 await asyncio.sleep(0.01)
             for writer in left:
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
-    assert shouted is not None
     assert "https://" in shouted.instead
-    assert hushed is not None
+    assert isinstance(hushed, Finding)
+    assert hushed.kind == "unknown"
     assert "did not answer" in hushed.said

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from agentic.models.providers.server_check import Finding
 from agentic.models.tier_config import tiers_from
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.pool import Choice
-from bot.cli.doctor import lessons, model_components, sandbox_component
+from bot.cli.checks.model_access import Answer
+from bot.cli.doctor import lessons, model_components, provider_components, sandbox_component
 from bot.config.settings import Settings
 from reflexion.retrieval import embedding
 
@@ -28,8 +30,8 @@ class Walled(Host):
 def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
     row = sandbox_component(Choice(Walled(tmp_path), f"a command really ran ({NO_DOCKER})", (NO_DOCKER,)))
     assert row.state == "ok"
-    held = "memory is counted 2 times a second, with what is shared"
-    assert row.why == f"a command really ran in it; {held}; docker: no Docker engine answers at /var/run/docker.sock"
+    held = "memory is checked twice a second"
+    assert row.why == f"a test command ran in it; {held}; docker: no Docker engine answers at /var/run/docker.sock"
     assert row.todo == ""
 
 
@@ -46,8 +48,42 @@ def test_docker_alone_is_told_of_auto_where_bubblewrap_is_there(
 
 def test_a_tier_whose_model_has_no_key_is_not_marked_as_fine() -> None:
     choice = tiers_from([None, "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5", None], {"ANTHROPIC_API_KEY": "k"})
-    states = {row.name: row.state for row in model_components(choice) if row.name.startswith("tier")}
+    answers: dict[str, Answer] = {"anthropic": ("claude-haiku-4-5",)}
+    states = {row.name: row.state for row in model_components(choice, answers) if row.name.startswith("tier")}
     assert states == {"tier 2": "missing", "tier 3": "ok"}
+
+
+UNREACHED = Finding("ANTHROPIC_API_KEY", "Anthropic could not be reached", "Look at the network", "unknown")
+REFUSED = Finding("ANTHROPIC_API_KEY", "Anthropic refused the key (401)", "Copy the key again", "refused")
+
+
+@pytest.mark.parametrize(
+    ("answer", "provider", "tier"),
+    [
+        (("claude-haiku-4-5-20251001",), "ok", "ok"),
+        (("claude-other",), "ok", "limited"),
+        (UNREACHED, "unknown", "unknown"),
+        (REFUSED, "missing", "missing"),
+    ],
+)
+def test_a_key_is_fine_only_where_its_provider_said_so(answer: Answer, provider: str, tier: str) -> None:
+    choice = tiers_from([None, "anthropic/claude-haiku-4-5", None, None], {"ANTHROPIC_API_KEY": "k"})
+    (row,) = provider_components(choice, {"anthropic": answer})
+    (shown,) = model_components(choice, {"anthropic": answer})
+    assert (row.state, shown.state) == (provider, tier)
+    if tier == "limited":
+        assert "claude-haiku-4-5 is not among the models" in shown.why
+        assert "THREADWRIGHT_TIER_2" in shown.todo
+
+
+def test_a_refused_key_beside_one_that_works_is_no_reason_not_to_start() -> None:
+    choice = tiers_from(
+        [None, "anthropic/claude-haiku-4-5, openai/gpt-5.4", None, None],
+        {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"},
+    )
+    answers: dict[str, Answer] = {"anthropic": REFUSED, "openai": ("gpt-5.4",)}
+    rows = (*provider_components(choice, answers), *model_components(choice, answers))
+    assert [row.state for row in rows] == ["limited", "ok", "limited"]
 
 
 @pytest.mark.parametrize("mode", ["auto", "off"])
@@ -67,5 +103,5 @@ async def test_lessons_by_meaning_are_told_with_what_to_do(
     assert ("meaning" in row.adapter) == used
     assert ("make embeddings" in row.todo) == (there == "missing" or row.state == "limited")
     assert ("THREADWRIGHT_EMBEDDINGS" in row.todo) == (mode == "off" or row.state == "limited")
-    assert ("really ran" in row.why) == used
+    assert ("works" in row.why) == used
     assert ("not installed" in row.why) == (there == "missing")

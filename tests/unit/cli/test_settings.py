@@ -15,6 +15,7 @@ from bot.config.settings import (
     read_settings,
     variable,
 )
+from bot.config.settings_example import example
 
 ROOT = Path(__file__).parents[3]
 
@@ -100,13 +101,16 @@ def test_home_is_absolute_and_the_token_is_not_shown(monkeypatch: pytest.MonkeyP
     assert "sesame" not in repr(settings)
 
 
-def test_the_example_file_lists_exactly_the_settings_with_their_reasons_and_defaults() -> None:
-    text = (ROOT / ".env.example").read_text()
-    listed = dict(re.findall(r"^#?([A-Z][A-Z0-9_]*)=(.*)$", text, re.MULTILINE))
-    own = {name: value for name, value in listed.items() if name not in PROVIDER_VARIABLES}
-    assert set(own) == {variable(field) for field in Settings.model_fields}
-    flat = re.sub(r"\n# ", " ", text)
-    for field, info in Settings.model_fields.items():
-        assert (info.description or "no reason") in flat
-        default = "" if info.default in (None, ()) else str(info.default)
-        assert own[variable(field)] == default
+def test_the_example_file_is_made_from_the_settings_and_shows_each_once() -> None:
+    """``python -m bot.config.settings_example > .env.example`` writes it."""
+    assert (ROOT / ".env.example").read_text() == example()
+    shown = re.findall(r"^#([A-Z][A-Z0-9_]*)=", example(), re.MULTILINE)
+    assert sorted(shown) == sorted([*PROVIDER_VARIABLES, *(variable(field) for field in Settings.model_fields)])
+    assert all(info.description for info in Settings.model_fields.values())
+
+
+def test_the_example_file_begins_with_what_everybody_needs() -> None:
+    text = example()
+    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Experts"]
+    assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
+    assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")

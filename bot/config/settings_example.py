@@ -1,0 +1,115 @@
+"""The text of `.env.example`, made from the settings: groups with headings, the most needed first.
+
+``python -m bot.config.settings_example > .env.example`` writes it; a test holds the file against it.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from bot.config.settings import Settings, variable
+
+WIDTH = 110
+INTRO = """\
+Every setting of Threadwright. You need only the first group; `threadwright setup` asks for it and writes the file.
+A line that begins with # shows the default. To change it, remove the # and write your value.
+Where the file belongs: ~/.threadwright/.env, or anywhere with `threadwright run --env-file PATH`.
+`make run` also takes the .env beside the Makefile. No other .env is read.
+The environment wins over --env-file, and that over the home's file.
+An address in a file is used only with a key from the same file. ${NAME} is not replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsGroup:
+    """Settings under one heading: fields of ``Settings`` and variables of providers, in order."""
+
+    heading: str
+    about: str
+    names: tuple[str, ...]
+
+
+GROUPS = (
+    SettingsGroup(
+        "1. Must: Discord and one model",
+        "The bot's token, and the key of one provider. Without a key, use Ollama (group 2).",
+        ("discord_token", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY",
+         "MISTRAL_API_KEY", "GROQ_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY"),
+    ),
+    SettingsGroup(
+        "2. Models",
+        "With a key nothing here is needed: each provider has defaults. Names are LiteLLM's, such as openai/gpt-5.4 "
+        "or ollama_chat/qwen3; separate several with commas, best first. `threadwright doctor` tries them.",
+        ("OLLAMA_API_BASE", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "tier_1", "tier_2", "tier_3", "tier_4", "prices"),
+    ),
+    SettingsGroup(
+        "3. Money and limits",
+        "At a limit a task asks for more, or ends if nobody can answer.",
+        ("max_usd", "max_daily_usd_person", "max_daily_usd_server", "max_daily_usd", "max_tokens", "max_minutes",
+         "max_turns_simple", "max_turns_medium", "max_turns_complex"),
+    ),
+    SettingsGroup(
+        "4. People",
+        "Nothing here is needed: administrators of the server are owners, everyone else may give tasks. "
+        "To copy ids, switch on developer mode in Discord.",
+        ("owners", "operators", "viewers", "default_level", "speaking_bots"),
+    ),
+    SettingsGroup(
+        "5. The rest",
+        "",
+        ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "trials", "embeddings", "custom_emoji",
+         "command_guilds", "guild_port", "log_level"),
+    ),
+    SettingsGroup(
+        "6. Experts",
+        "The defaults suit most people. Change these only if you know why.",
+        ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
+         "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
+         "sandbox_image", "max_sandboxes", "max_executions", "drain_seconds", "log_prompts", "OPENAI_API_BASE",
+         "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
+    ),
+)  # fmt: skip
+PROVIDERS_ABOUT: Mapping[str, str] = {
+    "ANTHROPIC_API_KEY": "The key of your provider; one is enough. Prompts, logs and sandboxes never see it.",
+    "OLLAMA_API_BASE": "Where your Ollama runs, if not at http://127.0.0.1:11434. Its models are called ollama_chat/NAME.",
+    "OPENAI_BASE_URL": "The address of a server of your own that speaks like OpenAI, such as https://models.example.org/v1.",
+    "ANTHROPIC_BASE_URL": "The address of a server of your own that speaks like Anthropic.",
+    "OPENAI_API_BASE": "Another name of OPENAI_BASE_URL.",
+    "HOSTED_VLLM_API_BASE": "A vLLM server: its address and its key. Its models are called hosted_vllm/NAME.",
+}
+
+
+def example() -> str:
+    """Return the text of `.env.example`."""
+    return "\n".join((*_comment(INTRO), *(line for group in GROUPS for line in _group(group)))) + "\n"
+
+
+def _group(group: SettingsGroup) -> Iterator[str]:
+    yield ""
+    yield ""
+    yield f"# ── {group.heading} ".ljust(WIDTH, "─")
+    yield from _comment(group.about)
+    for name in group.names:
+        about, assigned = _setting(name)
+        yield from ("", *_comment(about)) if about else ()
+        yield f"#{assigned}"
+
+
+def _setting(name: str) -> tuple[str, str]:
+    """Return what is said of a setting, and its line with the default."""
+    if name.isupper():
+        return PROVIDERS_ABOUT.get(name, ""), f"{name}="
+    info = Settings.model_fields[name]
+    default = "" if info.default in (None, ()) else str(info.default)
+    return info.description or "", f"{variable(name)}={default}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        yield from textwrap.wrap(line, WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(example())
