@@ -196,7 +196,8 @@ def provider_components(choice: TierChoice, answers: Mapping[str, Answer]) -> It
             state = (
                 "unknown" if answer.kind == "unknown" else "limited" if others or answer.kind == "wrong" else "missing"
             )
-        yield Component("provider", provider.title, state, said(provider, answer, os.environ), _advice(answer))
+        answered = said(provider, answer, os.environ).removeprefix(f"{provider.title} ")
+        yield Component("provider", provider.title, state, answered, _advice(answer))
 
 
 def _advice(answer: Answer) -> str:

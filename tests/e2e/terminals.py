@@ -1,4 +1,4 @@
-"""`threadwright setup` at a terminal of its own, and a person who reads and types there."""
+"""A command, else `threadwright setup`, at a terminal of its own, and a person who reads and types there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import pty
 import signal
 import sys
+import termios
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -57,10 +58,14 @@ class Terminal:
 
 
 @asynccontextmanager
-async def terminal(home: Path, env: dict[str, str]) -> AsyncGenerator[Terminal]:
+async def terminal(
+    home: Path, env: dict[str, str], *command: str, size: tuple[int, int] = (24, 80)
+) -> AsyncGenerator[Terminal]:
+    """Start a command, else setup, at a terminal of so many rows and columns."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, size)
     process = await asyncio.create_subprocess_exec(
-        *program(), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
+        *(command or program()), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
         stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
     )  # fmt: skip
     try:

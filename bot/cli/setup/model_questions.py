@@ -125,8 +125,12 @@ class ModelQuestions:
         """Try what is set already."""
         flags = {name for name, _ in (*self.order.key_files, *self.order.addresses)}
         for provider in (*KEYED.values(), BY_NAME["ollama"]):
-            if provider.is_set_up(self.draft.env) and provider.name not in flags:
-                self._tell(provider, self._answer(provider))
+            if not provider.is_set_up(self.draft.env) or provider.name in flags:
+                continue
+            answer = self._answer(provider)
+            keyless = verdict(answer) == "refused" and not provider.key(self.draft.env)
+            if not keyless or self.prompts.proposals:  # else the key is asked for next
+                self._tell(provider, answer)
 
     def _ordered(self) -> None:
         """Take the answers of the flags."""

@@ -38,7 +38,7 @@ MISTAKEN, FAILED, DONE = 64, 1, 0
 TOKEN = "DISCORD_TOKEN"  # noqa: S105 - the name of a setting
 API = f"{PREFIX}DISCORD_API"
 GUIDE = f"""\
-  How to get the bot's token (5 minutes; docs/discord-setup.md has pictures):
+  How to get the bot's token (5 minutes; docs/discord-setup.md says more):
     1. Open {discord_token.PORTAL} and log in.
     2. Press “New Application”, give it a name, press “Create”.
     3. Open “Bot” on the left. Under “Privileged Gateway Intents”
