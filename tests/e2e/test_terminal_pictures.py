@@ -121,6 +121,7 @@ async def test_setup_and_doctor_say_all_is_well_at_a_terminal(
         home, {"ANTHROPIC_BASE_URL": provider}, THREADWRIGHT_DISCORD_API=guild.rest_base, THREADWRIGHT_SANDBOX="bubblewrap",
     )  # fmt: skip
     words = {
+        f"Anthropic: {provider} answers and": "Anthropic: accepts this key and",
         f"{provider} answers and": "Anthropic accepts this key and", str(home): SHOWN_HOME,
         str(guild.bot_user_id): "1" * len(str(guild.bot_user_id)), "“Local guild”": "“Your server”",
     }  # fmt: skip
