@@ -408,7 +408,7 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
         return Component("store", f"SQLite, {settings.home / trouble.file}", state, trouble.what, trouble.todo)
     if free < LEAST_FREE:
         state = "missing" if free < LEAST_TO_START else "limited"
-        return Component("store", f"SQLite, {path}", state, f"only {free // 1_000_000} MB free", "free some disk space")
+        return Component("store", f"SQLite, {path}", state, f"only {free // 1_000_000} MB free", "make room")
     return Component("store", f"SQLite, {path}", "ok", f"saved on disk; {free // 1_000_000_000} GB free")
 
 
