@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
     InboxItem,
     OutboxItem,
 )
+from agentic.ports.log_search import Hit, Search, Wanted
 from agentic.ports.retention import Buried, Kept, Retention
 
 LabelSource = Literal["person", "verifier", "merge", "tests", "reason", ""]
@@ -94,6 +95,7 @@ __all__ = [
     "EventReader",
     "ExecutionRow",
     "Facts",
+    "Hit",
     "Inbox",
     "Kept",
     "LabelRow",
@@ -106,9 +108,11 @@ __all__ = [
     "OutboxRow",
     "Retention",
     "Scope",
+    "Search",
     "SessionRow",
     "Sessions",
     "Store",
+    "Wanted",
 ]
 
 
@@ -401,7 +405,7 @@ class Budgets(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Retention, Protocol):
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Retention, Search, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

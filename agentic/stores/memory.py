@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.core.text.searchable import searchable
 from agentic.ports.errors import (
     LeaseLost,
     LogInvalid,
@@ -27,6 +28,7 @@ from agentic.ports.errors import (
 from agentic.ports.runtime import (
     Buried,
     ExecutionRow,
+    Hit,
     Kept,
     LabelRow,
     Lease,
@@ -34,9 +36,11 @@ from agentic.ports.runtime import (
     Scope,
     SessionRow,
     Store,
+    Wanted,
 )
 from agentic.stores.checks import MIN_READER, blob_ref, check_append, check_blob, check_bytes, check_items, check_reader
 from agentic.stores.money import MemoryLedger
+from agentic.text.word_query import WordQuery, composed
 
 _HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
 
@@ -58,6 +62,9 @@ class MemoryStore(Store):
         self._reading = reading
         self._closed = False
         self._logs: dict[str, list[Envelope]] = {}
+        self._positions: dict[str, list[int]] = {}
+        """When each event of a log was written, counted over all logs."""
+        self._written = 0
         self._outcomes: dict[str, list[Envelope]] = {}
         self._rows: dict[str, ExecutionRow] = {}
         self._blobs: dict[str, bytes] = {}
@@ -128,6 +135,8 @@ class MemoryStore(Store):
             self._facts[MIN_READER] = str(max(needs, int(self._facts.get(MIN_READER, "1"))))
         if events:
             self._logs.setdefault(execution, []).extend(events)
+            self._positions.setdefault(execution, []).extend(range(self._written + 1, self._written + len(events) + 1))
+            self._written += len(events)
             self._update_row(execution, events)
         self._add_outbox(outbox)
 
@@ -506,11 +515,30 @@ class MemoryStore(Store):
         events = sum(len(log) for log in self._logs.values())
         return Kept(len(self._rows), opened, events, min(began, default=None), len(self._outbox))
 
+    # --- search ---
+
+    async def take_in(self) -> bool:
+        """Nothing has to be taken in here: the logs themselves are read."""
+        self._check_open()
+        return False
+
+    async def search(self, query: WordQuery, wanted: Wanted) -> list[Hit]:
+        """Events with these words, the newest first."""
+        self._check_open()
+        hits: list[Hit] = []
+        for row in self._rows.values():
+            session = self._sessions.get(row.thread)
+            if wanted.thread in ("", row.thread) and wanted.guild in (None, session and session.guild):
+                log = zip(self._positions[row.execution], self._logs[row.execution], strict=True)
+                hits += [Hit(position, row.thread, envelope) for position, envelope in log if _has(envelope, query)]
+        older = [hit for hit in hits if not wanted.before or hit.position < wanted.before]
+        return sorted(older, key=lambda hit: -hit.position)[: wanted.most]
+
     def _last(self, execution: str) -> datetime:
         return max(stream[-1].at for stream in (self._logs[execution], self._outcomes.get(execution)) if stream)
 
     def _drop(self, execution: str) -> None:
-        for kept in (self._rows, self._logs, self._outcomes):
+        for kept in (self._rows, self._logs, self._positions, self._outcomes):
             kept.pop(execution, None)
         self._drop_items(row for row in self._outbox.values() if row.item.key.startswith(f"{execution}."))
         self._ledger.forget((f"{execution}.", f"{execution}/"))
@@ -570,6 +598,11 @@ class MemoryStore(Store):
 
 def _age(row: SessionRow) -> tuple[float, str]:
     return -row.accessed.timestamp() if row.accessed else 0.0, row.thread
+
+
+def _has(envelope: Envelope, query: WordQuery) -> bool:
+    words = searchable(envelope.event)
+    return words is not None and bool(query.places(composed(words.text)))
 
 
 def _places(stream: Sequence[Envelope]) -> list[tuple[int, datetime, int]]:

@@ -24,6 +24,7 @@ from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Buried,
     ExecutionRow,
+    Hit,
     Kept,
     LabelRow,
     Lease,
@@ -31,6 +32,7 @@ from agentic.ports.runtime import (
     Scope,
     SessionRow,
     Store,
+    Wanted,
 )
 from agentic.stores.checks import blob_ref, check_append, check_blob, check_bytes, check_items
 from agentic.stores.process_identity import provably_dead, seconds_since_boot, this_process
@@ -47,12 +49,14 @@ from agentic.stores.sqlite.tables import (
     labels,
     leases,
     outbox,
+    search,
     sessions,
 )
 from agentic.stores.sqlite.tables import (
     events as events_table,
 )
 from agentic.stores.sqlite.writer import Writer
+from agentic.text.word_query import WordQuery
 
 T = TypeVar("T")
 
@@ -462,6 +466,21 @@ class SQLiteStore(Store):
     async def kept(self) -> Kept:
         """How much there is."""
         return self._read(lambda connection: deletion.kept(connection, self._path))
+
+    # --- search ---
+
+    async def take_in(self) -> bool:
+        """Take in a piece of what was written since the last time; True while there may be more."""
+        return self._read(search.is_behind) and await self._writer.commit(search.take_in)
+
+    async def search(self, query: WordQuery, wanted: Wanted) -> list[Hit]:
+        """Events with these words, the newest first; read beside the event loop, over a connection of its own."""
+
+        def read() -> list[Hit]:
+            with plainly(), closing(open_reader(self._path)) as connection:
+                return search.found(connection, query, wanted)
+
+        return await asyncio.to_thread(read)
 
     # --- inside ---
 

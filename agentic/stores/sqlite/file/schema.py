@@ -167,6 +167,15 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX reservations_open ON reservations (key) WHERE settled = 0;
     CREATE INDEX executions_ended ON executions (started_at) WHERE gone = 0 AND finished != '';
     """,
+    """
+    CREATE VIRTUAL TABLE search USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2');
+    INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+    CREATE TABLE search_progress (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        position INTEGER NOT NULL
+    );
+    INSERT INTO search_progress (one, position) VALUES (1, 0);
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 

@@ -30,6 +30,7 @@ from agentic.stores.sqlite.file.schema import (
     FORGOTTEN,
     there,
 )
+from agentic.stores.sqlite.tables import search
 from agentic.stores.sqlite.tables.event_rows import micros, moment, to_row
 
 EVENTS_A_PIECE = 100
@@ -136,11 +137,14 @@ def clear(connection: Connection, thread: str) -> bool:
 def _delete_piece(connection: Connection, table: str, number: int) -> bool:
     """Whether there may be more."""
     piece = f"SELECT position FROM {table} WHERE execution = ? ORDER BY seq LIMIT {EVENTS_A_PIECE}"
+    if table == "events":
+        search.delete(connection, piece, (number,))
     connection.execute(f"DELETE FROM {table} WHERE position IN ({piece})", (number,))
     deleted = connection.changes()
     if deleted:  # what comes next takes the positions of the last rows: a sweep that was there has to look again
         newest = f"(SELECT coalesce(max(position), 0) FROM {table})"
         connection.execute(f"UPDATE sweep SET {table} = min({table}, {newest})")
+        search.step_back(connection)
     return deleted == EVENTS_A_PIECE
 
 
@@ -239,6 +243,8 @@ def _replace(connection: Connection, table: str, number: int, row: EventRow) -> 
         f"UPDATE {table} SET version = ?, checksum = ?, cause = ?, build = ?, event = ? WHERE execution = ? AND seq = ?",
         (version, checksum, cause, build, event, number, seq),
     )
+    if table == "events":
+        search.replace(connection, number, seq)
 
 
 # --- contents ------------------------------------------------------------------------------------------------------

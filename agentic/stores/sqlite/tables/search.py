@@ -1,0 +1,113 @@
+"""The full-text index over logs: one row for each event that has words, under the event's position.
+
+It follows the log: ``search_progress`` says up to which position events were taken in, so nothing has to be done in the
+transaction of an append.  What takes events away or puts others in their place does the same here in its own transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from agentic.core.events.upcasting import ShapeUnknown, read_event
+from agentic.core.text.searchable import KINDS, searchable
+from agentic.ports.errors import StoreCorrupt, StoreTooNew
+from agentic.ports.log_search import Hit, Wanted
+from agentic.ports.maintenance import EventRow
+from agentic.stores.sqlite.file.connection import Connection
+from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
+from agentic.text.word_query import WordQuery, composed
+
+TAKEN_A_PIECE, CHARACTERS_A_PIECE = 200, 500_000
+"""Events that are taken in with one transaction, and characters after which it ends."""
+
+_KIND = re.compile(r'\{"kind":"(\w+)"')
+_PROGRESS = "SELECT position FROM search_progress"
+_FOUND = f"""
+    SELECT search.rowid, executions.name, executions.thread, {", ".join(f"events.{each}" for each in COLUMNS.split(", "))}
+    FROM search
+    CROSS JOIN events ON events.position = search.rowid
+    CROSS JOIN executions ON executions.id = events.execution AND executions.gone = 0
+    LEFT JOIN sessions ON sessions.thread = executions.thread
+    WHERE search MATCH :words AND search.rowid < :before
+        AND (:guild IS NULL OR sessions.guild = :guild) AND (:thread = '' OR executions.thread = :thread)
+    ORDER BY search.rowid DESC LIMIT :most
+"""  # names of ours
+_NEWEST = 2**62
+
+
+def is_behind(connection: Connection) -> bool:
+    """Whether there are events that were not taken in."""
+    return bool(connection.execute(f"SELECT EXISTS (SELECT 1 FROM events WHERE position > ({_PROGRESS}))").get)
+
+
+def take_in(connection: Connection) -> bool:
+    """Take in the next events; True while there may be more."""
+    cursor = connection.execute(
+        f"SELECT position, version, event FROM events WHERE position > ({_PROGRESS}) ORDER BY position LIMIT ?",
+        (TAKEN_A_PIECE,),
+    )
+    rows: list[tuple[int, int, str]] = []
+    characters = CHARACTERS_A_PIECE
+    for row in cursor:
+        rows.append(cast("tuple[int, int, str]", row))
+        characters -= len(rows[-1][2])
+        if characters <= 0:
+            cursor.close(force=True)
+            break
+    for position, version, event in rows:
+        _insert(connection, position, version, event)
+    if rows:
+        connection.execute("UPDATE search_progress SET position = ?", (rows[-1][0],))
+    return characters <= 0 or len(rows) == TAKEN_A_PIECE
+
+
+def replace(connection: Connection, execution: int, seq: int) -> None:
+    """Another event stands in this place now."""
+    select = "SELECT position, version, event FROM events WHERE execution = ? AND seq = ?"
+    position, version, event = cast("tuple[int, int, str]", connection.execute(select, (execution, seq)).fetchone())
+    if position <= cast(int, connection.execute(_PROGRESS).get):
+        connection.execute("DELETE FROM search WHERE rowid = ?", (position,))
+        _insert(connection, position, version, event)
+
+
+def delete(connection: Connection, positions: str, bindings: tuple[int]) -> None:
+    """Take out these positions, which ``positions`` selects, before their events are deleted."""
+    connection.execute(f"DELETE FROM search WHERE rowid IN ({positions})", bindings)
+
+
+def step_back(connection: Connection) -> None:
+    """Events were deleted: what comes next takes the positions of the last ones, and is to be taken in."""
+    newest = "(SELECT coalesce(max(position), 0) FROM events)"
+    connection.execute(f"UPDATE search_progress SET position = min(position, {newest})")
+
+
+def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]:
+    """Events with these words, the newest first; what cannot be read is left out."""
+    if not query.phrases:
+        return []
+    words = " ".join(f'"{" ".join(phrase)}" *' for phrase in query.phrases)  # letters and digits alone
+    bindings = {
+        "words": words, "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
+        "most": wanted.most,
+    }  # fmt: skip
+    hits: list[Hit] = []
+    for position, execution, thread, *row in list(connection.execute(_FOUND, bindings)):
+        try:
+            envelope = to_envelope(cast(str, execution), cast(EventRow, tuple(row)))
+        except (StoreCorrupt, StoreTooNew):
+            continue
+        hits.append(Hit(cast(int, position), cast(str, thread), envelope))
+    return hits
+
+
+def _insert(connection: Connection, position: int, version: int, event: str) -> None:
+    kind = _KIND.match(event)
+    if kind is None or kind[1] not in KINDS:
+        return
+    try:
+        words = searchable(read_event(event, version))
+    except (ShapeUnknown, ValueError):
+        return  # it is damaged or of a newer version, and not read elsewhere either
+    if words is not None:
+        connection.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (position, composed(words.text)))
