@@ -134,13 +134,30 @@ class Reach:
                 break
             if wanted not in f"{row.title} {row.thread}".lower():
                 continue
-            if stand.guild is not None and not self._is_known(stand.guild, row):
+            if not self.is_known(stand, row):
                 if not unknown:
                     continue
                 unknown -= 1
-            if await self._visible(stand, row) and (not stand.openly or await self._here(stand, row)):
+            if await self.sees(stand, row):
                 found.append(row)
         return found
+
+    async def sees(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether a session is within reach; Discord may be asked for its thread."""
+        return await self._visible(stand, row) and (not stand.openly or await self._here(stand, row))
+
+    def may_see(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether a session could be within reach by its channel, as far as that is known without asking Discord."""
+        if stand.guild is None or row.guild != stand.guild_id or not isinstance(stand.user, discord.Member):
+            return row.guild == stand.guild_id and stand.alone_in == row.thread
+        parent = stand.guild.get_channel(int(row.channel)) if row.channel.isdecimal() else None
+        return parent is None or parent.permissions_for(stand.user).view_channel
+
+    def is_known(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether Discord need not be asked what kind of thread it is."""
+        if stand.guild is None:
+            return True
+        return int(row.thread) in self._homes or stand.guild.get_thread(int(row.thread)) is not None
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
         """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
@@ -234,9 +251,6 @@ class Reach:
             return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
         except discord.HTTPException:
             return False
-
-    def _is_known(self, guild: discord.Guild, row: SessionRow) -> bool:
-        return int(row.thread) in self._homes or guild.get_thread(int(row.thread)) is not None
 
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
         id = int(row.thread)

@@ -188,7 +188,10 @@ class App:
         )  # fmt: skip
         offers, answers = BranchOfferMessages(store), AnswerMessages(store)
         purse = BudgetLedger(store, caps_from(settings))
-        policy = policy_from(settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers)
+        policy_for = partial(
+            policy_from, settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
+        )
+        policy = policy_for()
 
         async def tell(item: OutboxItem) -> None:
             await store.put_outbox([item])
@@ -217,6 +220,10 @@ class App:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
             return "" if chosen == AUTO else chosen
 
+        async def policy_of(row: SessionRow) -> Policy:
+            chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
+            return policy if chosen == AUTO else policy_for(chosen=chosen)
+
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
             store=store,
@@ -229,6 +236,7 @@ class App:
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
             role=role,
+            policy_of=policy_of,
             calibrator=labels.calibrator,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)

@@ -26,6 +26,7 @@ from bot.catch_up.sequence_gap import Continuity
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.config.preferences import Preferences
 from bot.history.log_reader import Records
+from bot.history.thread_search import ThreadSearch
 from bot.inbound.intake import Intake
 from bot.inbound.parse import Options, Reader
 from bot.lessons.approvals import LessonApprovals
@@ -116,6 +117,7 @@ class ThreadwrightBot(commands.Bot):
             store, options.retention_days, workshop.snapshots if workshop else None, backstage.home, self.present
         )
         self.expiry = Expiry(store, options.retention_days)
+        self.searching = ThreadSearch(store)
         self.privacy = PersonalData(store, backstage.lessons, self.retention)
         self.sweeping = Sweeping(self, store, self.desk, self.board, self.retention, backstage.forget)
         self.tending = Tending(
@@ -149,6 +151,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("commands", self.registration.run())
         self._begin("sweeping", self.sweeping.run())
         self._begin("retention", self.retention.run())
+        self._begin("search", self.searching.run())
         for each in self.backstage.live:
             self._begin(type(each).__name__, each.run(self.desk))
 

@@ -65,7 +65,7 @@ class Registration:
     async def _register(self, place: str) -> None:
         where = _guild(place)
         commands = self._tree.get_commands(guild=where)
-        payload = sorted((each.to_dict(self._tree) for each in commands), key=lambda each: str(each["name"]))
+        payload = [each.to_dict(self._tree) for each in commands]
         seal = hashlib.sha256(
             orjson.dumps([self._tree.client.application_id, payload], option=orjson.OPT_SORT_KEYS)
         ).hexdigest()

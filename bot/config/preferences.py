@@ -25,6 +25,8 @@ Origin = Literal["default", "guild", "channel", "thread"]
 AUTO, NOBODY = "auto", "nobody"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Scopes from the widest to the nearest."""
+START_WITH = "new tasks start with it"
+_MODEL = re.compile(r"[^\s`]{1,200}")
 _ROLE = re.compile(r"<@&(\d{15,20})>|(\d{15,20})")
 
 
@@ -37,6 +39,8 @@ class Preference:
     ping: Pings = "all"
     approvers: str = NOBODY
     """The id of a role."""
+    model: str = AUTO
+    """A model's whole name, or a tier such as "tier3"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +53,27 @@ class PreferenceChoice:
     default: str
     names_role: bool = False
     """Whether a role of the server is a value as well, as its mention or id."""
+    names_model: bool = False
+    """Whether a model or tier is a value as well; which there are is known where models are configured."""
 
     def meaning(self, value: str) -> str:
         """Return what a value does."""
-        return self.values.get(value, f"<@&{value}> is pinged")
+        return self.values.get(value, START_WITH if self.names_model else f"<@&{value}> is pinged")
 
     @property
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""
-        return {**self.values, "@role": "that role is pinged"} if self.names_role else self.values
+        if self.names_role:
+            return {**self.values, "@role": "that role is pinged"}
+        return {**self.values, "NAME": "a model or tier that `/model` lists"} if self.names_model else self.values
 
     def read(self, value: str) -> str | None:
         """Return a value as it is stored; None where there is no such value."""
         found = value.strip().lower()
         if found in self.values:
             return found
+        if self.names_model:
+            return value.strip() if _MODEL.fullmatch(value.strip()) else None
         id = _ROLE.fullmatch(found)
         return (id[1] or id[2]) if self.names_role and id else None
 
@@ -108,6 +118,13 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         NOBODY,
         names_role=True,
     ),
+    "model": PreferenceChoice(
+        "model",
+        "Which model or tier new tasks start with; a task that gets stuck moves up from there",
+        {AUTO: "the usual start, or higher where the task's role asks for it"},
+        AUTO,
+        names_model=True,
+    ),
 }
 
 
@@ -132,7 +149,7 @@ class Preferences:
         applies = await self.origins(thread, channel, guild)
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
-            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0],
+            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

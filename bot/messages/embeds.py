@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import discord
 
 from agentic.runtime.loop_watchdog import LATE_SECONDS
@@ -27,6 +29,19 @@ _ALONE = (
 )
 _HELD_UP = "at most {seconds} in the last hour"
 _LATE = ". Whoever runs me finds in my log what held me up."
+FIRST: Mapping[str, str] = {
+    "help": "this card; with a command's name, how to use it",
+    "status": "what a thread is doing, and what it cost",
+    "stop": "ends what is running, at once",
+    "retry": "runs a task again",
+    "search": "finds words in earlier tasks, answers and commands",
+    "model": "which model answers here, and choosing another",
+    "cost": "what a thread, or each person's tasks, cost",
+    "workspace": "a thread's files: list, get, clean",
+    "settings": "what applies here, and changing it",
+    "privacy": "what I store of you, and erasing it",
+}
+"""The commands that people look for, in the order in which they are registered and listed, with what each is for."""
 _HELP = (
     ("Start", "Mention me in a channel with a task: I open a thread. In that thread every message reaches me."),
     (
@@ -40,24 +55,17 @@ _HELP = (
         "👍 👎 how it was · ❌ that was wrong · 🔄 once more · **Undo** under an answer puts files back. "
         "The next message is a new task.",
     ),
-    ("Commands: a task", "`status` `stop` `pause` `resume`"),
+    ("Commands", "\n".join(f"`{name}` {about}" for name, about in FIRST.items())),
     (
-        "Commands: going back",
-        "`checkpoints` lists what was kept · `retry` the task or from a turn · `resume` from a checkpoint · `fork` in a new "
-        "thread",
+        "More",
+        "a task: `pause` `resume` `fork` `checkpoints`\n"
+        "what happened: `sessions` `logs` `confidence` `escalation` `memory` `role` `rules`\n"
+        "files: `workspace list` `workspace get` `workspace clean`\n"
+        "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
+        "settings: `settings show` `settings set` `settings reset`",
     ),
-    (
-        "Commands: what happened",
-        "`sessions` `logs` `cost` `confidence` `escalation` `memory` `role` `rules`",
-    ),
-    ("Commands: files", "`workspace list` `workspace get` `workspace clean`"),
-    (
-        "Commands: what I learned",
-        "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
-    ),
-    ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
-"""Commands in groups, briefly; a test checks that every command is listed."""
+"""The help in parts; a test checks that every command is listed."""
 
 
 def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:

@@ -18,9 +18,13 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import fold
 from agentic.core.prompt.roles import ROLES, known
+from agentic.core.state.tiers import first_of, short
 from agentic.core.text.amounts import dollars
+from agentic.core.text.searchable import Searchable, What
 from agentic.ports.runtime import SessionRow
 from agentic.runtime.budget_ledger import Day
+from agentic.text.word_query import WordQuery, composed
+from bot.config.preferences import AUTO
 from bot.history.checkpoint_list import Kept, moment
 from bot.history.summaries import (
     Cost,
@@ -31,7 +35,7 @@ from bot.history.summaries import (
 )
 from bot.ports.conversation import StatusView, ThreadState
 from bot.progress.text import duration, estimated, money
-from bot.rendering.discord_text import fenced, inline, plain
+from bot.rendering.discord_text import clean, fenced, inline, plain
 from reflexion.lessons.lesson import Reflection
 
 _OF: Mapping[Whose, str] = {"person": "your tasks", "guild": "this server", "bot": "this bot"}
@@ -60,6 +64,21 @@ _STATES: Mapping[ThreadState, str] = {
 _TODO = {"open": "☐", "doing": "▶", "done": "☑"}
 TASK = 60
 SCORES_SHOWN = 12
+NOTHING_FOUND = (
+    "Nothing. I look for words, or their beginnings, in tasks, answers, messages, commands and names of changed files."
+)
+STILL_READING = "-# I am still reading older tasks, so something may be missing. Search again in a minute."
+NOT_LOOKED_INTO = "-# Some older threads were not looked into. Search again, or add a word, to reach them."
+NO_MODELS = "No model is configured. Whoever runs me sets one up with `threadwright setup`."
+_TIERS: Mapping[int, str] = {1: "sorts messages", 2: "fast", 3: "balanced", 4: "strongest"}
+_DID: Mapping[What, str] = {
+    "task": "{who} gave this task", "message": "{who} wrote", "question": "I asked", "choice": "{who} chose",
+    "command": "I ran", "files": "I changed", "answer": "I answered",
+}  # fmt: skip
+_BEFORE, _SNIPPET = 60, 160
+"""Characters of a snippet before the first word that was looked for, and in all."""
+_OPENS, _CLOSES = "\ue000", "\ue001"
+"""Stand for the marks around a word until the text around it is escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +116,53 @@ def _session(each: ThreadLine, asker: str) -> list[str]:
     facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))
     ended = f" ({status.finished})" if status.finished else ""
     return [facts, *([f"-# {inline(status.task, TASK)}{ended}"] if status.task else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class HitLine:
+    """Something that was found; ``text`` is all of its words, without secrets."""
+
+    thread: str
+    at: datetime
+    said: Searchable
+    text: str
+
+
+def title_of_hits(*, openly: bool) -> str:
+    """Say where it was looked."""
+    return "Found in threads of this channel" if openly else "Found in threads that you can see"
+
+
+def hits(found: Sequence[HitLine], query: WordQuery, *, page: int = 1, more: int = 0) -> str:
+    """List what was found in two lines each, with the words marked, newest first."""
+    if not found:
+        return NOTHING_FOUND if page == 1 else "There are no more."
+    lines = [line for each in found for line in _hit(each, query)]
+    if more:
+        lines.append(f"-# There are more: `page:{more}`.")
+    return "\n".join(lines)
+
+
+def _hit(each: HitLine, query: WordQuery) -> tuple[str, str]:
+    did = _DID[each.said.what].format(who=plain(each.said.who, 40) or "somebody")
+    return f"<#{each.thread}> · {stamp(each.at)} · {did}", f"> {snippet(each.text, query)}"
+
+
+def snippet(text: str, query: WordQuery) -> str:
+    """Return the surroundings of the first words that were looked for, on one line, with each of them in bold."""
+    flat = " ".join(composed(clean(text)).replace(_OPENS, "").replace(_CLOSES, "").split())
+    places = query.places(flat)
+    begin = max(0, places[0][0] - _BEFORE) if places else 0
+    if begin:
+        begin = flat.find(" ", begin, places[0][0]) + 1 or begin
+    marked, at = "…" * bool(begin), begin
+    for first, last in places:
+        if first < at or last > begin + _SNIPPET:
+            continue
+        marked += f"{flat[at:first]}{_OPENS}{flat[first:last]}{_CLOSES}"
+        at = last
+    marked += flat[at : begin + _SNIPPET] + "…" * (len(flat) > begin + _SNIPPET)
+    return plain(marked, 2 * _SNIPPET).replace(_OPENS, "**").replace(_CLOSES, "**")
 
 
 def checkpoints(kept: Sequence[Kept]) -> str:
@@ -262,6 +328,56 @@ def rules(policy: Policy) -> str:
         "-# Rule files for a server, channel or thread are not there yet, and an AGENTS.md is not read by itself: write "
         "rules into the task, or name the file there. What stands in a file never widens a right."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The tier that a new task starts in, and why; ``there``: what was chosen is configured."""
+
+    tier: int
+    chosen: str
+    origin: str
+    there: bool = True
+
+
+def models(policy: Policy, start: Start, now: tuple[int, str] | None = None) -> str:
+    """Show the models by tier with their prices, which one a new task starts with, and what works ``now``, if anything."""
+    tier = next((tier for tier in policy.tiers if tier.number == start.tier and tier.models), None)
+    if tier is None:
+        return NO_MODELS
+    begins = f"A new task here starts with **{plain(short(tier.models[0]), 80)}** (tier {tier.number}): "
+    if not start.there:
+        begins += f"{inline(start.chosen)} was {start.origin}, but it is not configured any more."
+    elif start.chosen == AUTO:
+        begins += "nobody chose another. The role of a task may start it higher."
+    else:
+        begins += f"{start.origin}."
+    lines = ["**Which model answers here**", begins]
+    if now is not None:
+        lines.append(f"Working now: **{plain(short(now[1]), 80)}** (tier {now[0]}).")
+    for each in sorted(policy.tiers, key=lambda one: one.number):
+        mark = "▶" if each.number == start.tier else "•"
+        told = ", then ".join(f"{inline(model)} {_price(policy, model)}" for model in each.models)
+        lines.append(f"{mark} tier {each.number}, {_TIERS.get(each.number, '')}: {told}")
+    if policy.tour:
+        lines.append("No model is configured, so a scripted tour answers: `threadwright setup` asks for a key.")
+    lines.append(
+        "-# US dollars a million tokens, in / out. A task that gets stuck moves up a tier from where it started."
+    )
+    lines.append("-# An owner chooses: `/model name:` with a model or tier, `scope:` thread, channel or server.")
+    return "\n".join(lines)
+
+
+def start_of(policy: Policy, name: str, tier: int) -> str:
+    """Return a choice of what to start with on one line."""
+    if name not in policy.prices:
+        return f"tier {tier}, {_TIERS.get(tier, '')}: {short(first_of(policy, tier))}"
+    return f"{short(name)} (tier {tier}), {_price(policy, name)}"
+
+
+def _price(policy: Policy, model: str) -> str:
+    price = policy.prices.get(model)
+    return "(price not known)" if price is None else " / ".join(money(each) for each in price)
 
 
 def stamp(at: datetime) -> str:

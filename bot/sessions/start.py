@@ -36,6 +36,8 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime.budget_ledger import DailyCaps
+from bot.config.models import start_with, usual_start
+from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import past_of, told_later
 from bot.rendering.discord_text import inline, plain
@@ -76,6 +78,7 @@ class Beginning:
     store: Store
     lessons: LessonSource
     policy: Policy
+    """The policy where nobody chose a model."""
     receive: Receive
     tell: Callable[[OutboxItem], Awaitable[None]]
     quotes: Quotes | None = None
@@ -87,6 +90,8 @@ class Beginning:
     """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
     """The role that somebody chose for the thread; '' to choose one by the task's words."""
+    policy_of: Callable[[SessionRow], Awaitable[Policy]] | None = None
+    """The policy with the model that somebody chose for the thread."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """Makes the shown confidence."""
 
@@ -98,13 +103,14 @@ class Beginning:
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place() if self.place else ""
-        choice = await self._lessons(item, session)
+        policy = await self.policy_of(session) if self.policy_of else self.policy
+        choice = await self._lessons(item, session, policy)
         return Started(
             thread=item.thread,
             task=item.text,
             requester=item.author,
             role=await self.role(session) if self.role else "",
-            policy=self.policy,
+            policy=policy,
             tools=tuple(
                 ToolRef(
                     name=spec.name,
@@ -128,18 +134,18 @@ class Beginning:
             inbox=item.id,
         )
 
-    async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:
+    async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""
         from reflexion.retrieval.selection import Choice  # with the first task, as what looks for them is
 
-        if self.policy.tour:
+        if policy.tour:
             return Choice()
         return await self.lessons.lessons_for(
             item.thread,
             session.guild,
             item.text,
             execution=execution_id(item.thread, item.id),
-            model=chosen_for(self.policy),
+            model=chosen_for(policy),
         )
 
     async def _earlier(self, thread: str) -> tuple[EarlierResult, ...]:
@@ -194,14 +200,16 @@ def caps_from(settings: Settings) -> DailyCaps:
 
 
 def policy_from(
-    settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True
-) -> Policy:
+    settings: Settings, tiers: tuple[Tier, ...], *, attended: bool, prices: Prices | None = None, tries: bool = True,
+    chosen: str = AUTO,
+) -> Policy:  # fmt: skip
     """Return the policy of new executions: settings where given, else the policy's own defaults.
 
-    ``tries`` says whether a failed task may be tried again.
+    ``tries`` says whether a failed task may be tried again; ``chosen`` is the model or tier that somebody chose to begin
+    with: one that is no longer there counts as not chosen.
     """
-    numbers = [tier.number for tier in tiers if tier.models]
-    start = min((number for number in numbers if number >= 2), default=min(numbers, default=2))
+    begins = start_with(tiers, chosen)
+    tiers, start = begins or (tiers, usual_start(tiers))
     known = prices or Prices()
     return Policy(
         turns_simple=settings.max_turns_simple,
@@ -214,6 +222,7 @@ def policy_from(
         attended=attended,
         tiers=tiers,
         starting_tier=start,
+        start_chosen=chosen if begins else "",
         history=strategy_of(tiers, start, known) if settings.history == "auto" else settings.history,
         history_tokens=settings.history_tokens,
         windows=windows_of(tiers, known),

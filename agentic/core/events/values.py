@@ -116,6 +116,8 @@ class Policy(Frozen):
     attended: bool = True
     tiers: tuple[Tier, ...] = ()
     starting_tier: int = 2
+    start_chosen: str = ""
+    """The model or tier that somebody chose to begin with: then neither role nor complexity moves the beginning."""
     same_error_escalates: int = 3
     escalation_hysteresis: int = 2
     empty_answers_nudged: int = 2

@@ -18,20 +18,24 @@ def starting_tier(policy: Policy) -> int:
 
 def tier_for(execution: Execution, triaged: Triaged) -> int:
     """The tier once it is known what the task is: its role may prefer a higher one, and a complex task may begin a tier
-    higher, where the policy says so.
+    higher, where the policy says so; what somebody chose to begin with stays.
     """
     start = starting_tier(execution.policy)
     if execution.turn.number > 0 or triaged.talk or execution.tier != start:
         return execution.tier
     preferred = _preferred(execution.policy, triaged)
+    if execution.policy.start_chosen:
+        return preferred
     if triaged.complexity != "complex" or not execution.policy.complex_starts_higher:
         return preferred
     return max(preferred, next_tier(execution) or start)
 
 
 def _preferred(policy: Policy, triaged: Triaged) -> int:
-    """The highest configured tier up to the one that the role prefers, never below the usual one."""
+    """The highest configured tier up to the one that the role prefers, never below the usual one; a choice stays."""
     start = starting_tier(policy)
+    if policy.start_chosen:
+        return start
     return max((tier.number for tier in policy.tiers if start <= tier.number <= triaged.role_tier), default=start)
 
 

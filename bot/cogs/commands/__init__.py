@@ -3,6 +3,7 @@
 control            status, stop, pause
 checkpoints        resume, retry, fork, checkpoints
 reports            sessions, cost, confidence, escalation, logs, memory, role, rules
+search             words in all threads that one may see
 workspace          list, get, clean
 lesson_commands    list, show, approve, edit, retire, export
 settings_commands  show, set, reset
@@ -34,9 +35,11 @@ from bot.cogs.commands.lesson_commands import LessonCommands
 from bot.cogs.commands.privacy import PrivacyCommands
 from bot.cogs.commands.replies import answer
 from bot.cogs.commands.reports import ReportCommands
+from bot.cogs.commands.search import SearchCommands
 from bot.cogs.commands.settings_commands import SettingsCommands
 from bot.cogs.commands.workspace import WorkspaceCommands
 from bot.cogs.private_replies import Unsaid, tell
+from bot.messages.embeds import FIRST
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
@@ -46,6 +49,7 @@ COGS = (
     ControlCommands,
     CheckpointCommands,
     ReportCommands,
+    SearchCommands,
     WorkspaceCommands,
     LessonCommands,
     SettingsCommands,
@@ -96,3 +100,13 @@ async def setup(bot: ThreadwrightBot) -> None:
     await bot.add_cog(Failures(bot))
     for cog in COGS:
         await bot.add_cog(cog(bot))
+    _in_order(bot)
+
+
+def _in_order(bot: ThreadwrightBot) -> None:
+    """Those that people look for are registered first, so that they are the first of a list that keeps the order."""
+    ranks = {name: rank for rank, name in enumerate(FIRST)}
+    ordered = sorted(bot.tree.get_commands(), key=lambda each: ranks.get(each.name, len(ranks)))
+    for command in ordered:
+        bot.tree.remove_command(command.name)
+        bot.tree.add_command(command)

@@ -51,6 +51,8 @@ class UsedCommand:
 EXAMPLES: Mapping[str, str] = {
     "logs": "logs lines:50",
     "cost": "cost of:people",
+    "model": "model name:tier3 scope:thread",
+    "search": "search words:login timeout",
     "retry": "retry turn:2",
     "resume": "resume checkpoint:9262b5",
     "fork": "fork checkpoint:9262b5",

@@ -1,4 +1,4 @@
-"""Commands on settings: what applies here and from where, and choosing for a thread, a channel or the server."""
+"""Commands on settings: what applies here and from where, choosing for a thread, a channel or the server; and `/model`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from bot.access.permissions import Act
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin, proposed
-from bot.config.preferences import CHOICES, Scope, checked
+from bot.config.models import checked_start, is_askable, start_with, startable, usual_start
+from bot.config.preferences import AUTO, CHOICES, Scope, checked
+from bot.messages import report_text
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
 
 Where = Literal["thread", "channel", "server"]
+MODEL = "model"
+HERE = "For this thread, this channel or the whole server; without it, the nearest"
 NAME, SCOPE = "Which setting", "For this thread, this channel or the whole server"
 NOT_IN_A_THREAD = "This is no thread. Use it in the thread that is meant, or choose `channel` or `server`."
 ONLY_HERE = "A direct message has no channel or server: choose `thread`, which is this conversation."
@@ -53,11 +57,11 @@ class SettingsCommands(commands.Cog):
     @app_commands.describe(name=NAME, value="What it shall be", scope=SCOPE)
     async def set_(self, ctx: Context, name: str, value: str, scope: Where = "channel") -> None:
         """Choose for this thread, this channel or the server."""
-        kept = checked(name, value)
-        stand, place, id = await self._place(ctx, scope)
-        await self.bot.preferences.put(place, id, name.strip().lower(), kept)
-        about = CHOICES[name.strip().lower()].meaning(kept)
-        await answer(ctx, f"`{name.strip().lower()}` is now **{kept}** for {_said(scope, stand)}: {about}.")
+        known = name.strip().lower()
+        kept = checked_start(self.bot.backstage.policy, value) if known == MODEL else checked(name, value)
+        stand, place, id = await self._place(ctx, known, scope)
+        await self.bot.preferences.put(place, id, known, kept)
+        await answer(ctx, f"`{known}` is now **{kept}** for {_said(scope, stand)}: {CHOICES[known].meaning(kept)}.")
 
     @settings.command(description="Take a choice back, so that the wider one counts")
     @app_commands.describe(name=NAME, scope=SCOPE)
@@ -65,10 +69,39 @@ class SettingsCommands(commands.Cog):
         """Take a choice back, so that the wider one counts."""
         known = name.strip().lower()
         checked(known, CHOICES[known].default if known in CHOICES else "")
-        stand, place, id = await self._place(ctx, scope)
+        stand, place, id = await self._place(ctx, known, scope)
         await self.bot.preferences.put(place, id, known, "")
         value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
         await answer(ctx, f"Taken back for {_said(scope, stand)}. Here `{known}` is **{value}** ({_PLACES[origin]}).")
+
+    @commands.hybrid_command(description="Which model answers here, what it costs, and choosing another")
+    @app_commands.describe(name="A model or tier that new tasks start with; `auto` for the usual one", scope=HERE)
+    async def model(self, ctx: Context, name: str = "", scope: Where | None = None) -> None:
+        """Which model answers here, what it costs, and choosing another."""
+        await begin(ctx)
+        if not name:
+            stand = await self.bot.reach.stand(ctx.interaction or ctx.message, MODEL)
+            require(stand, "see")
+            await answer(ctx, await self._models(ctx))
+            return
+        scope = scope or ("thread" if _ids(ctx)[0] else "channel")
+        stand, place, id = await self._place(ctx, MODEL, scope)
+        kept = checked_start(self.bot.backstage.policy, name)
+        await self.bot.preferences.put(place, id, MODEL, kept)
+        where = _said(scope, stand)
+        told = f"New tasks in {where} start with **{kept}**." if kept != AUTO else f"Nothing is chosen for {where} now."
+        await answer(ctx, f"{told} What runs now is not changed.\n{await self._models(ctx)}")
+
+    async def _models(self, ctx: Context) -> str:
+        """Which models there are, and which one a new task here starts with."""
+        policy = self.bot.backstage.policy
+        chosen, origin = (await self.bot.preferences.origins(*_ids(ctx)))[MODEL]
+        begins = start_with(policy.tiers, chosen)
+        tiers, start = begins or (policy.tiers, usual_start(policy.tiers))
+        status = await self.bot.conversation.status(str(ctx.channel.id))
+        now = (status.tier, status.model) if status.model and not status.finished else None
+        why = report_text.Start(start, chosen, _PLACES[origin], there=begins is not None or chosen == AUTO)
+        return report_text.models(policy.model_copy(update={"tiers": tiers}), why, now)
 
     async def _show(self, ctx: Context) -> None:
         await begin(ctx)
@@ -82,7 +115,7 @@ class SettingsCommands(commands.Cog):
         lines.append(f"Your right here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
 
-    async def _place(self, ctx: Context, scope: Where) -> tuple[Stand, Scope, str]:
+    async def _place(self, ctx: Context, name: str, scope: Where) -> tuple[Stand, Scope, str]:
         """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
         await begin(ctx)
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
@@ -90,9 +123,9 @@ class SettingsCommands(commands.Cog):
         if not guild:
             if scope != "thread":
                 raise OutOfReach(ONLY_HERE)
-            require(stand, "start")
+            require(stand, "model" if name == MODEL else "start")
             return stand, "thread", thread
-        act: Act = "settings" if scope == "server" else "verbosity"
+        act: Act = "model" if name == MODEL else "settings" if scope == "server" else "verbosity"
         require(stand, act)
         if scope == "thread" and not thread:
             raise OutOfReach(NOT_IN_A_THREAD)
@@ -108,10 +141,19 @@ class SettingsCommands(commands.Cog):
     @proposed
     async def _values(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
         named = str(getattr(interaction.namespace, "name", "") or "").strip().lower()
+        if named == MODEL:
+            return await self._startable(interaction, current)
         choices = [CHOICES[named]] if named in CHOICES else [*CHOICES.values()]
         return [(f"{value}: {about}", value) for choice in choices for value, about in choice.values.items()]
 
+    async def _startable(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
+        policy = self.bot.backstage.policy
+        usual = (f"{AUTO}: {CHOICES[MODEL].values[AUTO]}", AUTO)
+        able = [(name, tier) for name, tier in startable(policy.tiers).items() if is_askable(policy, name)]
+        return [usual, *((report_text.start_of(policy, name, tier), name) for name, tier in able)]
+
     reset.autocomplete("name")(_names)
+    model.autocomplete("name")(proposed(_startable))
 
 
 def _ids(ctx: Context) -> tuple[str, str, str]:

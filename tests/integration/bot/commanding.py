@@ -19,7 +19,9 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelRequested,
     Noted,
+    Policy,
     TextBlock,
+    Tier,
     TurnEnded,
     Usage,
 )
@@ -126,6 +128,16 @@ def lesson(guild: str, id: str = "l0123456789a", **more: object) -> Lesson:
     return Lesson.model_validate(made)
 
 
+POLICY = Policy(
+    tiers=(
+        Tier(number=1, models=("acme/tiny",)),
+        Tier(number=2, models=("acme/small", "acme/other")),
+        Tier(number=3, models=("acme/large", "acme/unpriced")),
+    ),
+    prices={"acme/tiny": (0.1, 0.4), "acme/small": (1.0, 5.0), "acme/other": (0.5, 2.0), "acme/large": (15.0, 75.0)},
+)
+
+
 @asynccontextmanager
 async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
     """The bot with lessons and real workspaces behind it."""
@@ -141,7 +153,7 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         kept = Snapshots(folder / "checkpoints")
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
         try:
-            async with running_bot(guild, backstage=Backstage(lessons, workshop), **options) as scenery:
+            async with running_bot(guild, backstage=Backstage(lessons, workshop, POLICY), **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:

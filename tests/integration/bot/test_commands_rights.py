@@ -38,6 +38,10 @@ LEVELS = {"watchers": "viewer", "crew": "operator", "chiefs": "owner"}
         ("settings reset", {"name": "verbosity", "scope": "channel"}, ("vic", "eve"), "ops"),
         ("workspace clean", {}, ("vic", "eve"), "ops"),
         ("pause", {}, ("vic", "eve"), "ops"),
+        ("model", {"name": "tier3", "scope": "thread"}, ("vic", "eve", "ops"), "own"),
+        ("model", {"name": "large", "scope": "server"}, ("vic", "eve", "ops"), "own"),
+        ("settings set", {"name": "model", "value": "tier3", "scope": "channel"}, ("vic", "eve", "ops"), "own"),
+        ("settings reset", {"name": "model", "scope": "channel"}, ("vic", "eve", "ops"), "own"),
     ],
 )
 async def test_a_command_is_done_for_those_who_may_and_refused_to_all_others(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import discord
 import pytest
+from discord import app_commands
 from playwright.async_api import Locator, Page, expect
 
 from bot.local_discord import LocalGuild
-from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, guild, page
+from tests.integration.local_discord.harness import Client
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
 
-__all__ = ["browser", "chromium", "guild", "page"]
+__all__ = ["browser", "chromium", "client", "guild", "page"]
 
 pytestmark = ON_THE_PAGE
 
@@ -103,3 +106,43 @@ async def test_the_preview_of_a_reply_to_a_long_message_shows_its_beginning(page
     assert shown["x"] + shown["width"] <= whole["x"] + whole["width"], (
         "what is wider than its line is not painted at all"
     )
+
+
+async def test_a_slash_lists_ten_commands_first_in_the_apps_order_and_the_rest_on_demand(
+    page: Page, guild: LocalGuild, client: Client, entry: Locator
+) -> None:
+    for number in range(12):
+
+        @client.tree.command(name=f"act-{(7 * number) % 12}", description=f"Number {number}")
+        async def act(interaction: discord.Interaction) -> None:
+            await interaction.response.send_message("done")
+
+    group = app_commands.Group(name="kept", description="What is kept")
+    for name in ("list", "show"):
+
+        @group.command(name=name, description=f"It can {name}")
+        async def below(interaction: discord.Interaction) -> None:
+            await interaction.response.send_message("done")
+
+    client.tree.add_command(group)
+    await client.tree.sync()
+    await entry.blur()
+    async with page.expect_response("**/ui/commands"):
+        await entry.focus()
+    await entry.press_sequentially("/")
+    options = page.locator("#suggest [role=option]")
+    await expect(options).to_have_count(11)
+    names = [str(await option.locator("b").text_content()) for option in await options.all()]
+    assert names == [*(f"/act-{(7 * number) % 12}" for number in range(10)), "3 more"]
+    await expect(options.last).to_contain_text("/kept")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("Tab")
+    await expect(options).to_have_count(13)
+    await expect(options.nth(10)).to_have_attribute("aria-selected", "true")
+    await page.get_by_role("option", name="/kept").click()
+    await expect(entry).to_have_value("/kept ")
+    await expect(options).to_have_count(2)
+    await expect(options.first).to_contain_text("/kept list")
+    await entry.fill("")
+    await entry.press_sequentially("/act-1")
+    await expect(options).to_have_count(3)

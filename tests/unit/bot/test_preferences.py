@@ -87,6 +87,21 @@ async def test_what_a_newer_version_or_a_fault_left_is_as_if_nobody_had_chosen(s
     assert await Preferences(store).of(guild="1") == Preference()
 
 
+@pytest.mark.parametrize(
+    ("value", "kept"), [("AUTO", "auto"), (" acme/Small:7b ", "acme/Small:7b"), ("tier3", "tier3")]
+)
+async def test_a_model_is_kept_as_it_is_written(value: str, kept: str) -> None:
+    store = MemoryStore()
+    await Preferences(store).put("thread", "3", "model", value)
+    assert (await Preferences(store).of("3")).model == kept
+
+
+@pytest.mark.parametrize("value", ["two words", "x" * 201, "`x`"])
+async def test_what_is_no_name_of_a_model_is_none(value: str) -> None:
+    with pytest.raises(UnknownChoice, match="It can be: auto, NAME"):
+        checked("model", value)
+
+
 def test_each_field_can_be_set_and_its_default_is_one_of_its_values() -> None:
     for field in fields(Preference):
         assert checked(field.name, CHOICES[field.name].default) == getattr(Preference(), field.name)

@@ -15,6 +15,7 @@ from agentic.core.rules import escalation
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Consult, Finish, Think
 from agentic.core.state.conversation import ToolSpec
+from agentic.core.state.tiers import tier_below
 from agentic.core.text.foreign_text import mark_of
 from tests.unit.core.building import Log
 from tests.unit.core.climbing_logs import (
@@ -205,6 +206,16 @@ def test_a_complex_task_begins_a_tier_higher_where_the_policy_says_so() -> None:
         assert log.execution.tier == tier
     alone = Log(tiers=ONE, complex_starts_higher=True, triaged=False)
     assert alone.add(Triaged(talk=False, complexity="complex")).tier == 2
+
+
+def test_what_somebody_chose_to_begin_with_is_moved_by_neither_role_nor_complexity() -> None:
+    triaged = Triaged.model_validate({"talk": False, "complexity": "complex", "role_tier": 4})
+    for chosen, tier in (("tier2", 2), ("", 4)):
+        log = Log(tiers=THREE, complex_starts_higher=True, start_chosen=chosen, triaged=False)
+        log.add(triaged)
+        assert log.execution.tier == tier
+        log.add(Escalated(from_tier=tier, to_tier=4, trigger="x"))
+        assert tier_below(log.execution) == (3 if chosen else None), "it comes down to where it began, no lower"
 
 
 def test_the_advice_is_asked_for_with_task_log_and_errors_as_data_within_bounds() -> None:

@@ -17,6 +17,12 @@ export function callable(commands) {
   return found;
 }
 
+// What can be begun with: commands and groups, in the order in which the app registered them.
+export function top(commands) {
+  return commands.filter((one) => one.type === 1)
+    .map((one) => ({ name: one.name, description: one.description, options: one.options ?? [] }));
+}
+
 // The command that a text calls, with where its options begin.
 export function called(text, commands) {
   if (!text.startsWith("/")) return null;

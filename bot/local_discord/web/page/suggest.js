@@ -1,6 +1,6 @@
 // What is offered while somebody writes: people, commands, their options and the options' values.
 
-import { called, callable, slots, typed } from "./commands.js";
+import { called, callable, slots, top, typed } from "./commands.js";
 import { el } from "./markdown.js";
 import { call } from "./net.js";
 
@@ -36,9 +36,14 @@ export class Suggest {
       .map((m) => ({ text: `@${m.username} `, label: m.username, note: m.bot ? "app" : "", from }));
   }
 
+  // At first what people look for, and more on demand; then whatever fits to what is typed.
   commands(part) {
-    return callable(this.room.commands).filter((c) => c.name.startsWith(part.toLowerCase()))
-      .map((c) => ({ text: `/${c.name} `, label: `/${c.name}`, note: c.description, from: 0, goesOn: c.options.length > 0 }));
+    const offered = (c) => ({ text: `/${c.name} `, label: `/${c.name}`, note: c.description, from: 0, goesOn: c.options.length > 0 });
+    if (part) return callable(this.room.commands).filter((c) => c.name.startsWith(part.toLowerCase())).map(offered);
+    const all = top(this.room.commands).map(offered);
+    const left = all.slice(MOST);
+    if (!left.length) return all;
+    return [...all.slice(0, MOST), { label: `${left.length} more`, note: left.map((c) => c.label).join(" "), more: all }];
   }
 
   // Within a command: the values of the option at the caret, or the options that are not there yet.
@@ -80,8 +85,8 @@ export class Suggest {
     return call("POST", `/ui/channels/${this.room.channel}/complete`, body).catch(() => []);
   }
 
-  show(options) {
-    this.options = options.slice(0, MOST);
+  show(options, most = MOST) {
+    this.options = options.some((one) => one.more) ? options : options.slice(0, most);
     this.list.hidden = !this.options.length;
     this.list.replaceChildren(...this.options.map((option, n) => {
       const item = el("div", "option", el("b", "", option.label), el("span", "", option.note));
@@ -106,6 +111,11 @@ export class Suggest {
 
   take() {
     const option = this.options[this.selected];
+    if (option.more) {
+      this.show(option.more, option.more.length);
+      this.select(MOST);
+      return;
+    }
     this.entry.setRangeText(option.text, option.from, this.entry.selectionStart, "end");
     this.close();
     this.onTaken();
