@@ -29,10 +29,11 @@ LEAST: dict[str, Level] = {
     "stop": "executor", "pause": "operator", "retry": "operator", "resume": "operator", "fork": "executor",
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
     "lessons export": "owner", "settings set": "operator", "settings reset": "operator",
+    "model": "owner",
 }  # fmt: skip
 """Who at least may use a command on another person's task; it is not read from the code."""
 LOOKS = frozenset({
-    "status", "checkpoints", "sessions", "cost", "confidence", "escalation", "logs", "memory", "role", "rules",
+    "status", "checkpoints", "sessions", "cost", "confidence", "escalation", "logs", "memory", "role", "rules", "search",
     "workspace list", "workspace get", "lessons list", "lessons show", "settings show", "privacy", "help",
 })  # fmt: skip
 """What everybody may use: it only shows, and each shows what this person may see."""
@@ -42,6 +43,7 @@ QUIET = {**NAMED, "value": "quiet"}
 GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "settings set": (QUIET, {**QUIET, "scope": "thread"}, {**QUIET, "scope": "channel"}, {**QUIET, "scope": "server"}),
     "settings reset": (NAMED, {**NAMED, "scope": "channel"}, {**NAMED, "scope": "server"}),
+    "model": ({"name": "tier3"}, {"name": "large", "scope": "channel"}, {"name": "tier3", "scope": "server"}),
     "lessons approve": ({"lesson": LESSON},), "lessons retire": ({"lesson": LESSON},),
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
     "workspace clean": ({}, {"copy": True}), "retry": ({}, {"turn": 1}), "fork": ({}, {"text": "and go on"}),
@@ -109,6 +111,7 @@ SEES: dict[Act, tuple[Level, Level]] = {
     "steer": ("executor", "operator"), "rate": ("executor", "operator"), "undo": ("executor", "operator"),
     "approve": ("operator", "operator"), "merge": ("operator", "operator"), "budget": ("operator", "operator"),
     "verbosity": ("operator", "operator"), "lessons": ("owner", "owner"), "settings": ("owner", "owner"),
+    "model": ("owner", "owner"),
 }  # fmt: skip
 """What each act needs: for one's own task, for another person's."""
 
