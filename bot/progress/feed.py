@@ -23,6 +23,7 @@ from agentic.core.events.execution_events import (
     Quarantined,
     Started,
     ToolFinished,
+    Triaged,
     WorkspaceFound,
 )
 from agentic.ports.runtime import EventLog
@@ -31,7 +32,7 @@ from bot.rendering.secrets import Discretion
 
 TAIL_KEPT, TAIL_SHOWN = 6_000, 600
 _VISIBLE = (
-    Started | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
+    Triaged | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
 )
 """Events that become outbox items."""
 

@@ -80,7 +80,7 @@ def progress_text(
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
         after += _said(progress, tail)
-    foot = "" if progress.finished and not progress.plain else footer(progress, whole=False)
+    foot = "" if progress.finished else footer(progress, whole=False)
     if progress.finished is None and (used := _nearly(progress, now)):
         foot = f"⏳ {used}\n{foot}"
     return _fitted(_heading(progress, now), account, after, foot)

@@ -1,7 +1,8 @@
 """Which visible effects follow from an event: neutral outbox items, rendered and delivered by bot/.
 
 An item's key derives from (execution, seq), so that it is delivered once whatever fails.  Only the answer, a question
-and a blocking problem notify.
+and a blocking problem notify.  Work has a progress message, small talk has none: it is asked for when triage says that it is
+work, under the key of the start, so that there is one however often that is said.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agentic.core.events.execution_events import (
     Quarantined,
     Started,
     ToolFinished,
+    Triaged,
     WorkspaceFound,
 )
 from agentic.core.fold.ownership import (
@@ -72,8 +74,10 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
 
     if before.side or (isinstance(event, Started) and event.side):
         return _beside(before, event, item)
-    if isinstance(event, Started):
-        return made("progress", target=event.inbox)
+    if isinstance(event, Triaged):
+        started, known = before.started, before.triage is not None and not before.triage.talk
+        key, target = f"{envelope.execution}.1.0", started.inbox if started is not None else ""
+        return () if event.talk or known else made("progress", key=key, target=target)
     if isinstance(event, InputReceived):
         if event.sort == "queue":
             return made("notice", f"{_DROPPED}\n- {event.text[:200]}")

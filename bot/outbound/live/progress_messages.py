@@ -1,4 +1,4 @@
-"""The one progress message of each execution, edited in place.
+"""The one progress message of each execution that is work, edited in place; small talk has none.
 
 Edits of one message are at least ``EDIT_SECONDS`` apart, further apart while many threads are busy, and coalesced:
 what is shown is what is newest when the edit's turn has come.  How much it tells is the channel's choice
@@ -134,6 +134,7 @@ class ProgressMessages:
         await self._signs.settled(execution)
         if row.finished:
             self._signs.forget(execution)
+            await self._without_message(execution, row.thread)
 
     def retry_now(self) -> None:
         """Something changed in Discord: show at once what could not be shown."""
@@ -154,7 +155,7 @@ class ProgressMessages:
                     keeper.cancel()
 
     async def stands_in(self, thread: str) -> bool:
-        """Whether a progress message was ever posted there: then the thread existed, and was deleted if it is gone."""
+        """Whether progress or an answer was ever posted there: then the thread existed, and was deleted if it is gone."""
         return await self._store.fact(_FACT + thread) is not None
 
     def shows(self, message: str) -> tuple[str, int] | None:
@@ -223,6 +224,8 @@ class ProgressMessages:
             progress = self._feed.progress(execution)
             if progress is not None and (progress.side or progress.thread in self._gone):
                 self._feed.forget(execution)
+            elif progress is not None and progress.talk and progress.finished is None:
+                self._signs.begun(execution)
             elif execution not in self._shown:
                 await self._recall(execution)
         except StoreError as error:
@@ -287,6 +290,14 @@ class ProgressMessages:
         shown = self._shown[execution]
         value = f"{execution} {shown.message} {shown.generation}"
         await self._store.set_fact(_FACT + shown.thread, value)
+
+    async def _without_message(self, execution: str, thread: str) -> None:
+        """Keep nothing of what was answered without a progress message but that its thread exists."""
+        if execution in self._shown:
+            return
+        self._feed.forget(execution)
+        if not await self.stands_in(thread):
+            await self._store.set_fact(_FACT + thread, "")
 
     async def _recall(self, execution: str) -> None:
         progress = self._feed.progress(execution)

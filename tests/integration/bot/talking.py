@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
     InboxItem,
     OutboxItem,
     Started,
+    Triaged,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.fold import evolve
@@ -47,6 +48,8 @@ class Talk:
     got: list[InboxItem] = field(default_factory=list)
     refuse: Exception | None = None
     paused: set[str] = field(default_factory=set)
+    talks: bool = False
+    """What comes next is small talk."""
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         if self.refuse is not None:
@@ -68,7 +71,8 @@ class Talk:
             assert lease is not None
             self.leases[name] = lease
             self.logs[name] = Execution(id=name)
-            await self.add(name, Started(thread=item.thread, task=item.text, requester=item.author, inbox=item.id))
+            started = Started(thread=item.thread, task=item.text, requester=item.author, inbox=item.id)
+            await self.add(name, started, Triaged(talk=self.talks))
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
 
@@ -159,6 +163,13 @@ class Scenery:
         posted = await self.guild.post(self.general, f"{self.guild.bot.mention} {text}", **more)  # type: ignore[arg-type]
         await self.says(posted.id, "Starting")
         await self.until_delivered()
+        return posted.id
+
+    async def greet(self, text: str) -> int:
+        """Post small talk, wait until it is taken in, return the thread."""
+        self.talk.talks = True
+        posted = await self.guild.post(self.general, f"{self.guild.bot.mention} {text}")
+        await self.until(lambda: self.talk.threads.get(str(posted.id)))
         return posted.id
 
     async def until(self, holds: Callable[[], object], timeout: float = SECONDS) -> None:

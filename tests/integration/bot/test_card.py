@@ -14,9 +14,11 @@ from agentic.core.events.execution_events import (
     FileChange,
     Finished,
     InputReceived,
+    ModelAnswered,
     ModelRequested,
     Person,
     Reflected,
+    TextBlock,
     ToolFinished,
     ToolStarted,
     Triaged,
@@ -120,11 +122,27 @@ async def test_the_sections_stay_when_the_answer_becomes_a_file(scenery: Scenery
 
 
 async def test_talk_is_answered_without_a_card(scenery: Scenery) -> None:
-    thread = await scenery.mention("hello")
+    thread = await scenery.greet("hello")
     execution = scenery.talk.newest(thread)
-    await scenery.talk.add(execution, Triaged(talk=True))
+    await scenery.talk.add(execution, REQUESTED, ModelAnswered(request="r1", blocks=(TextBlock(text="Hello!"),)))
     await scenery.talk.finish(execution, "Hello!")
-    assert (await scenery.says(thread, "Hello!")).content == "Hello!"
+    await scenery.says(thread, "Hello!")
+    await scenery.until_delivered()
+    assert [message.content for message in scenery.of_bot(thread)] == ["Hello!"]
+    assert scenery.bot.feed.progress(execution) is None
+
+
+async def test_talk_that_turns_out_to_be_work_has_a_card_from_then_on(scenery: Scenery) -> None:
+    thread = await scenery.greet("hello")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, Triaged(talk=False), Triaged(talk=False, role="shell"))
+    await scenery.says(thread, "Starting")
+    await scenery.talk.finish(execution, "Done.")
+    await scenery.says(thread, "Done.")
+    await scenery.until_delivered()
+    progress, answer = scenery.of_bot(thread)
+    assert progress.content.startswith("✅ **Done**")
+    assert answer.content.startswith("Done.")
 
 
 async def not_asked(lesson: Lesson, thread: str, execution: str) -> bool:

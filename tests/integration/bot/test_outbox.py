@@ -55,7 +55,7 @@ async def test_the_final_answer_is_fresh_loud_and_has_footer_files_and_buttons(s
     assert "Not attached: `gone.txt`" in answer.content
     assert [(file.filename, scenery.guild.file(file.id)) for file in answer.attachments] == [("a.py", b"x = 1\n")]
     execution = scenery.talk.newest(thread)
-    assert answer.custom_ids() == (f"tw:vote:up:{execution}.2.0", f"tw:vote:down:{execution}.2.0")
+    assert answer.custom_ids() == (f"tw:vote:up:{execution}.3.0", f"tw:vote:down:{execution}.3.0")
 
 
 async def test_many_files_come_as_one_archive_with_their_whole_names(scenery: Scenery) -> None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from agentic.core.events.execution_events import Triaged
 from bot.config.preferences import Scope
 from bot.local_discord.model.permission_flags import ALL
 from bot.local_discord.model.records import Message, Pings
@@ -78,8 +77,6 @@ async def test_nobody_is_called_by_what_a_model_writes(scenery: Scenery, bob: in
 
 
 async def test_small_talk_calls_nobody(scenery: Scenery) -> None:
-    thread = await scenery.mention("hi")
-    execution = scenery.talk.newest(thread)
-    await scenery.talk.add(execution, Triaged(talk=True))
-    await scenery.talk.finish(execution, "Hello!")
+    thread = await scenery.greet("hi")
+    await scenery.talk.finish(scenery.talk.newest(thread), "Hello!")
     assert not (await scenery.says(thread, "Hello!")).pings

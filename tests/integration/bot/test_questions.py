@@ -216,7 +216,7 @@ async def test_a_vote_button_under_the_answer_is_feedback_once(scenery: Scenery)
 @pytest.mark.parametrize("options", [(), QUESTION.options], ids=["words only", "with options"])
 async def test_every_question_has_a_button_that_stops_the_task(scenery: Scenery, options: tuple[Option, ...]) -> None:
     thread, question = await asking(scenery, QUESTION.model_copy(update={"options": options}))
-    assert question.custom_ids()[-1] == f"tw:halt:{scenery.talk.newest(thread)}.2.0"
+    assert question.custom_ids()[-1] == f"tw:halt:{scenery.talk.newest(thread)}.3.0"
     await scenery.guild.click(question.id, question.custom_ids()[-1])
     await scenery.until(lambda: len(scenery.talk.got) == 2)
     assert scenery.talk.got[1].sort == "stop"

@@ -14,6 +14,7 @@ from agentic.core.events.execution_events import (
     Started,
     ToolFinished,
     ToolStarted,
+    Triaged,
 )
 from agentic.stores.memory import MemoryStore
 from bot.progress.feed import TAIL_SHOWN, Feed, folded
@@ -31,16 +32,17 @@ def envelope(seq: int, event: Event) -> Envelope:
 def test_what_a_person_sees_wakes_the_board_and_what_is_posted_wakes_the_outbox() -> None:
     feed = Feed()
     feed.saw(envelope(1, STARTED))
+    feed.saw(envelope(2, Triaged(talk=False)))
     assert feed.outbox.is_set()
     feed.outbox.clear()
-    feed.saw(envelope(2, Noted(text="n")))
+    feed.saw(envelope(3, Noted(text="n")))
     assert not feed.changed.is_set()
-    feed.saw(envelope(3, REQUESTED))
+    feed.saw(envelope(4, REQUESTED))
     assert feed.changed.is_set()
     assert not feed.outbox.is_set()
     assert feed.take_dirty() == ["x1"]
     assert not feed.changed.is_set()
-    feed.saw(envelope(4, Finished(reason="done", answer="a")))
+    feed.saw(envelope(5, Finished(reason="done", answer="a")))
     assert feed.outbox.is_set()
 
 

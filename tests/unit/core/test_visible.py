@@ -12,6 +12,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     OwnerChanged,
     ToolFinished,
+    Triaged,
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.people import MACHINE
@@ -28,9 +29,15 @@ def shown(log: Log) -> list[OutboxItem]:
     return items
 
 
-def test_a_start_creates_the_progress_message_of_its_thread() -> None:
-    (item,) = shown(Log())
-    assert (item.sort, item.thread, item.execution, item.target) == ("progress", "100", "x1", "100")
+def test_work_has_one_progress_message_of_its_thread_and_talk_has_none_until_it_is_work() -> None:
+    log = Log(triaged=False)
+    assert shown(log) == []
+    log.add(Triaged(talk=True))
+    assert shown(log) == []
+    log.add(Triaged(talk=False, complexity="medium"))
+    log.add(Triaged(talk=False, role="shell"))
+    (item,) = shown(log)
+    assert (item.sort, item.key, item.thread, item.execution, item.target) == ("progress", "x1.1.0", "100", "x1", "100")
 
 
 def test_what_people_do_gets_a_receipt_and_votes_are_left_to_others() -> None:
