@@ -60,6 +60,7 @@ from bot.history.checkpoint_list import (
 from bot.history.log_positions import Cut
 from bot.history.run_history import past_of
 from bot.ports.actions import Forked, NotDone
+from bot.ports.conversation import named_fact
 from bot.rendering.discord_text import inline, one_line, plain
 from bot.sessions.lease import give_back, take, while_held
 from bot.workspace.sandboxes import Workshop
@@ -217,6 +218,7 @@ class Forking:
             wanted = await self._workspace(item, row.thread, found_)
             reach("fork.workspace")
             await self.store.save_session(row)
+            await self.store.set_fact(named_fact(row.thread), row.title)  # a fork keeps the name that says it is one
             await self._write(item, row, lease, found_, wanted)
             reach("fork.log")
         if found_.idle:

@@ -34,6 +34,7 @@ from bot.outbound.compose import Composer, FetchFile
 from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.live.question_messages import QuestionMessages
+from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.outbox import Outbox
 from bot.outbound.request_queue import Sender
 from bot.ports.conversation import Conversation
@@ -101,12 +102,14 @@ class ThreadwrightBot(commands.Bot):
         self.conversation = conversation
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = ProgressMessages(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
+        self.titles = ThreadTitles(store, self.desk)
         self.outbox = Outbox(
             store,
             self.desk,
             feed,
             self.board,
             Composer(store, feed, fetch_file, backstage.fetch_before, self.board.chosen, self._lesson),
+            self.titles,
         )
         self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage
@@ -146,6 +149,7 @@ class ThreadwrightBot(commands.Bot):
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
         self._begin("watermarks", self.watermarks.run())
+        self._begin("titles", self.titles.run())
         self._begin("questions", self.questions.run())
         self._begin("lessons", self.approving.run(self.desk))
         self._begin("commands", self.registration.run())

@@ -13,7 +13,7 @@ import asyncio
 import io
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias, TypeVar, cast
@@ -317,6 +317,24 @@ class DiscordApi:
 
     async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[SeenMessage]:
         """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""
+    async def rename(self, thread: str, title: str, given: Collection[str]) -> bool:
+        """Rename a thread of the bot's own that has one of these names; returns whether it has the new one now.
+
+        Raises ``Held``, ``Gone`` and ``Unfit``.
+        """
+        name = one_line(self._discretion.text(title), 100)
+
+        async def anew() -> bool:
+            place = await self._client.fetch_channel(int(thread))
+            own = isinstance(place, discord.Thread) and self._client.user and place.owner_id == self._client.user.id
+            if not isinstance(place, discord.Thread) or not own or place.name not in {*given, name}:
+                return False
+            if place.name != name:
+                await place.edit(name=name)
+            return True
+
+        return await self._judged(Urgency.EDIT, anew)
+
         target = self._channel(channel)
 
         async def look() -> list[SeenMessage]:

@@ -40,6 +40,8 @@ from bot.outbound.duplicate_detection import (
     standing,
 )
 from bot.outbound.live.progress_messages import ProgressMessages
+from bot.outbound.live.task_signs import WORKS
+from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.request_queue import Urgency
 from bot.progress.feed import Feed
 from bot.rendering.discord_text import (
@@ -75,8 +77,12 @@ log = logging.getLogger(__name__)
 class Outbox:
     """Delivers for as long as ``run`` runs; ``poke`` tells it that there is something."""
 
-    def __init__(self, store: Store, desk: DiscordApi, feed: Feed, board: ProgressMessages, composer: Composer) -> None:
+    def __init__(
+        self, store: Store, desk: DiscordApi, feed: Feed, board: ProgressMessages, composer: Composer,
+        titles: ThreadTitles,
+    ) -> None:  # fmt: skip
         self._store, self._desk, self._feed, self._board, self._composer = store, desk, feed, board, composer
+        self._titles = titles
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, float] = {}
         self._reasons: dict[str, str] = {}
@@ -183,6 +189,10 @@ class Outbox:
         if item.sort == "thread":
             await self._desk.open_thread(item.target, item.thread, item.text)
             await self._store.delivered(item.key, [item.thread])
+            return
+        if item.sort == "title":
+            await self._titles.expect(item.thread, item.text)
+            await self._store.delivered(item.key, [])
             return
         if item.key.endswith(UNFIT):  # what it says is missing came before it, and was sent after all
             await self._store.delivered(item.key, [])

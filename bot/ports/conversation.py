@@ -33,6 +33,12 @@ from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import Asked, InboxItem
 
+
+def named_fact(thread: str) -> str:
+    """The name of the fact that says which title a thread got that a model offered; it gets one once."""
+    return f"named: {thread}"
+
+
 Activity = Literal["idle", "busy", "asking", "paused"]
 """What a thread with an agent is doing."""
 ThreadState = Literal["unknown", "idle", "busy", "asking", "paused"]

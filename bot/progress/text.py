@@ -68,6 +68,8 @@ def progress_text(
     """Return the progress message: the current step, the to-do list, recent steps, the streamed text, a footer.
 
     ``quiet`` is one line that hardly changes; ``detailed`` has every call with its expectation and result, the
+_OF_ITSELF = re.compile(r"^[^\S\n]*(?:confidence|status|title):[^\n]{0,100}$", re.IGNORECASE | re.MULTILINE)
+"""Lines in which a model says what the card shows elsewhere."""
     confidence of each turn, and what the agent was reminded of. Once the execution has ended, the footer is under the
     answer.
     """
@@ -119,9 +121,10 @@ def _used(use: Use) -> str:
 
 def _said(progress: Progress, tail: str) -> list[str]:
     """Return the streamed text: a command's output as a code block, the model's words as a quotation."""
-    text = _last_words(tail or progress.said)
+    output = bool(tail and progress.running)
+    text = _last_words(tail if output else _OF_ITSELF.sub("", tail or progress.said))
     lines = [line for line in text.splitlines() if line.strip()][-LINES_SHOWN:]
-    if tail and progress.running:
+    if output:
         return fenced("\n".join(cut(line, COLUMNS) for line in lines)).split("\n") if lines else []
     return [f"> {_MARK.sub(_escaped, shown)}" for line in lines if (shown := plain(line, TAIL_SHOWN))]
 

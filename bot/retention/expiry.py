@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import CheckpointSaved, Event, Workspa
 from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import Bound
 from bot.config.home import DATABASE, TASKS
+from bot.ports.conversation import named_fact
 
 if TYPE_CHECKING:
     from agentic.ports.runtime import Store
@@ -151,7 +152,13 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         for row in opened:
             await store.set_aside(row.execution, "cancelled")
         await store.release(lease)
-    facts = (f"progress:{thread}", f"held: {thread}", f"titled: {thread}", f"preference.thread.{thread}")
+    facts = (
+        f"progress:{thread}",
+        f"held: {thread}",
+        f"titled: {thread}",
+        named_fact(thread),
+        f"preference.thread.{thread}",
+    )
     if not await store.forget_thread(thread, facts):
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
 

@@ -25,6 +25,7 @@ from agentic.core.audit.erasure import (
 )
 from agentic.core.events.execution_events import Envelope, OutboxItem
 from agentic.ports.errors import StoreError
+from bot.ports.conversation import named_fact
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.changes import changed
 from reflexion.lessons.lesson import Lesson
@@ -177,8 +178,9 @@ class PersonalData:
             session = await self._store.session(thread)
             if session is not None and (first is None or first.execution in theirs) and session.title:
                 await self._store.save_session(replace(session, title=ERASED))
-                if await self._store.fact(f"titled: {thread}"):
-                    await self._store.set_fact(f"titled: {thread}", ERASED)
+                for fact in (f"titled: {thread}", named_fact(thread)):
+                    if await self._store.fact(fact):
+                        await self._store.set_fact(fact, ERASED)
 
     # --- what was learned -------------------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ from bot.config.models import start_with, usual_start
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import past_of, told_later
+from bot.ports.conversation import named_fact
 from bot.rendering.discord_text import inline, plain
 from reflexion.retrieval.selection import Choice
 
@@ -132,6 +133,7 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
+            untitled=bool(session.channel) and await self.store.fact(named_fact(item.thread)) is None,
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:

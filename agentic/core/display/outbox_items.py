@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     WorkspaceFound,
 )
+from agentic.core.fold.model_requests import titled
 from agentic.core.fold.ownership import (
     found_in,
     gone_with,
@@ -93,8 +94,10 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound):
         text = _noticed(before, event, envelope)
         return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
-    if isinstance(event, ModelAnswered) and (text := nearly(before, event.usd)):
-        return made("notice", text)
+    if isinstance(event, ModelAnswered):
+        title, text = titled(before, event)[0], nearly(before, event.usd)
+        named = made("title", title, key=f"{envelope.execution}.{envelope.seq}.1") if title else ()
+        return (*named, *(made("notice", text) if text else ()))
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):

@@ -56,6 +56,8 @@ class Started(Frozen):
     calibrator: Calibrator | None = None
     instructions: str = ""
     """Text of whoever runs the bot, for every system prompt."""
+    untitled: bool = False
+    """The thread is still named by the words of its first task, so a model is asked for a title."""
 
 
 class OwnerChanged(Frozen):
@@ -313,7 +315,17 @@ class Envelope(Frozen):
 
 
 OutboxSort = Literal[
-    "answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson", "regret"
+    "answer",
+    "question",
+    "notice",
+    "receipt",
+    "thread",
+    "progress",
+    "offer",
+    "fork",
+    "lesson",
+    "regret",
+    "title",
 ]
 
 

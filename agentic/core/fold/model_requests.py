@@ -29,6 +29,7 @@ from agentic.core.state.execution import (
 )
 from agentic.core.state.replace import changed
 from agentic.core.text.announced_intent import promises
+from agentic.core.text.offered_title import without_title
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
 """Failures after which nobody knows what a request cost: its reservation is spent."""
@@ -67,7 +68,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
     """An answer is the turn, with its calls; what it cost is spent."""
     if execution.request is not None and execution.request.purpose != "turn":
         return _consulted(execution, event)
-    text = _text(event)
+    title, text = titled(execution, event)
     blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
     calls = tuple([Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks)])
     reasoning = [
@@ -96,10 +97,19 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         extent=answered(execution.extent, event.usage, characters(said)),
         spent=spent,
         judged=judged,
+        title=execution.title or title,
         turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
     )
     stated = confidence.stated_in(text)
     return execution if stated is None else take_report(execution, stated)
+
+
+def titled(execution: Execution, event: ModelAnswered) -> tuple[str, str]:
+    """The title that an answer offers where the thread needs one, '' for none, and what else the answer says."""
+    text, started = _text(event), execution.started
+    asked = started is not None and started.untitled and not execution.title
+    beside = execution.request is not None and execution.request.purpose != "turn"
+    return without_title(text) if asked and not beside else ("", text)
 
 
 def _text(event: ModelAnswered) -> str:

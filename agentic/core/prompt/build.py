@@ -68,6 +68,8 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
         parts.append(_tools(tools, shell=not only_looks(execution)))
     if execution.triage is not None and execution.triage.role_text:
         parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
+    if started.untitled:
+        parts.append(identity.TITLE)
     if started.instructions:
         parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
     return "\n\n".join(parts)

@@ -241,6 +241,8 @@ class Execution:
     """What a request beside the turns came to, until a rule has made something of it."""
     failure: Failure = Failure()
     turn: Turn = Turn()
+    title: str = ""
+    """What a model offered as the thread's title, from its first answer that has one."""
     history: tuple[Message, ...] = ()
     extent: Extent = Extent()
     told: Told = Told()

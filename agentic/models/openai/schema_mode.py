@@ -50,6 +50,7 @@ class Step(BaseModel):
     reasoning: str = ""
     confidence: float | None = None
     status: Status | None = None
+    title: str = ""
     actions: tuple[Action, ...] = ()
     answer: str = ""
 
@@ -90,6 +91,7 @@ def response_format(tools: tuple[ToolSpec, ...], *, union: bool = True) -> Row:
             "reasoning": {"type": "string"},
             "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
             "status": {"type": "string", "enum": ["progressing", "stuck", "done"]},
+            "title": {"type": "string"},
             **({"actions": {"type": "array", "items": action, "maxItems": 8}} if names else {}),
             "answer": {"type": "string"},
         },
@@ -140,8 +142,8 @@ def read_step(text: str) -> Step | None:
 def step_blocks(step: Step, specs: Mapping[str, ToolSpec], *, cut_off: bool = False) -> tuple[Block, ...]:
     """The blocks of a step, the same as a model with native calls would have sent.
 
-    What it says of itself becomes the lines ``confidence: N`` and ``status: S`` of its text; a final answer becomes a
-    call of ``finish`` where there is such a tool.
+    What it says of itself becomes the lines ``confidence: N``, ``status: S`` and ``title: T`` of its text; a final answer
+    becomes a call of ``finish`` where there is such a tool.
     """
     calls = [read_call("", action.tool, action.arguments, specs, cut_off=cut_off) for action in step.actions]
     ends = not calls and step.status == "done" and bool(step.answer.strip())
@@ -175,6 +177,8 @@ def _thinking(step: Step) -> str:
         lines.append(f"confidence: {round(max(0.0, min(100.0, step.confidence)))}")
     if step.status:
         lines.append(f"status: {step.status}")
+    if step.title.strip():
+        lines.append(f"title: {' '.join(step.title.split())}")
     return "\n".join(line for line in lines if line)
 
 

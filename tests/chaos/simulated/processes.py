@@ -36,6 +36,7 @@ from bot.outbound.compose import Composer
 from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.live.question_messages import QuestionMessages
+from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.outbox import Outbox
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed
@@ -166,7 +167,9 @@ class Process:
         self.desk = DiscordApi(self.way_to_discord(), self.sender, self.feed.discretion)
         self.intake = Intake(self.threads, self.desk, store, self.feed)
         self.board = ProgressMessages(store, self.desk, self.feed, now=clock.now)
-        self.outbox = Outbox(store, self.desk, self.feed, self.board, Composer(store, self.feed, _no_file))
+        self.outbox = Outbox(
+            store, self.desk, self.feed, self.board, Composer(store, self.feed, _no_file), ThreadTitles(store, self.desk)
+        )  # fmt: skip
         self.hearing = Hearing(self)
 
     async def _heard(self, thread: str) -> None:

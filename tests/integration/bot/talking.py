@@ -71,7 +71,9 @@ class Talk:
             assert lease is not None
             self.leases[name] = lease
             self.logs[name] = Execution(id=name)
-            started = Started(thread=item.thread, task=item.text, requester=item.author, inbox=item.id)
+            started = Started(
+                thread=item.thread, task=item.text, requester=item.author, inbox=item.id, untitled=bool(item.channel)
+            )
             await self.add(name, started, Triaged(talk=self.talks))
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
