@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import discord
@@ -146,3 +147,53 @@ async def test_a_slash_lists_ten_commands_first_in_the_apps_order_and_the_rest_o
     await entry.fill("")
     await entry.press_sequentially("/act-1")
     await expect(options).to_have_count(3)
+
+
+async def test_what_is_said_of_a_file_goes_with_the_file_and_stays_while_it_is_true(
+    page: Page, guild: LocalGuild, entry: Locator, tmp_path: Path
+) -> None:
+    (tmp_path / "big.bin").write_bytes(bytes(12 * 1024 * 1024))
+    (tmp_path / "small.txt").write_bytes(b"1")
+    alert = page.get_by_role("alert")
+    await page.locator("#files").set_input_files([tmp_path / "big.bin", tmp_path / "small.txt"])
+    await entry.fill("here")
+    await entry.press("Enter")
+    await expect(alert).to_contain_text("big.bin has 12.0 MB")
+    await entry.press_sequentially(" it is")
+    await page.get_by_role("button", name="Do not send small.txt").click()
+    await expect(page.get_by_label("Files to send")).not_to_contain_text("small.txt")
+    await expect(alert).to_contain_text("big.bin has 12.0 MB")
+    await page.get_by_role("button", name="Do not send big.bin").click()
+    await expect(alert).to_be_hidden()
+    await entry.press("Enter")
+    await guild.wait_for(lambda g: any(m.content == "here it is" for m in g.messages(g.channel().id)))
+
+
+async def test_what_went_wrong_before_is_not_said_of_what_is_sent_now(
+    page: Page, guild: LocalGuild, entry: Locator
+) -> None:
+    alert = page.get_by_role("alert")
+    await page.route("**/ui/channels/*/messages", lambda route: route.abort(), times=1)
+    await entry.fill("are you there")
+    await entry.press("Enter")
+    await expect(alert).to_contain_text("not reachable")
+    await entry.press("Enter")
+    await guild.wait_for(lambda g: any(m.content == "are you there" for m in g.messages(g.channel().id)))
+    await expect(alert).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ("> ## **What** I `found`", "What I found"),
+        ("- ~~old~~ __new__ \\*kept\\*", "old new *kept*"),
+        (f"**{'long ' * 40}**", f"{'long ' * 24}".strip()),
+        ("the answer is ||42||", "the answer is (spoiler)"),
+    ],
+)
+async def test_the_preview_of_a_reply_shows_words_without_marks(
+    page: Page, guild: LocalGuild, content: str, shown: str
+) -> None:
+    posted = await guild.post(guild.channel().id, content)
+    await guild.post(guild.channel().id, "what?", reply_to=posted.id)
+    await expect(page.locator(".reply .link")).to_have_text(re.compile(rf"^\S+ {re.escape(shown)}\s*$"))

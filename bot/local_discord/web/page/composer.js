@@ -34,7 +34,7 @@ export class Composer {
       form: at("composer"), entry: at("entry"), list: at("suggest"), context: at("context"),
       pending: at("pending"), picker: at("files"), problem: at("problem"), counter: at("counter"),
     });
-    this.suggest = new Suggest(this.entry, this.list, room, () => { this.keep(); this.grow(); });
+    this.suggest = new Suggest(this.entry, this.list, room, () => { this.keep(); this.grow(); this.recheck(); });
     this.form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
     this.entry.addEventListener("keydown", (event) => this.key(event));
     this.entry.addEventListener("input", () => this.changed());
@@ -87,7 +87,7 @@ export class Composer {
   changed() {
     this.keep();
     this.grow();
-    this.fail("");
+    this.recheck();
     this.suggest.update();
     if (this.entry.value) this.room.typing();
   }
@@ -132,7 +132,28 @@ export class Composer {
     return all > ALL_MB * 1048576 ? `the files have ${megabytes(all)} MB together, and a message takes ${ALL_MB} MB.` : "";
   }
 
+  // What would be refused as it stands now; "" where nothing would.
+  refusal() {
+    const reason = this.tooMuch(this.content());
+    if (reason) return reason;
+    const command = this.command();
+    return command?.missing.length ? `/${command.name} needs ${command.missing.map((one) => `${one}:`).join(" and ")}` : "";
+  }
+
+  command() {
+    return this.mode || this.files.length ? null : asCommand(this.entry.value.trim(), this.room);
+  }
+
+  // What was said of a message is taken back once the message is another one; what is still true of it stays.
+  recheck() {
+    if (this.problem.hidden) return;
+    const reason = this.checked && this.refusal();
+    this.fail(reason ? `Not sent: ${reason}` : "");
+    this.checked = Boolean(reason);
+  }
+
   fail(reason) {
+    this.checked = false;
     this.problem.textContent = reason;
     this.problem.hidden = !reason;
   }
@@ -151,6 +172,7 @@ export class Composer {
       if (mode.kind === "edit") this.entry.value = this.room.names.readable(mode.message.content);
     }
     this.grow();
+    this.recheck();
     this.entry.focus();
   }
 
@@ -164,23 +186,19 @@ export class Composer {
       drop.addEventListener("click", () => { this.files.splice(n, 1); this.add([]); });
       return el("li", "", el("span", "", file.name), drop);
     }));
+    this.recheck();
   }
 
   async send() {
     const text = this.entry.value.trim();
     if (!text && !this.files.length) return;
-    const reason = this.tooMuch(this.content());
-    if (reason) {
-      this.fail(`Not sent: ${reason}`);
-      return;
-    }
+    const reason = this.refusal();
+    this.fail(reason && `Not sent: ${reason}`);
+    this.checked = Boolean(reason);
+    if (reason) return;
     const { mode, files } = this;
     const { channel, members } = this.room;
-    const command = mode || files.length ? null : asCommand(text, this.room);
-    if (command?.missing.length) {
-      this.fail(`Not sent: /${command.name} needs ${command.missing.map((one) => `${one}:`).join(" and ")}`);
-      return;
-    }
+    const command = this.command();
     this.entry.value = "";
     this.files = [];
     this.add([]);

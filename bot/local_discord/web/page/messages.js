@@ -126,11 +126,16 @@ function replyLine(message, room) {
     line.append(el("span", "gone", "Original message was deleted"));
     return line;
   }
-  const words = target.content?.replace(/^\s*(?:-#|#{1,3}|>(?:>>)?|[-*]|\d+\.)[ \t]+/gm, "").replace(/```(?:\w+\n)?/g, "");
-  const text = words || gist(target);
   line.append(button("link", `Reply to ${target.author.username}: go there`, () => room.jump(target.id),
-    el("b", "", target.author.username), " ", el("span", "", ...inline(text.replace(/\s+/g, " ").slice(0, 120), room.names)).textContent));
+    el("b", "", target.author.username), " ", (inWords(target.content, room) || gist(target)).slice(0, 120)));
   return line;
+}
+
+// A message's beginning without its marks, which are read before anything is cut; spoilers stay hidden.
+function inWords(content, room) {
+  const bare = (content ?? "").replace(/^\s*(?:(?:-#|#{1,3}|>(?:>>)?|[-*]|\d+\.)[ \t]+)+/gm, "")
+    .replace(/```(?:[\w+#.-]+\n)?/g, "").replace(/\|\|[^]+?\|\|/g, "(spoiler)");
+  return el("span", "", ...inline(bare.replace(/\s+/g, " ").trim(), room.names)).textContent;
 }
 
 // What a message without text is, in a word.
