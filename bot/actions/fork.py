@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from agentic.core.display.outbox_items import visible
+from agentic.core.display.outbox_items import card
 from agentic.core.events.execution_events import (
     CheckpointSaved,
     Envelope,
@@ -31,7 +31,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.state.execution import Execution
+from agentic.core.fold.fold import fold
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Clock,
@@ -258,7 +258,8 @@ class Forking:
         notice = OutboxItem(
             key=f"{item.id}.forked", thread=row.thread, execution="", sort="notice", text=_welcome(item, found_, wanted)
         )
-        progress = () if found_.idle else visible(Execution(), log_[0])
+        goes_on = fold(log_)
+        progress = () if found_.idle else card(goes_on, goes_on.triage)
         await self.store.begin(name, lease, log_, (notice, *progress))
 
     def _goes_on(self, item: InboxItem, copy: list[Envelope], cut: Cut, wanted: Manifest) -> list[Event]:

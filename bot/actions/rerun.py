@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from agentic.core.display.outbox_items import visible
+from agentic.core.display.outbox_items import card
 from agentic.core.events.execution_events import (
     Envelope,
     Event,
@@ -31,7 +31,6 @@ from agentic.core.fold.fold import fold
 from agentic.core.fold.people import MACHINE
 from agentic.core.rules.decide import RULES_VERSION
 from agentic.core.rules.model_failures import standing_timers
-from agentic.core.state.execution import Execution
 from agentic.ports.runtime import (
     Clock,
     Lease,
@@ -240,7 +239,8 @@ class Rewinding:
         """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
-        await self.store.begin(name, lease, log, [receipt_of(item, Acted(text)), *visible(Execution(), log[0])])
+        goes_on = fold(log)
+        await self.store.begin(name, lease, log, [receipt_of(item, Acted(text)), *card(goes_on, goes_on.triage)])
 
 
 def _family(past: Past, later: list[Past]) -> list[Past]:

@@ -221,6 +221,7 @@ class ThreadwrightBot(commands.Bot):
     async def on_thread_join(self, thread: discord.Thread) -> None:
         """A thread that is used again, perhaps."""
         if not thread.archived:
+            self.outbox.retry_now()
             for each in (self.questions, self.approving.messages, *self.backstage.live):
                 each.live.awoken(str(thread.id))
 

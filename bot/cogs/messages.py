@@ -145,7 +145,7 @@ class Tasks(commands.Cog):
         if receipt is None or not isinstance(outcome, InboxItem):
             return None
         if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
-            return self.bot.intake.tell(words, f"{said.id}.noted", place)
+            return self.bot.intake.tell(words, f"{said.id}.noted", place, sign=outcome.sort == "feedback")
         if receipt.again:  # whoever kept it may have died before 👀; the rest is in the outbox
             return self._see_again(outcome, said)
         return self._acknowledge(outcome, said, place)

@@ -75,14 +75,16 @@ class Intake:
         except AgenticError as error:
             return Receipt(False, "idle", not_kept(item.id, error))
 
-    async def tell(self, text: str, id: str, place: ReplyPlace, event: str = "") -> None:
-        """Post an answer in the channel once per id, also after a crash.
+    async def tell(self, text: str, id: str, place: ReplyPlace, event: str = "", *, sign: bool = False) -> None:
+        """Post an answer in the channel once per id, also after a crash; ``sign``: a sign on the message says as much.
 
         If nothing can be stored, it is posted at once, and once per ``event`` (default: the id): nothing would remember
         later that the id was answered.
         """
         key = f"told.{id}"
-        item = OutboxItem(key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to)
+        item = OutboxItem(
+            key=key, thread=place.channel, execution="", sort="receipt", text=text, target=place.reply_to, sign=sign
+        )
         try:
             await self._store.put_outbox([item])
         except StoreError as error:

@@ -259,8 +259,8 @@ class DiscordApi:
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
-    async def react(self, channel: str, message: str, emoji: str, urgency: Urgency = Urgency.RESULT) -> None:
-        """Add a reaction; where that is not possible it is left out, and said in the log."""
+    async def react(self, channel: str, message: str, emoji: str, urgency: Urgency = Urgency.RESULT) -> bool:
+        """Add a reaction and return whether it is there; where that is not possible it is left out, and said in the log."""
         target = self._channel(channel).get_partial_message(int(message))
         try:
             reach("discord.reaction.before")
@@ -268,6 +268,8 @@ class DiscordApi:
             reach("discord.reaction.after")
         except (Held, Gone, Unfit) as error:
             log.warning("no %s on message %s: %s", emoji, message, error)
+            return False
+        return True
 
     async def unreact(self, channel: str, message: str, emoji: str) -> None:
         """Take a reaction of the bot's own back; one that is not there is left alone, as one that cannot be."""
@@ -315,8 +317,6 @@ class DiscordApi:
         except Gone as gone:
             raise Held("the message with the task was deleted before its thread was made", 600.0) from gone
 
-    async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[SeenMessage]:
-        """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""
     async def rename(self, thread: str, title: str, given: Collection[str]) -> bool:
         """Rename a thread of the bot's own that has one of these names; returns whether it has the new one now.
 
@@ -335,6 +335,8 @@ class DiscordApi:
 
         return await self._judged(Urgency.EDIT, anew)
 
+    async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[SeenMessage]:
+        """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""
         target = self._channel(channel)
 
         async def look() -> list[SeenMessage]:

@@ -201,7 +201,7 @@ class Outbox:
 
     async def _send(self, item: OutboxItem) -> None:
         try:
-            messages = await self._posted(item)
+            messages = [] if await self._signed(item) else await self._posted(item)
         except Held as held:
             self._refused[item.key] += held.perhaps_unfit and await self._desk.answers(item.thread)
             raise
@@ -212,6 +212,10 @@ class Outbox:
         self._doubts.settle(item)
         if item.sort == "progress" and messages:
             await self._board.posted(item.execution, item.thread, messages[0])
+
+    async def _signed(self, item: OutboxItem) -> bool:
+        """Say it by a sign on the message that it answers; False where there is none, or no sign can be set there."""
+        return item.sign and item.target.isdecimal() and await self._desk.react(item.thread, item.target, WORKS)
 
     async def _is_due(self, item: OutboxItem) -> bool:
         """A list of what waits grows old while it is worked through: another process may have delivered it meanwhile."""

@@ -265,8 +265,8 @@ class Progress:
         """Add one more event; an event that was taken already changes nothing."""
         if envelope.seq <= self.seq:
             return
-        if isinstance(envelope.event, WorkspaceRestored) and self.latest is not None:
-            self.away += max((envelope.at - self.latest).total_seconds(), 0.0)
+        if isinstance(envelope.event, WorkspaceRestored):
+            self.started, self.stop_given, self.stopped_in = envelope.at, None, None
         self.seq, self.latest = envelope.seq, envelope.at
         self.limits.take(envelope)
         self.handed_over = isinstance(envelope.event, HandedOver)
@@ -480,7 +480,7 @@ class Progress:
 
 def steering(progress: Progress) -> tuple[Steering, ...]:
     """Return what the buttons of the progress message do with the execution now; none once it ends."""
-    if progress.finished is not None:
+    if progress.finished is not None or progress.stop_given is not None:
         return ()
     if progress.paused is not None or progress.crashes:
         return ("stop", "resume")
@@ -491,7 +491,7 @@ def update_of(event: Event) -> UpdateKind | None:
     """Return the kind of update that an event causes, None where people see nothing of it."""
     if isinstance(event, ModelRequested) and event.purpose != "turn":
         return None
-    if isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
+    if isinstance(event, InputReceived) and event.sort in ("stop", "pause", "resume"):
         return "clarification_request"
     if isinstance(event, InputReceived) and event.sort == "feedback":
         return "turn_complete"

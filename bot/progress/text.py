@@ -89,7 +89,7 @@ _OF_ITSELF = re.compile(r"^[^\S\n]*(?:confidence|status|title):[^\n]{0,100}$", r
 
 
 def _calm(progress: Progress) -> str:
-    if progress.finished is None and progress.paused is None and not progress.asked:
+    if progress.finished is None and progress.paused is None and progress.stop_given is None and not progress.asked:
         since = f" · since <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
         near = _caps(progress.limits.near())
         return f"⏳ **Working**{since}{f' · most of {near} used' if near else ''} · 🛑 stops me"
@@ -172,7 +172,8 @@ def _now(progress: Progress, now: datetime | None) -> str:
     running = progress.running
     if progress.paused is not None:
         why = f": {plain(progress.paused)}" if progress.paused else ""
-        return f"⏸ **{'Pausing after this step' if running else 'Paused'}**{why} · press ▶ to resume"
+        works = running or progress.thinking
+        return f"⏸ **{'Pausing after this step' if works else 'Paused'}**{why} · press ▶ to resume"
     if progress.crashes:
         return f"⚠ **Left alone** after {progress.crashes} crashes of the bot · write anything, or ▶, to try once more"
     if progress.asked:
@@ -184,6 +185,8 @@ def _now(progress: Progress, now: datetime | None) -> str:
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"
     return "💭 **Thinking**" if progress.thinking or progress.turn else "👀 **Starting**"
 
+    if progress.stop_given is not None:
+        return "🛑 **Stopping**"
 
 def _so_far(step: ProgressStep, now: datetime | None) -> str:
     """Return a step's duration so far, in steps of five seconds, so that time alone seldom causes an edit."""

@@ -38,10 +38,10 @@ async def test_f17_an_edit_of_guidance_that_was_taken_in_reaches_the_agent_and_a
     guild = here.guild
     thread = await running(here)
     said = await guild.post(thread, "use tabs")
-    await here.says(thread, "next step")
+    await here.seen(said)
     guild.unfurl(said.id)
     await guild.edit(said.id, "use spaces")
-    await here.says(thread, "next step", times=2)
+    await here.says(thread, "next step")
     here.mind.go.set()
     await here.says(thread, "answered <hold it>")
     assert "it now reads:)\nuse spaces" in here.mind.asked[-1]
@@ -212,9 +212,7 @@ async def test_f37_a_size_that_lies_is_cut_off_by_the_cap(scenery: Scenery) -> N
 async def test_f25_what_two_people_write_at_once_is_kept_in_its_order_in_the_log(here: Whole) -> None:
     guild = here.guild
     thread = await running(here)
-    for number in range(20):
-        await guild.post(thread, f"line {number:02}")
-    await here.says(thread, "next step", times=20)
+    await here.seen(*[await guild.post(thread, f"line {number:02}") for number in range(20)])
     here.mind.go.set()
     await here.ended(thread)
     (row,) = await here.app.store.executions(str(thread))

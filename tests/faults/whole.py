@@ -83,6 +83,13 @@ class Whole:
         """The bot's messages in a channel."""
         return [m for m in self.guild.messages(channel) if m.author_id == self.guild.bot_user_id and m.content]
 
+    async def seen(self, *messages: Message) -> None:
+        """Wait until the bot's sign is on each of these messages."""
+        me = self.guild.bot_user_id
+        await self.guild.wait_for(
+            lambda g: all(me in g.state.find_message(message.id).reactors("👀") for message in messages)
+        )
+
     async def says(self, channel: int, words: str, times: int = 1) -> Message:
         """Wait until the bot has said it so many times; the last of them."""
 

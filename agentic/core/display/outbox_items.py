@@ -51,6 +51,12 @@ _RECEIPTS = {
 }
 _ENDS = "Thanks, ending here."
 _DENIED = "Denied: I will not do that."
+_PARTLY = "Noted; "
+_PAUSING, _RESUMING = "Pausing after this step. Press ▶ to resume.", "Resuming."
+_PLAIN = frozenset(
+    (*(_RECEIPTS[sort] for sort in ("stop", "guidance", "answer", "correction")), _ENDS, _DENIED, _PAUSING, _RESUMING)
+)
+"""Receipts that say no more than that something was taken in."""
 _GOES_ON = " Press ▶ to resume."
 _KEPT = "Got it. I'll use that when I resume; I'm paused."
 _ASIDE = (
@@ -76,14 +82,11 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if before.side or (isinstance(event, Started) and event.side):
         return _beside(before, event, item)
     if isinstance(event, Triaged):
-        started, known = before.started, before.triage is not None and not before.triage.talk
-        key, target = f"{envelope.execution}.1.0", started.inbox if started is not None else ""
-        return () if event.talk or known else made("progress", key=key, target=target)
+        return () if _has_card(before) else card(before, event)
     if isinstance(event, InputReceived):
         if event.sort == "queue":
             return made("notice", f"{_DROPPED}\n- {event.text[:200]}")
-        text = receipt(before, event, envelope)
-        return made("receipt", text, target=event.message or event.inbox) if text else ()
+        return _heard(before, event, envelope, item)
     if isinstance(event, Asked):
         return made(
             "question", event.text, question=event.question, options=event.options, parts=event.parts,
@@ -103,6 +106,46 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Finished):
         return made("answer", event.answer, files=event.files, notify=True)
     return ()
+
+
+def card(execution: Execution, triaged: Triaged | None) -> tuple[OutboxItem, ...]:
+    """The progress message of an execution that is taken for this; none of small talk, and none before that is known."""
+    if execution.started is None or triaged is None or triaged.talk:
+        return ()
+    key, inbox = f"{execution.id}.1.0", execution.started.inbox
+    return (OutboxItem(key=key, thread=execution.thread, execution=execution.id, sort="progress", target=inbox),)
+
+
+def _heard(before: Execution, event: InputReceived, envelope: Envelope, item: OutboxItem) -> tuple[OutboxItem, ...]:
+    """The receipt of what somebody did, unless it is seen anyway."""
+    text = receipt(before, event, envelope)
+    if not text or _is_seen(before, event, text):
+        return ()
+    sign = _is_plain(text) and _is_written(event)
+    update = {"sort": "receipt", "text": text, "target": event.message or event.inbox, "sign": sign}
+    return (item.model_copy(update=update),)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a receipt is one of these, or says how many answers are missing."""
+    return text in _PLAIN or text.startswith(_PARTLY)
+
+
+def _is_written(event: InputReceived) -> bool:
+    """Whether somebody wrote a message, rather than pressed a button or set a sign on another one."""
+    return event.message != "" and event.inbox.partition(".")[0] == event.message
+
+
+def _is_seen(before: Execution, event: InputReceived, text: str) -> bool:
+    """Whether what a press or a sign brought about is seen anyway: on the card, or on the question that it answers."""
+    if _is_written(event) or not _is_plain(text):
+        return False
+    return event.sort == "answer" or (event.sort in ("stop", "pause", "resume") and _has_card(before))
+
+
+def _has_card(execution: Execution) -> bool:
+    """Whether its progress is shown: it is work."""
+    return execution.triage is not None and not execution.triage.talk
 
 
 def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
@@ -157,13 +200,13 @@ def _of_pause(before: Execution, event: InputReceived) -> str:
     if event.author.id == MACHINE.id:
         return ""
     held = before.paused is not None and before.paused.author.id != MACHINE.id
-    return "Already paused. Press ▶ to resume." if held else "Pausing after this step. Press ▶ to resume."
+    return "Already paused. Press ▶ to resume." if held else _PAUSING
 
 
 def _of_resume(before: Execution, after: Execution, event: InputReceived) -> str:
     if before.paused is None:
         return "" if event.author.id == MACHINE.id else "I'm not paused."
-    return "Resuming." if after.paused is None else ""
+    return _RESUMING if after.paused is None else ""
 
 
 def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str:
@@ -177,7 +220,7 @@ def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str
     if heard or taken:
         return heard or (_DENIED if _denies(before, event) else _ENDS if _ends(before, event) else _RECEIPTS["answer"])
     open_ = len(after.question.parts) - len(after.partial) if after.question is not None else 0
-    return f"Noted; {open_} more to answer."
+    return f"{_PARTLY}{open_} more to answer."
 
 
 def _denies(before: Execution, event: InputReceived) -> bool:

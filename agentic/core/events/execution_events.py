@@ -358,6 +358,8 @@ class OutboxItem(Frozen):
     target: str = ""
     generation: int = 0
     notify: bool = False
+    sign: bool = False
+    """A sign on ``target``, a person's message, says as much as the text."""
 
 
 class InboxItem(Frozen):

@@ -18,8 +18,7 @@ async def test_a_direct_message_is_a_session_of_its_own_without_mention_or_threa
     first = await guild.post(direct.id, "hold this")
     await guild.wait_for(lambda g: guild.bot_user_id in g.state.find_message(first.id).reactors("👀"))
     await here.until(lambda: here.mind.asked, "the model is asked")
-    await guild.post(direct.id, "with tabs")
-    await here.says(direct.id, "next step")
+    await here.seen(await guild.post(direct.id, "with tabs"))
     here.mind.go.set()
     await here.says(direct.id, "answered <hold this>")
     assert "with tabs" in here.mind.asked[-1]
@@ -67,9 +66,7 @@ async def test_several_people_in_a_thread_are_each_named_to_the_agent(here: Whol
     guild.add_member("bea", [boss.id])
     here.app.bot.options.roles["boss"] = "operator"  # type: ignore[index]
     thread = await running(here)
-    await guild.post(thread, "use tabs")
-    await guild.post(thread, "and be brief", author="bea")
-    await here.says(thread, "next step", times=2)
+    await here.seen(await guild.post(thread, "use tabs"), await guild.post(thread, "and be brief", author="bea"))
     here.mind.go.set()
     await here.says(thread, "answered <hold it>")
     assert f"[User guidance from {guild.you.name}]\nuse tabs" in here.mind.asked[-1]
@@ -83,8 +80,7 @@ async def test_guidance_of_who_may_not_steer_is_answered_plainly_once(here: Whol
     for text in ("do it my way", "really, my way", "hello?"):
         await guild.post(thread, text, author="bob")
     await here.says(thread, "someone else's task")
-    await guild.post(thread, "use tabs")
-    await here.says(thread, "next step")
+    await here.seen(await guild.post(thread, "use tabs"))
     await here.app.delivered(str(thread))
     assert sum("someone else's task" in message.content for message in here.said(thread)) == 1
     here.mind.go.set()
@@ -135,8 +131,7 @@ async def test_a_thread_of_people_becomes_a_session_that_knows_what_was_said_als
 
 async def test_a_file_with_guidance_is_in_the_workspace_and_told(here: Whole) -> None:
     thread = await running(here)
-    await here.guild.post(thread, "use this", files=[("data.csv", b"1,2")])
-    await here.says(thread, "next step")
+    await here.seen(await here.guild.post(thread, "use this", files=[("data.csv", b"1,2")]))
     here.mind.go.set()
     await here.says(thread, "answered <hold it>")
     assert "use this" in here.mind.asked[-1]

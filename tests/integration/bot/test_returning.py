@@ -103,6 +103,10 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         assert "The files are as they were after turn 1" in receipt.content
         third = await ended(running, thread, 3)
         assert lines(running, thread) == ["again", "seven"]
+        for execution in (first, second, third):
+            row = await running.app.store.outbox_row(f"{execution}.1.0")
+            assert row is not None
+            assert row.delivered, "each has a card of its own"
         await holds(running, third)
 
         after_six = await checkpoint(running, first, "turns")

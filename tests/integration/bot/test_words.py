@@ -5,10 +5,13 @@ from __future__ import annotations
 import discord
 import pytest
 
+from agentic.core.events.execution_events import InputReceived
 from bot.inbound.emoji import SIGNS, WORDS
+from bot.local_discord.faults.rules import Refused, Reset, Rule
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
+from tests.integration.bot.test_tasks import eyes
 
 
 @pytest.mark.parametrize(
@@ -31,19 +34,45 @@ async def test_words_for_a_stronger_model_ask_for_one(scenery: Scenery, words: s
     assert scenery.talk.got[1].sort == "escalate"
 
 
-@pytest.mark.parametrize(
-    ("words", "receipt"), [("👎", "👎 Noted for the result."), ("that was wrong", "❌ Noted: the result was wrong.")]
-)
-async def test_a_judgement_in_words_is_about_the_newest_result_and_has_one_receipt(
-    scenery: Scenery, words: str, receipt: str
-) -> None:
+async def test_a_correction_in_words_is_about_the_newest_result_and_has_one_receipt(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     await scenery.talk.finish(scenery.talk.newest(thread))
     await scenery.says(thread, "All done.")
-    await scenery.guild.post(thread, f"{scenery.guild.bot.mention} {words}")
-    await scenery.says(thread, receipt)
+    await scenery.guild.post(thread, f"{scenery.guild.bot.mention} that was wrong")
+    await scenery.says(thread, "❌ Noted: the result was wrong.")
     assert len(scenery.talk.got) == 2
     assert sum("Noted" in message.content for message in scenery.of_bot(thread)) == 1
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_vote_in_words_gets_a_sign_or_words_where_no_sign_can_be_set(scenery: Scenery, refused: bool) -> None:
+    thread = await scenery.mention("go")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    await scenery.until_delivered()
+    if refused:
+        scenery.guild.misbehave(Rule("PUT */reactions/*", Refused(403, 50013, "Missing Permissions")))
+    posted = await scenery.guild.post(thread, f"{scenery.guild.bot.mention} 👎")
+    if refused:
+        assert (await scenery.says(thread, "👎 Noted for the result.")).reply_to == posted.id
+    else:
+        await scenery.guild.wait_for(lambda g: eyes(g, posted))
+    await scenery.until_delivered()
+    assert sum("Noted" in message.content for message in scenery.of_bot(thread)) == refused
+
+
+async def test_words_for_the_agent_get_a_sign_once_also_after_a_crash(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    before = len(scenery.of_bot(thread))
+    posted = await scenery.guild.post(thread, "use tabs")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    item = scenery.talk.got[1]
+    heard = InputReceived(inbox=item.id, sort="guidance", author=item.author, text=item.text, message=item.message)
+    scenery.guild.misbehave(Rule(f"PUT */messages/{posted.id}/reactions/*", Reset(landed=True)))
+    await scenery.talk.add(scenery.talk.newest(thread), heard)
+    await scenery.guild.wait_for(lambda g: eyes(g, posted))
+    await scenery.until_delivered()
+    assert len(scenery.of_bot(thread)) == before
 
 
 async def test_somebody_who_may_not_is_told_at_a_plain_word(scenery: Scenery) -> None:

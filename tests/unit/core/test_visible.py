@@ -47,7 +47,40 @@ def test_what_people_do_gets_a_receipt_and_votes_are_left_to_others() -> None:
     log.say("feedback", "up")
     receipts = [item for item in shown(log) if item.sort == "receipt"]
     assert [item.text for item in receipts] == ["Stopping.", "Got it, I'll use that in the next step."]
-    assert receipts[0].target == "in4"
+    assert [(item.target, item.sign) for item in receipts] == [("in4", True), ("in5", True)]
+
+
+def test_what_is_pressed_is_seen_on_the_card_and_what_is_not_seen_there_is_said() -> None:
+    for talk, words in ((False, []), (True, ["Pausing after this step. Press ▶ to resume.", "Resuming.", "Stopping."])):
+        log = Log(talk=talk)
+        for sort in ("pause", "resume", "stop"):
+            log.say(sort, message="card")
+        receipts = [item for item in shown(log) if item.sort == "receipt"]
+        assert [item.text for item in receipts] == words
+        assert not any(item.sign for item in receipts)
+
+
+def test_a_button_of_a_question_is_seen_there_and_words_that_answer_it_get_a_sign() -> None:
+    for message, signs in (("question", []), (None, [True])):
+        log = Log()
+        log.add(Asked(question="q", text="Which?", options=(Option(id="1", label="A"),)))
+        log.say("answer", "1", target="q", message=message)
+        assert [item.sign for item in shown(log) if item.sort == "receipt"] == signs
+
+
+def test_a_receipt_that_says_more_than_that_it_was_heard_stays_in_words() -> None:
+    log = Log()
+    log.say("resume")
+    log.say("pause")
+    log.say("pause", message="card")
+    log.say("guidance", "use tabs")
+    receipts = [item for item in shown(log) if item.sort == "receipt"]
+    assert [(item.text, item.sign) for item in receipts] == [
+        ("I'm not paused.", False),
+        ("Pausing after this step. Press ▶ to resume.", True),
+        ("Already paused. Press ▶ to resume.", False),
+        ("Got it. I'll use that when I resume; I'm paused.", False),
+    ]
 
 
 def test_questions_answers_and_blocking_problems_notify_and_the_rest_is_silent() -> None:
