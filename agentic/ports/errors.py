@@ -9,7 +9,8 @@ AgenticError
 │   ├── ModelQuotaUsedUp       the account is empty: a person must act
 │   ├── ModelContextOverflow   the request is longer than the model's window
 │   ├── ModelContentFiltered   the provider refused the content
-│   ├── ModelBadRequest        400, 404: a wrong name or a request the provider does not take
+│   ├── ModelBadRequest        400: a request the provider does not take
+│   │   └── ModelUnknown       404: a name that the provider does not know
 │   └── ModelUnpriced          nobody knows what it costs, so it was not asked: the settings must say
 ├── SandboxError               the place where commands run
 │   ├── SandboxUnavailable     there is none: no engine, no image, not allowed
@@ -97,9 +98,15 @@ class ModelContentFiltered(ModelError):
 
 
 class ModelBadRequest(ModelError):
-    """The provider does not take this request, or does not know this model."""
+    """The provider does not take this request."""
 
     failure = "bad_request"
+
+
+class ModelUnknown(ModelBadRequest):
+    """The provider does not know this model: its name in the settings is wrong, or it is gone."""
+
+    failure = "model_unknown"
 
 
 class ModelUnpriced(ModelError):

@@ -33,6 +33,7 @@ Sort = Literal[
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
     "content_filtered", "bad_request", "cancelled", "lost", "library_broken", "unpriced",
+    "model_unknown",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
 TOUR = "scripted/tour"

@@ -10,6 +10,7 @@ from datetime import timedelta
 from agentic.core.claims.completion import changed_files
 from agentic.core.events.execution_events import (
     Asked,
+    Escalated,
     FailureClass,
     Finished,
     Option,
@@ -20,24 +21,32 @@ from agentic.core.rules.compaction import overflow_helped
 from agentic.core.rules.task_end import unseen
 from agentic.core.state.actions import Timer
 from agentic.core.state.execution import Execution
-from agentic.core.state.tiers import models_of, short
+from agentic.core.state.tiers import first_of, models_of, next_tier, short
+from agentic.core.text.amounts import STOP
 
 _PASSING: frozenset[FailureClass] = frozenset(("unavailable", "rate_limited", "timed_out"))
 _AGAIN: frozenset[FailureClass] = frozenset(("lost", "cancelled"))
 _OF_AN_ACCOUNT: frozenset[FailureClass] = frozenset(("key_refused", "quota_used_up"))
 """Another provider's model of the same tier may still answer."""
+_ASKED: frozenset[FailureClass] = frozenset((*_OF_AN_ACCOUNT, "model_unknown"))
+"""What a person has to put in order, or to choose another way around."""
 _AT_ONCE: frozenset[FailureClass] = frozenset((*_AGAIN, "context_overflow"))
 """What follows needs no time."""
 _LONGEST = 60.0
 _LONGEST_ASKED = 300.0
 """A provider that asks for a longer pause than this, in seconds, is not waited for."""
 
+AGAIN, HIGHER = "again", "higher"
+"""The choices to ask the same model again, and one of the next tier."""
 _PAUSED: dict[FailureClass, str] = {
     "key_refused": "I have paused: the provider refused the API key for {model}. Who runs the bot: set a key that may use "
     "this model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing before.",
     "quota_used_up": "I have paused: the provider's account for {model} has no credit left. Who runs the bot: add credit, or "
     "set another model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing "
     "before.",
+    "model_unknown": "I have paused: the provider does not know the model {model}. I can go on with a stronger one now. "
+    "Whoever runs the bot: correct the name in `THREADWRIGHT_TIER_{tier}` (`threadwright setup` lists names that work) and "
+    "restart me; tasks that begin after that use it.",
 }
 
 _ADVICE: dict[FailureClass, str] = {
@@ -48,6 +57,9 @@ _ADVICE: dict[FailureClass, str] = {
     "unpriced": "A model of the settings has no price, so no budget could be kept. Whoever runs the bot can give it one.",
     "library_broken": "This is no fault of the task: mend what is said below, then write the task again.",
     "bad_request": "The provider does not accept the request. Check the model's name in the settings.",
+    "model_unknown": "The provider does not know the model {model}. Ask whoever runs the bot to correct its name in "
+    "`THREADWRIGHT_TIER_{tier}` (`threadwright setup` lists names that work) and to restart me. Then press 🔄 below, or "
+    "write the task again.",
     "unavailable": "The provider could not be reached. Write the task again later.",
     "rate_limited": "The provider's rate limit did not clear in time. Write the task again later.",
     "timed_out": "The model did not answer in time. Write the task again later.",
@@ -78,6 +90,8 @@ def is_final(execution: Execution) -> bool:
         too_long = (failed.retry_after or 0.0) > _LONGEST_ASKED
         return too_long or execution.failure.count >= execution.policy.model_attempts
     models = _models(execution)
+    if failed.failure == "model_unknown":
+        return execution.failure.count >= len(models)
     others = len({_provider(model) for model in models}) > 1
     return failed.failure not in _OF_AN_ACCOUNT or not others or execution.failure.count >= len(models)
 
@@ -85,16 +99,45 @@ def is_final(execution: Execution) -> bool:
 def account(execution: Execution) -> Asked | None:
     """What people are told of an account that has to be put in order; None where it is no such thing, or nobody reads it."""
     failed = execution.failure.last
-    if failed is None or failed.failure not in _OF_AN_ACCOUNT or not execution.attended:
+    if failed is None or failed.failure not in _ASKED or not execution.attended:
+        return None
+    option = _way_on(execution, failed.failure)
+    if option is None:
         return None
     detail = f"\n> {' '.join(failed.message.split())[:500]}" if failed.message else ""
-    again = Option(id="again", label="Try again", description="once it is in order")
     return Asked(
         question=question_id(execution.id, execution.seq + 1),
-        text=_PAUSED[failed.failure].format(model=model_of_last(execution)) + detail,
-        options=(again, Option(id="stop", label="Stop here")),
+        text=_PAUSED[failed.failure].format(model=model_of_last(execution), tier=execution.tier) + detail,
+        options=(option, Option(id=STOP, label="Stop here")),
         what="account",
     )
+
+
+def _way_on(execution: Execution, failure: FailureClass) -> Option | None:
+    """What a person can choose but to stop.
+
+    To ask an unknown model again is in vain: this execution keeps the name that it began with.
+    """
+    if failure in _OF_AN_ACCOUNT:
+        return Option(id=AGAIN, label="Try again", description="once it is in order")
+    higher = next_tier(execution)
+    if higher is None:
+        return None
+    name = short(first_of(execution.policy, higher))
+    return Option(id=HIGHER, label=f"Use {name[:60]}", description=f"the model of tier {higher}")
+
+
+def other_tier(execution: Execution) -> Escalated | None:
+    """The tier that a person chose in the place of one whose model is not known; None where they chose another way."""
+    chosen, higher = execution.decided, next_tier(execution)
+    if chosen is None or chosen.choice != HIGHER or higher is None:
+        return None
+    trigger = f"the provider does not know {short(first_of(execution.policy, execution.tier))}"
+    return Escalated(
+        from_tier=execution.tier, to_tier=higher, trigger=trigger, rule="model_unknown",
+        from_model=first_of(execution.policy, execution.tier), to_model=first_of(execution.policy, higher),
+        turn=execution.turn.number, usd=execution.spent.usd, tokens=execution.spent.tokens,
+    )  # fmt: skip
 
 
 def back_off(execution: Execution) -> Timer | None:
@@ -140,6 +183,8 @@ def ended(execution: Execution) -> Finished:
     detail = f"\n\n> {failed.message}" if failed and failed.message else ""
     unanswered = not any(message.role == "assistant" for message in execution.history)
     advice = _TOO_SMALL if kind == "context_overflow" and unanswered else _ADVICE.get(kind, "")
+    if kind == "model_unknown":
+        advice = advice.format(model=model_of_last(execution), tier=execution.tier)
     return Finished(
         reason="failed",
         answer=f"I could not go on. {advice}{unseen(execution)}{detail}",

@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import question_id
 from agentic.core.fold.people import DENY, MACHINE
 from agentic.core.prompt import recap
-from agentic.core.rules import used_up_limits
+from agentic.core.rules import model_failures, used_up_limits
 from agentic.core.rules.approvals import verdict
 from agentic.core.rules.task_end import (
     close,
@@ -65,7 +65,10 @@ def decided(execution: Execution) -> Action | None:
     if execution.decided is None or execution.decided_on is None or execution.decided_on.call:
         return None
     if execution.decided_on.what == "account" and execution.decided.choice != STOP:
-        return None  # it is asked again at once; what people write of an account is not for the model
+        other = model_failures.other_tier(
+            execution
+        )  # else the same is asked again; what people write of it is not for a model
+        return Record((other,)) if other is not None else None
     if execution.decided.choice == STOP:
         return close(execution, declined(execution), "it was ended here")
     return Record(granted(execution))
@@ -171,10 +174,10 @@ def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     question = execution.decided_on
     what = question.what if question is not None else ""
-    if what == "account":
-        return ended_for(
-            execution, "failed", "The provider's account is not in order, so this ends here, as you chose."
-        )
+    if question is not None and what == "account":
+        unknown = option_of(question.options, model_failures.HIGHER) is not None
+        reason = "The provider does not know the model" if unknown else "The provider's account is not in order"
+        return ended_for(execution, "failed", f"{reason}, so this ends here, as you chose.")
     if question is None or question.sort != "extension":
         return stopped_here(execution)
     return used_up_limits.ended(execution, what or "turns")

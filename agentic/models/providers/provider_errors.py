@@ -23,6 +23,7 @@ from agentic.ports.errors import (
     ModelRateLimited,
     ModelTimedOut,
     ModelUnavailable,
+    ModelUnknown,
 )
 
 OVERFLOW: Final = re.compile(
@@ -115,9 +116,7 @@ def error_for(refusal: Refusal, model: str, *, key_variable: str = "") -> ModelE
     if status == 0 or status == 409 or status >= 500:
         return ModelUnavailable(f"The provider of {model} is not available ({told}).", model=model, retry_after=wait)
     if status == 404:
-        return ModelBadRequest(
-            f"{model} is not known to its provider ({told}). Check the name in THREADWRIGHT_TIER_1 to _4.", model=model
-        )
+        return ModelUnknown(f"{model} is not known to its provider ({told}).", model=model)
     return ModelBadRequest(f"{model} did not take the request ({told}).", model=model)
 
 
@@ -125,7 +124,7 @@ def of_ollama(refusal: Refusal, model: str) -> ModelError:
     """An Ollama's refusal: a model that is not pulled, one that takes no tools, a server that cannot run it."""
     name = model.partition("/")[2]
     if refusal.status == 404 or NOT_PULLED.search(refusal.text):
-        return ModelBadRequest(
+        return ModelUnknown(
             f"Ollama does not have {name}. Get it with `ollama pull {name}`, or set another model.", model=model
         )
     if TOO_LARGE.search(refusal.text):

@@ -12,6 +12,7 @@ from agentic.core.events.execution_events import (
     ModelFailed,
     PolicyChanged,
     Reported,
+    Tier,
 )
 from agentic.core.events.values import TOUR, FailureClass
 from agentic.core.rules import questions
@@ -68,11 +69,13 @@ def test_where_nobody_can_answer_the_limit_ends_the_execution() -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", ["key_refused", "quota_used_up", "context_overflow", "content_filtered", "bad_request"]
+    "failure", ["key_refused", "quota_used_up", "context_overflow", "content_filtered", "bad_request", "model_unknown"]
 )
 def test_a_failure_that_cannot_pass_ends_the_execution_with_what_to_do(failure: FailureClass) -> None:
     log = Log(attended=False)
     log.fail(failure)
+    if failure == "model_unknown":
+        log.fail(failure)  # by the tier's other model, too
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "failed"
@@ -111,6 +114,50 @@ def test_an_account_out_of_order_rests_until_somebody_has_put_it_in_order(failur
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "failed"
+
+
+def test_a_model_that_its_provider_does_not_know_gives_way_to_others_of_its_tier_and_then_to_a_choice() -> None:
+    log = Log()
+    log.fail("model_unknown")
+    other = decide(log.execution)
+    assert isinstance(other, Think)
+    assert other.model == "small-b"
+    log.fail("model_unknown")
+    log.settle()
+    asked = log.execution.question
+    assert asked is not None
+    assert [option.label for option in asked.options] == ["Use large", "Stop here"]
+    assert "does not know the model small-b" in asked.text
+    assert "`THREADWRIGHT_TIER_2`" in asked.text
+    log.say("answer", "the name is right")
+    log.settle()
+    again = decide(log.execution)
+    assert isinstance(again, Think)
+    assert again.tier == 2
+    for _ in range(2):
+        log.fail("model_unknown")
+    log.settle()
+    log.say("answer", "Use large")
+    log.settle()
+    higher = decide(log.execution)
+    assert isinstance(higher, Think)
+    assert (higher.tier, higher.model) == (4, "large")
+    log.fail("model_unknown")
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish), "there is no other one"
+    assert "know the model large" in ended.finished.answer
+    assert "`THREADWRIGHT_TIER_4`" in ended.finished.answer
+
+
+def test_who_stops_where_a_model_is_not_known_reads_that() -> None:
+    log = Log(tiers=(Tier(number=2, models=("small",)), Tier(number=3, models=("large",))))
+    log.fail("model_unknown")
+    log.settle()
+    log.say("answer", "Stop here")
+    log.settle()
+    ended = decide(log.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.answer.startswith("The provider does not know the model, so this ends here")
 
 
 def test_an_account_question_without_models_or_words_of_the_provider_is_asked_as_well() -> None:
