@@ -22,6 +22,8 @@ MESSAGES_AT_MOST = 3
 ANSWER_FILE = "answer.md"
 NAME = 100
 """Maximum characters of a shown name."""
+HEADINGS_AT_MOST = 160
+"""Characters of headings that are moved to the next message with what stands under them."""
 BEGINNING = 1_200
 """Characters that are shown of a text that became a file."""
 
@@ -34,6 +36,8 @@ _INVISIBLE = re.compile(
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 _MARKS = re.compile(r"([\\*_~`|>\[\]#<])")
+_HEADING = re.compile(r"#{1,3} \S|\*\*[^*\n]{1,120}\*\*:?\s*$")
+"""A heading of Discord's, or a line that is wholly bold."""
 _LONG_RUN = re.compile(r"`{4,}")
 
 
@@ -174,7 +178,7 @@ def _with_ending(parts: list[str], ending: str) -> tuple[str, ...]:
 
 def split(text: str, limit: int = LIMIT) -> list[str]:
     """Split a text into parts of at most ``limit`` (200 or more), at line ends where possible; fences are closed and
-    reopened.
+    reopened, and a heading goes with what it is about.
 
     Nothing is lost: without the fence lines added between parts, the parts hold the text's lines in order.
     """
@@ -183,14 +187,26 @@ def split(text: str, limit: int = LIMIT) -> list[str]:
     used, fence = 0, ""
     for line in _lines_that_fit(_LONG_RUN.sub(FENCE, text), limit):
         if lines and used + length(line) + 1 + len(FENCE) + 1 > limit:
-            _close(parts, lines, fence)
-            lines = [fence] if fence else []
-            used = len(fence) + 1 if fence else 0
+            heads = [] if fence else _headings_at_end(lines, limit - length(line) - len(FENCE) - 2)
+            _close(parts, lines[: len(lines) - len(heads)], fence)
+            lines = [fence] if fence else heads
+            used = sum(length(one) + 1 for one in lines)
         lines.append(line)
         used += length(line) + 1
         fence = fence_after(fence, line)
     _close(parts, lines, fence)
     return parts
+
+
+def _headings_at_end(lines: list[str], room: int) -> list[str]:
+    """Return the headings that end a part with nothing under them; none where it has nothing else, or they are too long."""
+    begins = len(lines)
+    while begins and (not lines[begins - 1].strip() or _HEADING.match(lines[begins - 1])):
+        begins -= 1
+    heads = lines[begins:]
+    used = sum(length(line) + 1 for line in heads)
+    fits = begins > 0 and any(line.strip() for line in heads) and used <= min(room, HEADINGS_AT_MOST)
+    return heads if fits else []
 
 
 def _close(parts: list[str], lines: list[str], fence: str) -> None:

@@ -115,3 +115,20 @@ def test_markdown_of_foreign_text_is_shown_and_not_obeyed() -> None:
 @given(st.text(max_size=400), st.integers(2, 100))
 def test_cut_text_fits(text: str, limit: int) -> None:
     assert length(cut(text, limit)) <= limit
+
+
+def test_a_heading_goes_with_what_stands_under_it() -> None:
+    above = "x" * 1_700
+    for heading in ("## What is left", "**What is left**", "## What is left\n\n### First"):
+        first, second = split(f"{above}\n\n{heading}\n\n{'y' * 300}")
+        assert first.strip() == above
+        assert second.strip().startswith(heading)
+    for size in range(100, 4_000, 37):
+        parts = split(f"{above}\n## {'h' * 120}\n{'y' * size}")
+        assert all(length(part) <= LIMIT for part in parts)
+        assert "".join("".join(parts).split()) == f"{above}##{'h' * 120}{'y' * size}"
+
+
+def test_a_remark_in_code_is_no_heading() -> None:
+    first, _ = split("```\n" + "x = 1\n" * 331 + "# why\n" + "y = 2\n" * 30 + "```")
+    assert first.endswith("# why\n```")
