@@ -53,6 +53,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.fold import EVIDENCE
+from agentic.core.events.values import FailureClass
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
 
@@ -75,7 +76,7 @@ class ProgressStep:
     expected: str = ""
     """The result that the agent expected."""
     came: str = ""
-    """The last line of its output."""
+    """The last line of its output; of a refused call why it was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,13 @@ def last(preview: str) -> str:
     """Return the last line that is not empty."""
     lines = preview[-LOOKED_THROUGH:].split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def reason(preview: str) -> str:
+    """Return the first sentence; what follows tells the model what to do instead."""
+    line = next((line for line in preview[:LOOKED_THROUGH].split("\n") if line.strip()), "").strip()
+    sentence, dot, _ = line.partition(". ")
+    return f"{sentence}{dot.rstrip()}"
 
 
 def before(change: FileChange) -> str:
@@ -165,9 +173,8 @@ class Progress:
     seq: int = 0
     """The last event that was taken."""
     started: datetime | None = None
+    """When it began, or went on from an earlier position of its log."""
     latest: datetime | None = None
-    away: float = 0.0
-    """Seconds between an earlier position and the resumption from it, in which nothing ran."""
     role: str = ""
     sandbox: str = ""
     turn: int = 0
@@ -180,6 +187,8 @@ class Progress:
     said: str = ""
     """The model's last text."""
     note: str = ""
+    unanswered: FailureClass | Literal[""] = ""
+    """How the last request to a model failed, while it is asked again."""
     skipped: tuple[FileRef, ...] = ()
     """Attachments that were not accepted, each with the reason."""
     asked: str = ""
@@ -258,8 +267,8 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Seconds from the start to the latest event, without ``away``."""
-        return (self.latest - self.started).total_seconds() - self.away if self.started and self.latest else 0.0
+        """Seconds from the start to the latest event."""
+        return (self.latest - self.started).total_seconds() if self.started and self.latest else 0.0
 
     def take(self, envelope: Envelope) -> None:
         """Add one more event; an event that was taken already changes nothing."""
@@ -289,10 +298,10 @@ class Progress:
                 self._turn_to(event)
 
     def _think(self, event: ModelRequested | ModelAnswered | ModelFailed) -> None:
-        self.thinking = False
+        asked, self.thinking = self.thinking, False
         if isinstance(event, ModelAnswered):
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
-            self.said, self.note = self.hide(said[-LOOKED_THROUGH:]) or self.said, ""
+            self.said, self.note, self.unanswered = self.hide(said[-LOOKED_THROUGH:]) or self.said, "", ""
             self.model = event.served_by or self.model
             calls = [block for block in event.blocks if isinstance(block, CallBlock)]
             self.made = {
@@ -300,7 +309,7 @@ class Progress:
                 for index, block in enumerate(calls)
             }
         elif isinstance(event, ModelFailed):
-            self.note = f"the model did not answer ({event.failure.replace('_', ' ')})"
+            self.unanswered = event.failure if asked else self.unanswered
         elif event.purpose == "turn":
             self.turn, self.tier, self.model, self.thinking = event.turn, event.tier, event.model, True
 
@@ -329,7 +338,7 @@ class Progress:
                 outcome=event.outcome,
                 exit_code=event.exit_code,
                 seconds=event.seconds,
-                came=self.hide(last(event.preview))[:200],
+                came=self.hide(reason(event.preview) if event.outcome == "refused" else last(event.preview))[:200],
             )
         if event.outcome == "unknown" and isinstance(step, ProgressStep):
             self.unclear = (*self.unclear, step.subject or step.tool)[:STEPS_KEPT]
@@ -394,7 +403,7 @@ class Progress:
             case InputReceived(sort="resume"):
                 self.paused = None
             case Escalated():
-                self.tier = event.to_tier
+                self.tier, self.unanswered = event.to_tier, ""
                 self.note = self.hide(f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}")
             case Intervened():
                 self._intervene(event)

@@ -44,6 +44,20 @@ ENDS: dict[Reason, str] = {
 }
 UNCHANGED = "⚠ **Answered, nothing was changed**"
 """The end of a task that asked for a change but changed nothing."""
+UNANSWERED: dict[str, str] = {
+    "unavailable": "its provider could not be reached",
+    "rate_limited": "its provider asks to wait",
+    "timed_out": "it took too long to answer",
+    "key_refused": "its provider refused the key",
+    "quota_used_up": "its account has no credit left",
+    "context_overflow": "the conversation was too long for it",
+    "content_filtered": "its provider refused the content",
+    "bad_request": "its provider did not take the request",
+    "model_unknown": "its provider does not know it",
+    "lost": "the request was cut off",
+    "cancelled": "the request was cut off",
+}
+"""Why a model is asked again, by how its request failed."""
 _UNBEGUN = ("denied", "refused", "cancelled")
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
 _SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user"))
@@ -54,6 +68,8 @@ TAIL_SHOWN = 300
 LINES_SHOWN = 6
 COLUMNS = 60
 _SPACE = re.compile(r"\s")
+_OF_ITSELF = re.compile(r"^[^\S\n]*(?:confidence|status|title):[^\n]{0,100}$", re.IGNORECASE | re.MULTILINE)
+"""Lines in which a model says what the card shows elsewhere."""
 _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
 """Characters that would begin a list."""
 SHOWN_AFTER = 3.0
@@ -68,8 +84,6 @@ def progress_text(
     """Return the progress message: the current step, the to-do list, recent steps, the streamed text, a footer.
 
     ``quiet`` is one line that hardly changes; ``detailed`` has every call with its expectation and result, the
-_OF_ITSELF = re.compile(r"^[^\S\n]*(?:confidence|status|title):[^\n]{0,100}$", re.IGNORECASE | re.MULTILINE)
-"""Lines in which a model says what the card shows elsewhere."""
     confidence of each turn, and what the agent was reminded of. Once the execution has ended, the footer is under the
     answer.
     """
@@ -170,6 +184,8 @@ def ending(end: Finished) -> str:
 
 def _now(progress: Progress, now: datetime | None) -> str:
     running = progress.running
+    if progress.stop_given is not None:
+        return "🛑 **Stopping**"
     if progress.paused is not None:
         why = f": {plain(progress.paused)}" if progress.paused else ""
         works = running or progress.thinking
@@ -183,10 +199,10 @@ def _now(progress: Progress, now: datetime | None) -> str:
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"
+    if progress.unanswered:
+        return f"🔁 **Trying the model again**: {UNANSWERED.get(progress.unanswered, 'it gave no answer')}"
     return "💭 **Thinking**" if progress.thinking or progress.turn else "👀 **Starting**"
 
-    if progress.stop_given is not None:
-        return "🛑 **Stopping**"
 
 def _so_far(step: ProgressStep, now: datetime | None) -> str:
     """Return a step's duration so far, in steps of five seconds, so that time alone seldom causes an edit."""
@@ -213,7 +229,7 @@ def _account(progress: Progress) -> list[str]:
         elif each.outcome:
             lines.append(_step(each))
             lines += [f"-# ↳ expected: {plain(each.expected, 120)}"] if each.expected else []
-            lines += [f"-# ↳ {inline(each.came, 100)}"] if each.came else []
+            lines += [f"-# ↳ {inline(each.came, 100)}"] if each.came and each.outcome != "refused" else []
     return lines
 
 
@@ -222,7 +238,8 @@ def _detail(step: ProgressStep) -> str:
     if step.exit_code:
         parts.append(f"exit {step.exit_code}")
     elif step.outcome not in ("ok", "failed"):
-        parts.append("outcome unknown" if step.outcome == "unknown" else step.outcome)
+        why = f": {plain(step.came.rstrip('.'), 120)}" if step.outcome == "refused" and step.came else ""
+        parts.append("outcome unknown" if step.outcome == "unknown" else f"{step.outcome}{why}")
     if step.seconds >= 1:
         parts.append(duration(step.seconds))
     return "".join(f" · {part}" for part in parts)

@@ -32,8 +32,9 @@ from agentic.core.events.execution_events import (
     TurnEnded,
     WorkspaceRestored,
 )
+from agentic.core.events.ids import call_id
 from agentic.core.fold.fold import fold
-from bot.progress.model import STEPS_KEPT, update_of
+from bot.progress.model import STEPS_KEPT, steering, update_of
 from bot.progress.text import (
     duration,
     footer,
@@ -41,7 +42,7 @@ from bot.progress.text import (
     progress_text,
 )
 from bot.rendering.discord_text import LIMIT, length
-from tests.unit.bot.following import ANN, PARTS, REQUESTED, STARTED, after, called, ended, log_of
+from tests.unit.bot.following import ANN, PARTS, REQUESTED, START, STARTED, after, called, ended, log_of
 
 
 def test_the_turn_is_shown_without_its_limit() -> None:
@@ -70,7 +71,19 @@ def test_what_a_restart_interrupts_says_so_until_it_goes_on() -> None:
 
 def test_the_time_before_it_was_gone_on_with_is_not_its_own() -> None:
     back = WorkspaceRestored(manifest="m", way="rewind", turn=3)
-    assert after(STARTED, REQUESTED, back, REQUESTED, Finished(reason="done", answer="")).seconds == 60
+    went_on = (STARTED, REQUESTED, back, REQUESTED)
+    assert f"<t:{int(START.timestamp()) + 40}:R>" in progress_text(after(*went_on))
+    assert after(*went_on, Finished(reason="done", answer="")).seconds == 40
+
+
+def test_a_stop_is_shown_at_once_and_nothing_is_left_to_press() -> None:
+    stop = InputReceived(inbox="s", sort="stop", author=Person(id="7", name="Ann"))
+    stopping = after(STARTED, called(1), stop)
+    assert progress_text(stopping).startswith("🛑 **Stopping**")
+    assert progress_text(stopping, verbosity="quiet").startswith("🛑 **Stopping**")
+    assert steering(stopping) == ()
+    back = WorkspaceRestored(manifest="m", way="rewind", turn=3)
+    assert "Stopping" not in progress_text(after(STARTED, called(1), stop, back))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +154,13 @@ def test_an_escalation_and_a_failing_model_are_said() -> None:
         after(STARTED, Escalated(from_tier=2, to_tier=3, trigger="same error"))
     )
     failed = ModelFailed(request="r", failure="rate_limited")
-    assert "rate limited" in progress_text(after(STARTED, REQUESTED, failed))
+    again = "🔁 **Trying the model again**: its provider asks to wait · turn 3"
+    assert progress_text(after(STARTED, REQUESTED, failed)).startswith(again)
+    assert progress_text(after(STARTED, REQUESTED, failed, REQUESTED)).startswith(again)
+    answered = after(STARTED, REQUESTED, failed, REQUESTED, ModelAnswered(request="r", blocks=()))
+    assert progress_text(answered).startswith("💭 **Thinking**")
+    beside = after(STARTED, REQUESTED.model_copy(update={"purpose": "triage"}), failed)
+    assert "Trying the model again" not in progress_text(beside)
 
 
 def test_an_attachment_that_was_left_out_is_said() -> None:
@@ -361,3 +380,19 @@ def test_a_to_do_that_was_begun_is_open_once_nobody_is_at_it() -> None:
     ended = progress_text(after(STARTED, REQUESTED, todo, Finished(reason="done", answer="")))
     assert "✔ read" in ended
     assert "☐ write" in ended
+
+
+def test_a_call_that_was_refused_says_why() -> None:
+    why = "This call did not run: its arguments are not a JSON object. Send the same call again with valid JSON."
+    answered_ = ModelAnswered(
+        request="r", blocks=(CallBlock(provider_id="p", tool="edit", arguments={"path": "a.py"}),)
+    )
+    refused = ToolFinished(call=call_id("r", 0), outcome="refused", preview=why)
+    shown = after(STARTED, REQUESTED, answered_, refused)
+    for verbosity in ("normal", "detailed"):
+        lines = progress_text(shown, verbosity=verbosity).splitlines()
+        assert (
+            "-# ⊘ Not done: editing `a.py` · refused: This call did not run: its arguments are not a JSON object"
+            in lines
+        )
+        assert sum("JSON" in line for line in lines) == 1
