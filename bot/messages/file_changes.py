@@ -52,7 +52,7 @@ def change_line(each: Difference) -> str:
     """Return a file's name with its change: `a.py` +2 −1."""
     counts = [f"{sign}{number}" for sign, number in (("+", each.added), ("−", each.removed)) if number]
     words = {"added": "new", "deleted": "deleted"}.get(each.kind, "" if counts else "changed")
-    return " ".join(filter(None, (inline(each.path), words, *counts)))
+    return " ".join(filter(None, (inline(each.path, NAME_AT_MOST), words, *counts)))
 
 
 def inline_diff(differences: Sequence[Difference]) -> str:
@@ -92,6 +92,8 @@ def _text(content: bytes | None) -> list[str] | None:
         return None
 
 
+NAME_AT_MOST = 255
+"""Characters of a path that are shown: a name is shown whole."""
 COMPARED_AT_MOST = 20
 COMPARE_BYTES = 256 * 1024
 SECONDS = 5.0

@@ -52,8 +52,8 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from agentic.core.fold.fold import EVIDENCE
 from agentic.core.events.values import FailureClass
+from agentic.core.fold.fold import EVIDENCE
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
 

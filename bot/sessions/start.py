@@ -236,6 +236,7 @@ def policy_from(
         failure_escalates=settings.failure_escalates,
         trials=settings.trials if tries else "never",
         hold_back=settings.lessons_held_back,
+        shows_named_only=True,
     )
 
 

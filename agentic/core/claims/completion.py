@@ -255,6 +255,11 @@ def changed_files(deeds: Deeds) -> tuple[str, ...]:
     return tuple(sorted(path for path, kind in last.items() if kind != "deleted"))
 
 
+def shown_files(execution: Execution, named: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The files to show with an answer: those that the model named, and else, in older logs, those that it changed."""
+    return named or (() if execution.policy.shows_named_only else changed_files(execution.deeds))
+
+
 def created_files(deeds: Deeds) -> frozenset[str]:
     """Files that did not exist before this execution made them: its own, whatever became of them since."""
     first: dict[str, str] = {}

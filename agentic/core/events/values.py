@@ -179,6 +179,8 @@ class Policy(Frozen):
     """Attempts at one task in all, the first included."""
     hold_back: float = 0.1
     """The share of showings of a lesson that are left out at random, so that what it does is measured."""
+    shows_named_only: bool = False
+    """With an answer go the files that the model named; where it named none, logs from before this showed all it changed."""
 
     @property
     def tour(self) -> bool:

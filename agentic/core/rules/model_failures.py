@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from agentic.core.claims.completion import changed_files
+from agentic.core.claims.completion import shown_files
 from agentic.core.events.execution_events import (
     Asked,
     Escalated,
@@ -188,6 +188,6 @@ def ended(execution: Execution) -> Finished:
     return Finished(
         reason="failed",
         answer=f"I could not go on. {advice}{unseen(execution)}{detail}",
-        files=changed_files(execution.deeds),
+        files=shown_files(execution),
         confidence=execution.confidence.shown if execution.confidence else 0,
     )

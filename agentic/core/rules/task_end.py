@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from agentic.core.claims.completion import (
     Completion,
-    changed_files,
     denied,
     finished_by,
     judged_claims,
     objections,
+    shown_files,
     too_early,
     unchanged,
     unmarked,
@@ -88,7 +88,7 @@ def completed(execution: Execution) -> Finished | None:
     if completion is not None:
         if objections(execution) and (EVIDENCE in turn.intervened or not execution.judged.evidence_nudges):
             return None
-        shown = completion.files or changed_files(execution.deeds)
+        shown = shown_files(execution, completion.files)
         return _claimed(execution, completion, completion.answer or turn.text, shown)
     if turn.stop == "filtered":
         return ended_for(execution, "failed", "The model's provider refused to answer because of its content rules.")
@@ -97,7 +97,7 @@ def completed(execution: Execution) -> Finished | None:
     if execution.talk:
         return _ended(execution, "done", turn.text)
     if execution.judged.textual_answers > execution.policy.textual_answers_nudged:
-        return _claimed(execution, None, unmarked(turn.text), changed_files(execution.deeds))
+        return _claimed(execution, None, unmarked(turn.text), shown_files(execution))
     return None
 
 

@@ -209,3 +209,60 @@ async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
     async with ScriptedEndpoint.start([finishes()]) as endpoint, whole(tmp_path / "home", endpoint, guild):
         async with asyncio.timeout(20):
             await again.wait()
+
+
+async def test_attached_is_what_the_model_names_and_else_a_diff_tells_what_changed(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    write = uses("shell", command="mkdir -p out && echo 1 > out/a-name-that-is-long.txt")
+    named = uses("finish", answer="Here it is.", files=["out/a-name-that-is-long.txt"])
+    async with (
+        ScriptedEndpoint.start([write, finishes("Written."), LOOK, named]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        thread = await running.task("write a file")
+        answer = await running.says(thread, "Written.")
+        assert [file.filename for file in answer.attachments] == ["changes.diff"]
+        assert "`out/a-name-that-is-long.txt`" in answer.content
+        await running.task("give me that file", thread)
+        answer = await running.says(thread, "Here it is.")
+        assert [file.filename for file in answer.attachments] == ["a-name-that-is-long.txt"]
+
+
+async def test_a_thread_is_titled_by_the_first_answer_and_no_later_task_is_asked_for_a_title(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    first = Reply(text="title: List the workspace files\nI look.", calls=(("shell", {"command": "ls"}),))
+    async with (
+        ScriptedEndpoint.start([first, finishes("Seen."), finishes("Again.")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        thread = await running.task("please have a look around in the files for me")
+        await guild.wait_for(lambda g: g.state.channel(thread).name == "List the workspace files")
+        assert not any("title:" in message.content for message in running.of_bot(thread))
+        await running.task("look around in the files again", thread)
+        asked = ["no good title yet" in request.text() for request in endpoint.requests]
+        assert asked == [True, True, False]
+
+
+async def test_small_talk_is_one_plain_message(guild: LocalGuild, tmp_path: Path) -> None:
+    async with (
+        ScriptedEndpoint.start([Reply(text="I'm fine, thanks!")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        thread = await mention(running, "hi, how are you?")
+        answer = await running.says(thread, "I'm fine, thanks!")
+        await running.app.delivered(str(thread))
+        assert [message.content for message in running.of_bot(thread)] == ["I'm fine, thanks!"]
+        assert not answer.pings
+
+
+async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guild: LocalGuild, tmp_path: Path) -> None:
+    async with (
+        ScriptedEndpoint.start([Reply.error(404)] * 5) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        thread = await mention(running, "look around in the files")
+        told = await running.says(thread, "does not know the model")
+        assert "`THREADWRIGHT_TIER_" in told.content
+        assert "Try again" not in [button.get("label") for button in told.interactive()] or "restart me" in told.content

@@ -32,6 +32,7 @@ from agentic.ports.errors import (
     ModelQuotaUsedUp,
     ModelRateLimited,
     ModelUnavailable,
+    ModelUnknown,
 )
 from agentic.ports.runtime import Message, Prompt, ToolAnswer, ToolCall
 
@@ -358,7 +359,7 @@ REFUSALS = [
     ("hosted_vllm", Reply(status=400, raw='{"object": "error", "message": "This model\'s maximum context length is 8 tokens.'
      '", "type": "BadRequestError", "code": 400}'), ModelContextOverflow, None),
     ("hosted_vllm", Reply(status=503, headers={"retry-after": "2"}, raw="<html>busy</html>"), ModelUnavailable, 2.0),
-    ("lm_studio", Reply(status=404, raw='{"error": "Model \\"own\\" not found"}'), ModelBadRequest, None),
+    ("lm_studio", Reply(status=404, raw='{"error": "Model \\"own\\" not found"}'), ModelUnknown, None),
 ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from agentic.ports.errors import (
     ModelRateLimited,
     ModelTimedOut,
     ModelUnavailable,
+    ModelUnknown,
 )
 from agentic.ports.runtime import Meter
 
@@ -31,7 +32,7 @@ REFUSALS = [
     pytest.param(Reply.error(401), ModelKeyRefused, id="wrong-key"),
     pytest.param(Reply.error(402), ModelQuotaUsedUp, id="no-credit"),
     pytest.param(Reply.error(403), ModelKeyRefused, id="forbidden"),
-    pytest.param(Reply.error(404), ModelBadRequest, id="unknown-model"),
+    pytest.param(Reply.error(404), ModelUnknown, id="unknown-model"),
     pytest.param(Reply.error(408), ModelTimedOut, id="request-timeout"),
     pytest.param(Reply.error(413), ModelContextOverflow, id="too-large"),
     pytest.param(Reply.error(429), ModelRateLimited, id="rate-limit"),

@@ -193,7 +193,9 @@ def test_what_a_request_cost_that_was_cut_off_counts_as_it_was_reserved_as_every
 
 def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None:
     pause = InputReceived(inbox="1", sort="pause", author=ANN, text="pause")
-    assert "⏸ **Paused** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, pause))
+    assert "⏸ **Pausing after this step** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, pause))
+    answered = ModelAnswered(request="r", blocks=())
+    assert "⏸ **Paused** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, answered, pause))
     assert "⏸ **Pausing after this step**" in progress_text(after(STARTED, called(1), pause))
     machine = pause.model_copy(update={"author": Person(id="0", name="Threadwright"), "text": "the thread is locked"})
     assert "⏸ **Paused**: the thread is locked" in progress_text(after(STARTED, machine))

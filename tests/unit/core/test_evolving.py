@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.claims.completion import changed_files
+from agentic.core.claims.completion import changed_files, shown_files
 from agentic.core.events.execution_events import (
     CheckpointSaved,
     CommitCreated,
@@ -153,6 +153,15 @@ def test_notes_and_finished_to_dos_are_progress() -> None:
     noted.add(Noted(text="the port is 80"))
     assert noted.execution.turn.changed
     assert noted.execution.mind.notes == ("the port is 80",)
+
+
+def test_shown_are_the_files_that_the_model_named_and_in_older_logs_else_those_it_changed() -> None:
+    for newer, shown in ((True, ()), (False, ("a",))):
+        log = Log(shows_named_only=newer)
+        log.answer(("put", {}))
+        log.use(0, changes=(FileChange(path="a", kind="modified"),))
+        assert shown_files(log.execution) == shown
+        assert shown_files(log.execution, ("b",)) == ("b",)
 
 
 def test_deeds_keep_commands_with_exit_codes_and_files() -> None:
