@@ -174,8 +174,9 @@ def declined(execution: Execution) -> Finished:
     """The end after a decision to stop."""
     question = execution.decided_on
     what = question.what if question is not None else ""
-    if question is not None and what == "account":
-        unknown = option_of(question.options, model_failures.HIGHER) is not None
+    if what == "account":
+        options = question.options if question is not None else ()
+        unknown = option_of(options, model_failures.HIGHER) is not None
         reason = "The provider does not know the model" if unknown else "The provider's account is not in order"
         return ended_for(execution, "failed", f"{reason}, so this ends here, as you chose.")
     if question is None or question.sort != "extension":
