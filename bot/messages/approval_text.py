@@ -116,8 +116,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     )
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
-        ran = f"I ran it, and it {plain(seeks.why, 300)}. What was there is back{left}."
-        return f"🔐 **May I {what} again?** Then nothing is put back.\n{ran}"
+        ran = f"I ran it, and it {plain(seeks.why, 300)}. I restored what was there{left}."
+        return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
     return f"🔐 **I want to {what}. It needs an approval{why}:**"
 
 

@@ -81,11 +81,13 @@ def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
 def escalation(found: Iterable[Rise], status: StatusView, tiers: Sequence[Tier]) -> str:
     """Show each change of tier with its reason and results, the present tier, and all tiers."""
     lines = [line for rise in found for line in _told(rise)]
-    lines = lines or ["It never moved to a stronger model here."]
+    lines = lines or ["No stronger model was needed here."]
     if status.model:
         lines.append(f"Now: tier {status.tier}, {plain(status.model, 80)}.")
     lines += [f"-# tier {tier.number}: {plain(', '.join(tier.models), 150)}" for tier in tiers]
-    lines.append("-# It moves up when it is stuck, fails alike again and again, or is unsure; 🚀 asks for it at once.")
+    lines.append(
+        "-# A stronger model takes over when I'm stuck, keep failing the same way, or am unsure. 🚀 asks for one at once."
+    )
     return "\n".join(lines)
 
 
@@ -102,12 +104,12 @@ def _told(rise: Rise) -> Iterable[str]:
     ]
     where = f"{stamp(rise.at)} turn {rise.turn}"
     if not rise.trigger:
-        yield f"💡 {where}: a stronger model gave advice, and the same one went on"
+        yield f"💡 {where}: a stronger model gave advice"
     else:
         sign = "▲" if rise.to_tier > rise.from_tier else "▼"
         tiers = f"{_tier(rise.from_tier, rise.from_model)} → {_tier(rise.to_tier, rise.to_model)}"
-        yield f"{sign} {where}: {tiers}, because {plain(rise.trigger)}"
-    yield f"-# {', '.join(filter(None, by_then))} · after it: {', '.join(filter(None, after))}"
+        yield f"{sign} {where}: {tiers}: {plain(rise.trigger)}"
+    yield f"-# {', '.join(filter(None, by_then))} · after that: {', '.join(filter(None, after))}"
 
 
 def _tier(number: int, model: str) -> str:

@@ -35,7 +35,7 @@ BUSY_AT_MOST = 5
 """So many threads are worked on at once; what is given waits for them."""
 REST_SECONDS = 180.0
 ASKED = "Which way for "
-LEFT_ALONE = "I leave it alone now"
+LEFT_ALONE = "I've stopped trying"
 KINDS = ("quick",) * 6 + ("work", "asks", "fails")
 
 

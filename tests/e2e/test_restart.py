@@ -59,9 +59,9 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             await bot.running.kill()
         async with living(tmp_path, endpoint) as bot:
             online = datetime.now(UTC)
-            await bot.person.sees(thread, r"interrupted in the middle of this and go on from turn 2")
-            await bot.person.sees(thread, r"variables of the Python interpreter; .*sleep 119.*; what lies in /tmp")
-            await bot.person.sees(thread, r"What was cut off had changed files: .*runs\.txt")
+            await bot.person.sees(thread, r"interrupted and am continuing from turn 2")
+            await bot.person.sees(thread, r"Python interpreter's variables; .*sleep 119.*; files in /tmp")
+            await bot.person.sees(thread, r"The step that was cut off had changed files: .*runs\.txt")
             await bot.person.sees(thread, r"outcome is unknown")
             await bot.person.sees(thread, r"It is done\.")
             assert (bot.workspace(thread) / "runs.txt").read_text() == "once\n"
@@ -69,7 +69,7 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             asked = endpoint.requests[2]
             assert "unknown" in asked.answers[-1].text
             assert "added runs.txt" in asked.text()
-            assert "variables of the Python interpreter" in asked.text()
+            assert "the Python interpreter's variables" in asked.text()
             await bot.person.sees(thread, r"changed by a step that was cut off: .*runs\.txt")
             said = [message.text for message in await bot.person.reads(thread)]
             answers = [text for text in said if "It is done." in text]

@@ -23,7 +23,7 @@ async def test_f55_a_refused_key_rests_visibly_without_another_try(model: str, t
     async with asyncio.timeout(90), ScriptedEndpoint.start([refusal, refusal, refusal]) as endpoint:
         async with living(tmp_path, endpoint, THREADWRIGHT_TIER_2=model) as bot:
             thread = await bot.person.mention("do something")
-            await bot.person.sees(thread, r"(?s)I have paused: .*refused the API key.*set a key")
+            await bot.person.sees(thread, r"(?s)Paused: .*refused the API key.*set a valid key")
             assert await bot.running.end() == 0
         assert len(endpoint.requests) == 1
 

@@ -59,7 +59,7 @@ async def test_f52_what_stays_too_long_ends_visibly_after_one_more_try(model: st
         assert len(thread.endpoint.requests) == 10
         assert ended.finished is not None
         assert ended.finished.reason == "failed"
-        assert "longer than this model can read" in ended.finished.answer
+        assert "too long for this model" in ended.finished.answer
 
 
 @every_route

@@ -104,7 +104,7 @@ async def test_f53_a_failing_provider_is_backed_off_from_and_then_the_same_tiers
     assert await stage.events(Escalated) == []
 
 
-@pytest.mark.parametrize(("status", "words"), [(401, "set a key"), (402, "add credit")])
+@pytest.mark.parametrize(("status", "words"), [(401, "set a valid key"), (402, "add credit")])
 async def test_f55_an_account_out_of_order_is_not_asked_again_but_rests_and_says_what_to_do(
     status: int, words: str
 ) -> None:
@@ -114,7 +114,7 @@ async def test_f55_an_account_out_of_order_is_not_asked_again_but_rests_and_says
     stage, reason, asked = await staged(script, FIRST, answer="Try again")
     assert asked is not None
     assert words in asked.text
-    assert "Who runs the bot" in asked.text
+    assert "Ask whoever runs the bot" in asked.text
     questions = [row.item for row in await stage.store.undelivered(THREAD) if row.item.sort == "question"]
     assert [question.notify for question in questions] == [True]
     assert reason == "done"

@@ -2,8 +2,8 @@
 
 Each is the log of an execution that the real loop ran, with a scripted model and small tools.  The rules are run again
 over them in the tests: a change of the rules that would have continued one of them otherwise shows there.  Then either
-the change was not meant, or ``RULES_VERSION`` counts up, the runs of releases that are out stay as they are, and those of
-this version are written anew.
+the change was not meant, or ``RULES_VERSION`` counts up, the runs of earlier rules stay as they are, and those of this
+version are written beside them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import execution_id
+from agentic.core.rules.decide import RULES_VERSION
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import (
@@ -263,7 +264,7 @@ async def main() -> None:
     for scene in SCENES:
         log = await scene()
         lines = "".join(envelope.model_dump_json() + "\n" for envelope in log)
-        (folder / f"{scene.__name__}.jsonl").write_text(lines, encoding="utf-8")
+        (folder / f"{scene.__name__}_{RULES_VERSION}.jsonl").write_text(lines, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ NO_CLAIMS = Claim(text="This answer came without claims.", note="no evidence was
 NOTHING_DONE = Claim(
     text="The change is made",
     verdict="contradicted",
-    note="a change was asked for, nothing was changed, and no tool was used that looks or acts",
+    note="a change was asked for, but nothing was changed or even looked at",
 )
 """What an end without any work denies."""
 ONLY_LOOKED = Claim(
@@ -38,7 +38,7 @@ ONLY_LOOKED = Claim(
     "and why",
 )
 """What an end after mere looking denies."""
-ALL_FAILED = "no file was changed, and of what could have changed anything all of it failed"
+ALL_FAILED = "no file was changed, and every step that could have changed one failed"
 _SAYS_WHY = re.compile(
     r"\b(?:(?<!i have )(?<!i've )(?<!i’ve )already|can['’]t|no (?:changes?|need|such|longer)|unchanged|"
     r"(?:nothing|none) (?:to|needs?|needed|had|has|was|is)|"

@@ -66,9 +66,9 @@ _UNRUN: dict[Outcome, str] = {
     "denied": "denied, did not run",
     "refused": "refused, did not run",
     "cancelled": "cancelled, did not run",
-    "unknown": "it was cut off, and nobody knows what came of it",
+    "unknown": "it was cut off, so its outcome is unknown",
 }
-TOLD = "The answer speaks of this as done"
+TOLD = "The answer says this was done"
 """A denied command."""
 NAMED = 3
 """So many files are named in a note."""
@@ -209,14 +209,14 @@ def _of_unrun(claim: Claim, unrun: Unrun) -> Claim:
 def _by_result(claim: Claim, found: _Found) -> Claim:
     ran, expected = found.ran, claim.exit_code or 0
     if ran.job:
-        return _noted(claim, "it was started in the background, and its end is not in the log")
+        return _noted(claim, "it ran in the background, and its end was not seen")
     if ran.tests is not None and is_test_run(ran):
         if sum(ran.tests[:2]) == 0 and expected == 0:
             return _noted(claim, f"it ran no tests; {ran.tests[2]} skipped" if ran.tests[2] else "it ran no tests")
         if ran.tests[1] and expected == 0:
             return _noted(claim, f"in its last run {failure_of(ran)}", verdict="contradicted")
         if found.hidden and bool(ran.tests[1]) == bool(expected) and sum(ran.tests[:2]):
-            note = f"by its count of tests, for `{found.hidden}` hides its exit code"
+            note = f"by its test count; `{found.hidden}` hides the exit code"
             return _noted(claim, note, verdict="proven")
     if found.hidden and not found.looking:
         return _noted(claim, f"its exit code is hidden by `{found.hidden}`")
@@ -303,7 +303,7 @@ def _of_file(claim: Claim, deeds: Deeds) -> Claim:
         if unrun is not None and not below:
             return _of_unrun(claim, unrun)
         proven = any(change.kind != "deleted" for change in below)
-        return _noted(claim, claim.note if proven else "the log saw no change of this file", proven)
+        return _noted(claim, claim.note if proven else "no change of this file was seen", proven)
     first, last = changes[0], changes[-1]
     if last.kind == "deleted":
         meant = bool(_DELETES.search(claim.text))

@@ -50,7 +50,7 @@ _RECEIPTS = {
     "ask": "I'll ask my open questions before I continue.",
 }
 _ENDS = "Thanks, ending here."
-_DENIED = "Denied: I will not do that."
+_DENIED = "Denied. I won't do that."
 _PARTLY = "Noted; "
 _PAUSING, _RESUMING = "Pausing after this step. Press ▶ to resume.", "Resuming."
 _PLAIN = frozenset(
@@ -60,10 +60,10 @@ _PLAIN = frozenset(
 _GOES_ON = " Press ▶ to resume."
 _KEPT = "Got it. I'll use that when I resume; I'm paused."
 _ASIDE = (
-    "⚠️ The bot ended {times} times in the middle of this. I leave it alone now, in case it is the reason. Write anything "
-    "here, or ▶, to try once more; 🛑 ends it."
+    "⚠️ The bot crashed {times} times while working on this, so I've stopped trying. Write anything here, or press ▶, to "
+    "try once more; 🛑 ends it."
 )
-_DELETED = "The message with this task was deleted. I have begun already and go on; 🛑 stops me."
+_DELETED = "The task's message was deleted, but I had already started. I'm continuing; 🛑 stops me."
 
 _DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
 
@@ -182,7 +182,7 @@ def _of_owners(before: Execution, event: OwnerChanged | Quarantined | WorkspaceF
         return found_in(event) if event.changes else ""
     if before.quarantined is not None or is_crashing(owner_changed(before, event, envelope)):
         return ""
-    return f"I was interrupted in the middle of this{_after_a_break(before)}{gone_with(event)}"
+    return f"I was interrupted{_after_a_break(before)}{gone_with(event)}"
 
 
 def _after_a_break(execution: Execution) -> str:
@@ -190,9 +190,9 @@ def _after_a_break(execution: Execution) -> str:
     if execution.question is not None:
         return ". My question above is still open."
     if execution.paused is not None:
-        return " while it was paused, and it still is." + (_GOES_ON if execution.paused.author.id != MACHINE.id else "")
+        return " while paused, and I'm still paused." + (_GOES_ON if execution.paused.author.id != MACHINE.id else "")
     turn = execution.turn.number
-    return f" and go on from turn {turn}." if turn else " and go on where I was."
+    return f" and am continuing from turn {turn}." if turn else " and am continuing where I was."
 
 
 def _of_pause(before: Execution, event: InputReceived) -> str:
@@ -248,4 +248,4 @@ def _unknown(before: Execution, event: ToolFinished) -> str:
     call = next((call for call in before.turn.calls if call.id == event.call), None)
     command = call.block.arguments.get("command", "") if call is not None else ""
     what = f"`{command}`" if command else f"The tool {call.block.tool}" if call is not None else "A step"
-    return f"{what} was cut off, so its outcome is unknown. I do not repeat it; I look at the state first."
+    return f"{what} was cut off, so its outcome is unknown. I won't repeat it before checking what it did."

@@ -14,7 +14,7 @@ from agentic.core.state.tiers import (
     times_dearer,
 )
 
-_HINT = "A hint in words helps at once."
+_HINT = "A hint from you helps more."
 
 
 def told(before: Execution, event: Escalated | Intervened) -> str:
@@ -29,19 +29,19 @@ def changed_tier(before: Execution, event: Escalated) -> str:
     to = _named(before.policy, event.to_tier)
     if event.to_tier < event.from_tier:
         price = _price(before.policy, event.to_model, event.from_model)
-        return f"⬇ Back to {to}: {event.trigger}, so a faster model does the rest.{price} 🚀 hands over again."
+        return f"⬇ Back to {to}: {event.trigger}.{price} 🚀 hands over again."
     price = _price(before.policy, event.from_model, event.to_model)
-    return f"⬆ Handing over from {_named(before.policy, event.from_tier)} to {to}, because {event.trigger}.{price}"
+    return f"⬆ Handing over from {_named(before.policy, event.from_tier)} to {to}: {event.trigger}.{price}"
 
 
 def asked_for_advice(before: Execution) -> str:
     """The notice that a stronger model was asked, and who goes on."""
     advice, why = before.consulted, escalation.trigger(before)
     adviser = short(advice.model) if advice is not None else "a stronger model"
-    because = f", because {why.text}" if why is not None else ""
+    because = f" ({why.text})" if why is not None else ""
     return (
-        f"💡 I asked a stronger model, {adviser}, for advice{because}, and go on with {short(model_of(before))}. "
-        "If that does not help, it takes over."
+        f"💡 I asked a stronger model, {adviser}, for advice{because}. {short(model_of(before))} continues with it; if "
+        "that doesn't help, the stronger model takes over."
     )
 
 
@@ -49,10 +49,10 @@ def of_rocket(before: Execution) -> str:
     """What a person is told who asks for a stronger model."""
     higher = next_tier(before)
     if higher is None:
-        return f"🚀 This is the strongest model I have, {short(model_of(before))}. {_HINT}"
+        return f"🚀 {short(model_of(before))} is already the strongest model. {_HINT}"
     if before.judged.climb.by_person:
-        return "🚀 I am handing over already."
-    when = "when this goes on" if before.paused is not None or before.question is not None else "with the next step"
+        return "🚀 I'm already handing over."
+    when = "when this continues" if before.paused is not None or before.question is not None else "with the next step"
     price = _price(before.policy, model_of(before), first_of(before.policy, higher))
     return f"🚀 A stronger model, {short(first_of(before.policy, higher))}, takes over {when}.{price}"
 

@@ -61,7 +61,7 @@ def stronger_wanted(execution: Execution, event: StrongerWanted, envelope: Envel
     climb = execution.judged.climb
     if climb.by_person:
         return execution
-    climb = changed(climb, wanted=f"it asked for it: {' '.join(event.reason.split())[:300]}")
+    climb = changed(climb, wanted=f"it asked for help (“{' '.join(event.reason.split())[:300]}”)")
     return changed(execution, judged=changed(execution.judged, climb=climb))
 
 

@@ -305,18 +305,18 @@ def _told(execution: Execution, same: int, rounds: int, stale: int) -> str:
     repeats = execution.judged.repeats
     run = _run(repeats.steps)
     if run >= same and repeats.steps[-1][0].startswith(f"{PROSE} "):
-        return f"the same words came {run} times, without a call"
+        return f"the same words {run} times, without using a tool"
     if run >= same:
-        return f"the same call came to the same result {run} times"
+        return f"the same step with the same result {run} times"
     for size in range(2, LONGEST_RING + 1):
         times = _rounds(repeats.steps, size)
         if times >= rounds:
-            return f"the same {size} steps were done {times} times in a ring"
+            return f"the same {size} steps {times} times in a circle"
     failed = max((check.changes for check in repeats.checks), default=0) + 1
     if failed >= same:
-        return f"the same check failed alike {failed} times, whatever was changed in between"
+        return f"the same check failed {failed} times the same way, despite changes in between"
     if repeats.stale_turns >= stale:
-        return f"the last {repeats.stale_turns} turns told nothing new"
+        return f"{repeats.stale_turns} turns without anything new"
     return ""
 
 

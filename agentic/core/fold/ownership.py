@@ -23,9 +23,9 @@ from agentic.core.state.execution import Call, Execution, Turn
 from agentic.core.state.replace import changed
 from agentic.core.text.foreign_text import item, mark_of
 
-INTERPRETER = "the variables of the Python interpreter"
-TEMPORARY = "what lies in /tmp"
-BACKGROUND = "`{command}`, which runs in the background"
+INTERPRETER = "the Python interpreter's variables"
+TEMPORARY = "files in /tmp"
+BACKGROUND = "`{command}`, which ran in the background"
 SHOWN = 80
 NAMED = 8
 
@@ -118,14 +118,14 @@ def base(execution: Execution) -> str:
 
 def gone_with(event: OwnerChanged) -> str:
     """What people are told of it; /tmp alone is nothing to them."""
-    return f" Gone with that: {'; '.join(event.lost)}." if set(event.lost) - {TEMPORARY} else ""
+    return f" Lost: {'; '.join(event.lost)}." if set(event.lost) - {TEMPORARY} else ""
 
 
 def found_in(event: WorkspaceFound) -> str:
     """The files, for people."""
     named = ", ".join(f"`{change.path}` ({change.kind})" for change in event.changes[:NAMED])
     more = len(event.changes) - NAMED
-    return f"What was cut off had changed files: {named}{f' and {more} more' if more > 0 else ''}."
+    return f"The step that was cut off had changed files: {named}{f' and {more} more' if more > 0 else ''}."
 
 
 def heard_from(execution: Execution, event: InputReceived, *, machine: str) -> Execution:

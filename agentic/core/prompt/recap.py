@@ -88,7 +88,8 @@ def in_short(execution: Execution) -> tuple[str, ...]:
         lines.append(f"ran `{_cut(command, _COMMAND).replace('`', '')}`: {ended}")
     worst = max(execution.judged.errors_since, key=lambda error: error[2], default=None)
     if worst is not None:
-        lines.append(f"{worst[0]} failed {worst[2]} times alike: {_cut(worst[1], _COMMAND)}")
+        times = "twice" if worst[2] == 2 else f"{worst[2]} times"
+        lines.append(f"{worst[0]} failed {times} the same way: {_cut(worst[1], _COMMAND)}")
     changes = tuple(dict.fromkeys(change.path for change in execution.deeds.changes))
     if changes:
         more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""

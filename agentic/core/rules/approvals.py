@@ -85,7 +85,9 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 def _asks(gated: Gated) -> str:
     if not gated.put_back:
         return f"May I do this? It {gated.reason}."
-    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again? Then nothing is put back."
+    return (
+        f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again, this time without restoring anything?"
+    )
 
 
 def _stands(gated: Gated) -> str:
@@ -93,8 +95,8 @@ def _stands(gated: Gated) -> str:
     new = len(gated.changes)
     besides = f", and {new} new file{'s stay' if new > 1 else ' stays'}" if new else ""
     if gated.left:
-        return f"What was there is back{besides}, except {gated.left}."
-    return f"What was there is back as it was{besides}."
+        return f"What was there is restored{besides}, except {gated.left}."
+    return f"What was there is restored{besides}."
 
 
 def exactly(call: Call) -> str:

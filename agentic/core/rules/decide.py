@@ -45,7 +45,7 @@ from agentic.core.state.actions import (
 from agentic.core.state.execution import Call, Execution
 from agentic.core.state.tiers import model_of
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Recorded in each log, so that ``agentic/core/audit/verification.py`` knows which logs these rules can judge.
 Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
@@ -85,7 +85,7 @@ def quarantine(execution: Execution) -> Action | None:
         return Wait()
     if not ownership.is_crashing(execution):
         return None
-    return Record((Quarantined(reason=f"its process ended {execution.crashes} times in the middle of it"),))
+    return Record((Quarantined(reason=f"the bot crashed {execution.crashes} times while it worked on this"),))
 
 
 def inspect(execution: Execution) -> Action | None:
@@ -97,7 +97,9 @@ def older_fence(execution: Execution) -> Action | None:
     """Intents of an earlier owner: what may run again runs again, the rest is said to be unknown."""
     request = execution.request
     if request is not None and request.fence != execution.fence:
-        return Record((ModelFailed(request=request.id, failure="lost", message="its owner died"),))
+        return Record(
+            (ModelFailed(request=request.id, failure="lost", message="the bot stopped before the answer came"),)
+        )
     left = [call for call in execution.open_calls if call.intent and not call.asked and call.fence != execution.fence]
     reads = tuple(call for call in left if call.intent and call.intent.effect == "read")
     keyed = tuple(call for call in left if call.intent and call.intent.effect == "keyed")

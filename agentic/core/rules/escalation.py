@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from agentic.core.claims.completion import finished_by
+from agentic.core.claims.completion import failing_tests, finished_by
 from agentic.core.events.execution_events import Escalated, Intervened
 from agentic.core.fold import loop_detection
 from agentic.core.fold.escalation_signs import ADVICE_RULE
@@ -100,11 +100,10 @@ def escalate(execution: Execution) -> Action | None:
         return _down(execution)
     higher = next_tier(execution)
     if higher is None:
-        return (
-            Ask(questions.stuck(execution, why.text))
-            if execution.attended
-            else Finish(task_end.stuck(execution, why.text))
-        )
+        trigger_told = "" if why.rule == "reported_stuck" else why.text
+        if execution.attended:
+            return Ask(questions.stuck(execution, trigger_told))
+        return Finish(task_end.stuck(execution, trigger_told))
     if _advises(execution, why):
         return _consult(execution, higher)
     return Record((_change(execution, higher, why.rule, why.text),))
@@ -116,7 +115,7 @@ def trigger(execution: Execution) -> Trigger | None:
     if judged.climb.by_person:
         return Trigger("person", judged.climb.wanted)
     if judged.empty_answers > policy.empty_answers_nudged:
-        return Trigger("empty_answers", "it gave only empty answers")
+        return Trigger("empty_answers", "only empty answers")
     if words := gave_up(execution):
         return Trigger("gave_up", words)
     if execution.turn.number <= judged.climb.rests_through:
@@ -139,7 +138,9 @@ def gave_up(execution: Execution) -> str:
         return ""
     completion = finished_by(execution)
     gave = completion is not None and not completion.success
-    return "it said that it cannot do it" if gave else "what it calls done does not hold"
+    if gave:
+        return "it said it can't do this"
+    return f"{'the tests contradict' if failing_tests(execution.deeds) else 'its own steps contradict'} its “done”"
 
 
 def went_on(execution: Execution) -> bool:
@@ -152,21 +153,20 @@ def _signs(execution: Execution) -> Trigger | None:
     """The signs of being stuck, the plainest first."""
     judged, policy, climb = execution.judged, execution.policy, execution.judged.climb
     if judged.stuck_since:
-        return Trigger("reported_stuck", "it reported that it is stuck")
+        return Trigger("reported_stuck", "it said it is stuck")
     if climb.wanted:
         return Trigger("asked_for", climb.wanted)
     if again := loop_detection.stuck(execution):
         return Trigger("repetition", again)
     if judged.same_error >= policy.same_error_escalates:
-        return Trigger("same_error", f"the same error came {judged.same_error} times")
+        return Trigger("same_error", f"same error {judged.same_error} times")
     if climb.low_turns >= policy.low_confidence_turns:
-        words = f"its confidence was under {policy.low_confidence} for {climb.low_turns} turns running"
-        return Trigger("low_confidence", words)
+        return Trigger("low_confidence", f"confidence below {policy.low_confidence} for {climb.low_turns} turns")
     if climb.corrections >= policy.corrections_escalate:
-        return Trigger("corrections", f"it was corrected {climb.corrections} times")
+        return Trigger("corrections", f"corrected {climb.corrections} times")
     changing = execution.triage is not None and execution.triage.changes_files
     if changing and climb.unchanged_turns >= policy.unchanged_turns_escalate:
-        return Trigger("no_change", f"it changed no file for {climb.unchanged_turns} turns")
+        return Trigger("no_change", f"{climb.unchanged_turns} turns without a file change")
     return None
 
 
@@ -198,7 +198,7 @@ def _down(execution: Execution) -> Action | None:
     lower = tier_below(execution)
     if lower is None:
         return None
-    return Record((_change(execution, lower, "recovered", f"nothing failed for {climb.calm_turns} turns"),))
+    return Record((_change(execution, lower, "recovered", f"{climb.calm_turns} turns without a failure"),))
 
 
 def _change(execution: Execution, to: int, rule: str, text: str) -> Escalated:

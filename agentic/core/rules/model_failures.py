@@ -39,35 +39,36 @@ _LONGEST_ASKED = 300.0
 AGAIN, HIGHER = "again", "higher"
 """The choices to ask the same model again, and one of the next tier."""
 _PAUSED: dict[FailureClass, str] = {
-    "key_refused": "I have paused: the provider refused the API key for {model}. Who runs the bot: set a key that may use "
-    "this model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing before.",
-    "quota_used_up": "I have paused: the provider's account for {model} has no credit left. Who runs the bot: add credit, or "
-    "set another model (`threadwright setup`) and restart me. Then press “Try again”; nothing is lost, and I ask nothing "
-    "before.",
-    "model_unknown": "I have paused: the provider does not know the model {model}. I can go on with a stronger one now. "
-    "Whoever runs the bot: correct the name in `THREADWRIGHT_TIER_{tier}` (`threadwright setup` lists names that work) and "
-    "restart me; tasks that begin after that use it.",
+    "key_refused": "Paused: the provider refused the API key for {model}. Ask whoever runs the bot to set a valid key "
+    "(`threadwright setup`) and restart, then press “Try again”. Nothing is lost.",
+    "quota_used_up": "Paused: the provider's account for {model} has no credit left. Ask whoever runs the bot to add credit, "
+    "or to set another model (`threadwright setup`) and restart; then press “Try again”. Nothing is lost.",
+    "model_unknown": "Paused: the provider doesn't know the model {model}. I can continue with a stronger one now. Whoever "
+    "runs the bot can correct the name in `THREADWRIGHT_TIER_{tier}` (`threadwright setup` lists names that work) and restart "
+    "me; tasks that start after that use it.",
 }
 
 _ADVICE: dict[FailureClass, str] = {
-    "key_refused": "The provider refused the API key. Set a key that may use this model, then write the task again.",
-    "quota_used_up": "The provider's account has no credit left. Top it up or set another model, then write the task again.",
-    "context_overflow": "The conversation is longer than this model can read. Start a new thread with a shorter task.",
-    "content_filtered": "The provider refused to answer because of its content rules. Put the task in other words.",
-    "unpriced": "A model of the settings has no price, so no budget could be kept. Whoever runs the bot can give it one.",
-    "library_broken": "This is no fault of the task: mend what is said below, then write the task again.",
-    "bad_request": "The provider does not accept the request. Check the model's name in the settings.",
-    "model_unknown": "The provider does not know the model {model}. Ask whoever runs the bot to correct its name in "
+    "key_refused": "The provider refused the API key. Ask whoever runs the bot to set a valid key, then write the task again.",
+    "quota_used_up": "The provider's account has no credit left. Ask whoever runs the bot to add credit or set another model, "
+    "then write the task again.",
+    "context_overflow": "The conversation is too long for this model. Start a new thread with a shorter task.",
+    "content_filtered": "The provider's content rules refused this. Put the task in other words.",
+    "unpriced": "A configured model has no price, so I couldn't keep to a budget. Ask whoever runs the bot to set its price.",
+    "library_broken": "The task is not to blame: something on the bot's machine is broken. Ask whoever runs the bot to fix "
+    "what is said below, then write the task again.",
+    "bad_request": "The provider rejected the request. Ask whoever runs the bot to check the model's name.",
+    "model_unknown": "The provider doesn't know the model {model}. Ask whoever runs the bot to correct its name in "
     "`THREADWRIGHT_TIER_{tier}` (`threadwright setup` lists names that work) and to restart me. Then press 🔄 below, or "
     "write the task again.",
     "unavailable": "The provider could not be reached. Write the task again later.",
-    "rate_limited": "The provider's rate limit did not clear in time. Write the task again later.",
-    "timed_out": "The model did not answer in time. Write the task again later.",
+    "rate_limited": "The provider's rate limit didn't clear in time. Write the task again later.",
+    "timed_out": "The model didn't answer in time. Write the task again later.",
 }
 
 _TOO_SMALL = (
-    "This model reads too little for me: its window does not hold my instructions, the tools and your message. Whoever runs "
-    "the bot can give it a larger window (16,000 tokens or more) or set another model."
+    "This model's context window is too small: my instructions, the tools and your message don't fit. Ask whoever runs the "
+    "bot to give it a larger window (16,000 tokens or more) or to set another model."
 )
 
 
@@ -187,7 +188,7 @@ def ended(execution: Execution) -> Finished:
         advice = advice.format(model=model_of_last(execution), tier=execution.tier)
     return Finished(
         reason="failed",
-        answer=f"I could not go on. {advice}{unseen(execution)}{detail}",
+        answer=f"I couldn't continue. {advice}{unseen(execution)}{detail}",
         files=shown_files(execution),
         confidence=execution.confidence.shown if execution.confidence else 0,
     )

@@ -25,6 +25,7 @@ from agentic.core.rules.task_end import (
     quoted,
     reported,
     stopped_here,
+    stuck_at_the_top,
 )
 from agentic.core.state.actions import (
     Action,
@@ -77,7 +78,7 @@ def decided(execution: Execution) -> Action | None:
 def stuck(execution: Execution, trigger: str) -> Asked:
     """What now?  There is no stronger model left."""
     said, done = execution.turn.text.strip(), recap.in_short(execution)
-    text = f"I am stuck: {trigger}, and there is no stronger model to hand over to.{reported(execution)}"
+    text = f"{stuck_at_the_top(trigger)}{reported(execution)}"
     if done:
         text += "\nWhat I tried:\n" + "\n".join(f"- {line}" for line in done)
     if said:
@@ -177,8 +178,8 @@ def declined(execution: Execution) -> Finished:
     if what == "account":
         options = question.options if question is not None else ()
         unknown = option_of(options, model_failures.HIGHER) is not None
-        reason = "The provider does not know the model" if unknown else "The provider's account is not in order"
-        return ended_for(execution, "failed", f"{reason}, so this ends here, as you chose.")
+        reason = "The provider doesn't know the model" if unknown else "The provider's account still needs attention"
+        return ended_for(execution, "failed", f"{reason}. Ended here, as you chose.")
     if question is None or question.sort != "extension":
         return stopped_here(execution)
     return used_up_limits.ended(execution, what or "turns")

@@ -32,31 +32,40 @@ from agentic.core.state.actions import (
 )
 from agentic.core.state.execution import FINISH, Call, Execution
 
+UNSEEN = (
+    "I didn't see your last message; write it again if it still matters.",
+    "What was written last did not reach me any more; write it again if it still matters.",
+)
+"""How an end says that no request carried what people said last: now, and in logs by rules before version 4."""
 WITHOUT_FINISH = Claim(text="This answer was given without calling finish.", note="no evidence was given")
 
 
 def stopped(execution: Execution) -> Finished:
     """The end after a stop."""
     who = execution.stopping.author.name if execution.stopping else "a person"
-    return ended_for(execution, "stopped", f"Stopped by {who}. Nothing of it runs any more.")
+    return ended_for(execution, "stopped", f"Stopped by {who}. Everything has stopped.")
 
 
 def withdrawn(execution: Execution) -> Finished:
     """The end of a task whose message was deleted before anything had been done."""
-    return ended_for(
-        execution, "cancelled", "The message with this task was deleted before I had done anything, so I dropped it."
-    )
+    return ended_for(execution, "cancelled", "The task's message was deleted before I began, so I dropped the task.")
 
 
 def at_limit(execution: Execution) -> Finished:
     """The end at the turn limit."""
     turns = "1 turn" if execution.turn_limit == 1 else f"{execution.turn_limit} turns"
-    return ended_for(execution, "limit", f"I stopped at the limit of {turns} before I was done.")
+    return ended_for(execution, "limit", f"I stopped at my limit of {turns} before I was done.")
 
 
 def stuck(execution: Execution, trigger: str) -> Finished:
     """The end when no stronger model and no person can help."""
-    return ended_for(execution, "stuck", f"I am stuck: {trigger}, and there is no stronger model to hand over to.")
+    return ended_for(execution, "stuck", stuck_at_the_top(trigger))
+
+
+def stuck_at_the_top(trigger: str) -> str:
+    """The words for being stuck with no stronger model left; '' as the trigger where its own report says why."""
+    why = f" Why: {trigger}." if trigger else ""
+    return f"I'm stuck, and this is already the strongest model.{why}"
 
 
 def reported(execution: Execution) -> str:
@@ -64,7 +73,7 @@ def reported(execution: Execution) -> str:
     report = execution.judged.reported
     if report is None or report.status != "stuck" or not report.note.strip():
         return ""
-    return f"\n\nWhat it reported:\n{quoted(report.note, 800)}"
+    return f"\n\nIn the model's own words:\n{quoted(report.note, 800)}"
 
 
 def quoted(said: str, most: int) -> str:
@@ -75,7 +84,7 @@ def quoted(said: str, most: int) -> str:
 def stopped_here(execution: Execution) -> Finished:
     """The end that a person chose when it was stuck."""
     return ended_for(
-        execution, "stuck", "I was stuck and had no stronger model to hand over to, so this ends here, as you chose."
+        execution, "stuck", "I was stuck, and this was already the strongest model. Ended here, as you chose."
     )
 
 
@@ -91,7 +100,7 @@ def completed(execution: Execution) -> Finished | None:
         shown = shown_files(execution, completion.files)
         return _claimed(execution, completion, completion.answer or turn.text, shown)
     if turn.stop == "filtered":
-        return ended_for(execution, "failed", "The model's provider refused to answer because of its content rules.")
+        return ended_for(execution, "failed", "The provider's content rules refused this. Put the task in other words.")
     if turn.calls or not turn.text or turn.stop == "length":
         return None
     if execution.talk:
@@ -195,7 +204,7 @@ def unseen(execution: Execution) -> str:
     """What people said and no request carried is said to be lost."""
     if not execution.told.unseen:
         return ""
-    return " What was written last did not reach me any more; write it again if it still matters."
+    return f" {UNSEEN[0]}"
 
 
 def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:

@@ -49,7 +49,7 @@ def nearly(execution: Execution, usd: float) -> str:
     cap, before = usd_cap(execution), execution.spent.usd
     if not before < WARNED * cap <= before + usd < cap:
         return ""
-    return f"I have spent {dollars(before + usd)} of the {dollars(cap)} for this task."
+    return f"I've spent {dollars(before + usd)} of the {dollars(cap)} for this task."
 
 
 def usd_cap(execution: Execution) -> float:
@@ -77,7 +77,7 @@ def ended(execution: Execution, what: What) -> Finished:
 def question(execution: Execution, what: What) -> Asked:
     """May it have more?"""
     if what == "turns":
-        text = f"I have used my {execution.turn_limit} turns and am not done. Shall I go on?"
+        text = f"I've used my {execution.turn_limit} turns and I'm not done. Shall I continue?"
     else:
         text = _words(execution, what)
     return Asked(
@@ -103,23 +103,23 @@ def _offers(execution: Execution, what: What) -> tuple[Option, ...]:
 def _words(execution: Execution, what: What) -> str:
     if what == "minutes":
         return (
-            f"The {minute_cap(execution):g} minutes for this task are over and I am not done; what ran was ended. "
+            f"The {minute_cap(execution):g} minutes for this task are over and I'm not done; I ended what was running. "
             "May I have more? Choose, or write a time, such as 20 minutes."
         )
     if what == "tokens":
         return (
-            f"I have used {execution.spent.tokens:,} of the {token_cap(execution):,} tokens for this task and am not done. "
+            f"I've used {execution.spent.tokens:,} of the {token_cap(execution):,} tokens for this task and I'm not done. "
             "An operator can give me more: choose, or write a number, such as 100k tokens."
         )
     if what == "usd":
         return (
-            f"I have spent {dollars(execution.spent.usd)} of the {dollars(usd_cap(execution))} for this task and am not "
+            f"I've spent {dollars(execution.spent.usd)} of the {dollars(usd_cap(execution))} for this task and I'm not "
             "done. An operator can give me more: choose, or write an amount, such as $3."
         )
     assert execution.refused is not None
     return (
-        f"I am not done, but {_of_the_day(execution, execution.refused)} An operator can give more for today: choose, or "
-        "write an amount. At 00:00 UTC it begins anew, and I go on by myself."
+        f"I'm not done, but {_of_the_day(execution, execution.refused)} An operator can give more for today: choose, or "
+        "write an amount. At 00:00 UTC a new day's budget starts, and I continue by myself."
     )
 
 
@@ -132,8 +132,8 @@ def _over(execution: Execution, what: What) -> str:
         return f"the budget of {token_cap(execution):,} tokens is used up."
     assert execution.refused is not None
     return (
-        f"{_of_the_day(execution, execution.refused)} It begins anew at 00:00 UTC; then write the task again. "
-        "Who runs the bot can set a higher one."
+        f"{_of_the_day(execution, execution.refused)} A new day's budget starts at 00:00 UTC: write the task again then, "
+        "or ask whoever runs the bot for a higher budget."
     )
 
 
@@ -145,7 +145,7 @@ def _of_the_day(execution: Execution, refused: BudgetRefused) -> str:
     if left <= 0:
         return f"{budget} is used up."
     return (
-        f"of {budget} only {dollars(left)} is left, counting what other tasks have set aside, and my next step may cost "
+        f"only {dollars(left)} of {budget} is left, counting what other tasks have reserved, and my next step may cost "
         f"{dollars(refused.needed_usd)}."
     )
 

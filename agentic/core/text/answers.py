@@ -24,19 +24,19 @@ from agentic.core.text.amounts import (
 
 LEVELS: tuple[Level, ...] = ("viewer", "executor", "operator", "owner")
 CLOSED = "This question is no longer open."
-LATE = "It is too late to decide this: nobody approved it in time, so it was denied."
-ANEW = "A new day has begun meanwhile, so no more is needed; I go on."
+LATE = "Too late: nobody approved this in time, so it was denied."
+ANEW = "A new day has started, so no more is needed. I'm continuing."
 UNCLEAR = {
-    "usd": "I read no amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
-    "day": "I read no amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
-    "minutes": "I read no time in that. Choose one above, or write one, such as 20 minutes; 🛑 stops the task.",
-    "tokens": "I read no number of tokens in that. Choose one above, or write one, such as 100k; 🛑 stops the task.",
+    "usd": "I couldn't find an amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
+    "day": "I couldn't find an amount in that. Choose one above, or write one, such as $3; 🛑 stops the task.",
+    "minutes": "I couldn't find a time in that. Choose one above, or write one, such as 20 minutes; 🛑 stops the task.",
+    "tokens": "I couldn't find a number of tokens in that. Choose one above, or write one, such as 100k; 🛑 stops the task.",
 }
 """Words that neither name an amount nor say yes or no leave a cap as it is, and the question open."""
-_END = " Ask one, or end it: “Stop here”."
+_END = " Ask one, or press “Stop here”."
 _GIVES = {
     "usd": "Only an operator can give this task more money.",
-    "day": "Only an operator can raise a budget of the day.",
+    "day": "Only an operator can raise today's budget.",
     "tokens": "Only an operator can give this task more tokens.",
     "minutes": "Only {name}, who asked for this, or an operator can give it more time.",
     "turns": "Only {name}, who asked for this, or an operator can give it more turns.",
@@ -70,7 +70,7 @@ def refusal(execution: Execution, event: InputReceived) -> str:
         return _of_extension(execution, question, event)
     if not at_least(event.author.level, question.who_may):
         who = {"viewer": "Anyone", "executor": "An executor", "operator": "An operator", "owner": "An owner"}
-        return f"{who[question.who_may]} must decide this; you cannot."
+        return f"{who[question.who_may]} has to decide this."
     return ""
 
 

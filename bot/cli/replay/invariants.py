@@ -322,10 +322,10 @@ def _ends(steps: Sequence[_Step]) -> Iterator[str]:
     }
     if not borne_out.get(event.reason, True):
         yield f"it ended as {event.reason}, and nothing in the log says why"
-    lost = task_end.unseen(before).strip()
+    lost = bool(task_end.unseen(before))
     if lost and event.reason == "done":
         yield "it ended as done, and what was said last had not reached the model"
-    elif lost and lost not in event.answer:
+    elif lost and not any(said in event.answer for said in task_end.UNSEEN):
         yield "what was said last did not reach the model, and the end does not say so"
 
 

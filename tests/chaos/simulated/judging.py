@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.fold.fold import fold
 from agentic.core.prompt.user_messages import first_message
 from agentic.core.rules.questions import choice_of
+from agentic.core.rules.task_end import UNSEEN
 from agentic.ports.runtime import ExecutionRow, OutboxRow
 from bot.cli.replay.invariants import broken_promises
 from bot.outbound.discord_api import nonce_of
@@ -115,7 +116,7 @@ class Judge:
                 continue
             later = log[place + 1 :]
             reached = any(isinstance(e.event, ModelRequested) for e in later)
-            said = isinstance(ended, Finished) and "did not reach me" in ended.answer
+            said = isinstance(ended, Finished) and UNSEEN[0] in ended.answer
             answers = any(isinstance(e.event, Decided) and _decides(e.event, event, log[:place]) for e in later)
             stopped = isinstance(ended, Finished) and any(
                 isinstance(e.event, InputReceived) and e.event.sort == "stop" for e in log[:place]

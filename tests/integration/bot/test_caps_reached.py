@@ -52,7 +52,7 @@ async def test_money_is_given_by_an_operator_and_not_by_who_asked_for_the_task(
         whole(tmp_path / "home", endpoint, guild, max_usd=CAP) as running,
     ):
         thread = await begun(running)
-        asked = await running.says(thread, "I have spent $0.006 of the $0.005 for this task and am not done")
+        asked = await running.says(thread, "I've spent $0.006 of the $0.005 for this task and I'm not done")
         assert not asked.silent
         assert labels(asked)[:3] == ["$0.005 more", "$0.01 more", "Stop here"]
         await guild.click(asked.id, asked.custom_ids()[0], author="ann")
@@ -60,10 +60,10 @@ async def test_money_is_given_by_an_operator_and_not_by_who_asked_for_the_task(
         await guild.post(thread, "another 3 dollars", author="ann")
         await running.says(thread, "Only an operator can give this task more money.")
         await guild.post(thread, "that is too dear")
-        await running.says(thread, "I read no amount in that")
+        await running.says(thread, "I couldn't find an amount in that")
         assert len(endpoint.requests) == 1
         await guild.click(asked.id, asked.custom_ids()[0])
-        again = await running.says(thread, "I have spent $0.01 of the $0.01 for this task")
+        again = await running.says(thread, "I've spent $0.01 of the $0.01 for this task")
         await guild.wait_for(lambda g: "$0.005 more" in g.state.find_message(asked.id).content, SECONDS)
         assert again.id != asked.id
         await guild.post(thread, "another 3 dollars")
@@ -83,7 +83,7 @@ async def test_what_comes_near_a_cap_stands_on_the_card_until_there_is_more(guil
         card = await running.says(thread, "⏳ Nearly used up: $0.0120 of $0.0125")
         assert "sleep 100" in card.content, "it works on"
         assert card.silent
-        assert (await running.says(thread, "I have spent $0.01 of the $0.01 for this task.")).silent, "said once"
+        assert (await running.says(thread, "I've spent $0.01 of the $0.01 for this task.")).silent, "said once"
         await guild.post(thread, "stop")
         await guild.wait_for(lambda g: "Stopped" in g.state.find_message(card.id).content, SECONDS)
         assert "used up" not in guild.state.find_message(card.id).content
@@ -97,7 +97,7 @@ async def test_a_card_at_its_cap_says_so_and_no_more_when_somebody_gave_more(gui
     ):
         thread = await begun(running, None)
         card = await running.says(thread, "⏳ Used up: $0.0060 of $0.0050")
-        await running.says(thread, "and am not done")
+        await running.says(thread, "and I'm not done")
         await guild.post(thread, "another 3 dollars")
         shown = await guild.wait_for(
             lambda g: "sleep 100" in (m := g.state.find_message(card.id)).content and m, SECONDS
@@ -112,7 +112,7 @@ async def test_who_asked_for_the_task_may_end_it_where_it_asks_for_money(guild: 
         whole(tmp_path / "home", endpoint, guild, max_tokens=1_000) as running,
     ):
         thread = await begun(running)
-        asked = await running.says(thread, "I have used 4,400 of the 1,000 tokens for this task")
+        asked = await running.says(thread, "I've used 4,400 of the 1,000 tokens for this task")
         await guild.click(asked.id, asked.custom_ids()[2], author="ann")
         end = await running.says(thread, "the budget of 1,000 tokens is used up")
         assert "⏳ **Limit reached**" in end.content
@@ -133,8 +133,8 @@ async def test_a_budget_of_the_day_is_raised_by_an_operator_for_the_whole_server
         whole(tmp_path / "home", endpoint, guild, max_daily_usd_server=0.01) as running,
     ):
         thread = await begun(running)
-        asked = await running.says(thread, "of today's budget of $0.01 for this server only $0.01 is left")
-        assert "At 00:00 UTC it begins anew, and I go on by myself" in asked.content
+        asked = await running.says(thread, "only $0.01 of today's budget of $0.01 for this server is left")
+        assert "At 00:00 UTC a new day's budget starts, and I continue by myself" in asked.content
         assert endpoint.requests == []
         await guild.click(asked.id, asked.custom_ids()[0], author="ann")
         await seen_by(guild, "Only an operator may give it more of this", thread, "ann")

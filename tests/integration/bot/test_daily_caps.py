@@ -28,8 +28,8 @@ async def test_a_task_that_finds_no_room_in_a_cap_of_the_day_asks_no_model_and_e
         assert words in asked.content
         assert "more for today" in asked.content
         await guild.click(asked.id, asked.custom_ids()[2])
-        answer = await here.says(thread, "I stopped: of today's budget")
+        answer = await here.says(thread, "I stopped: only $")
         assert words in answer.content
-        assert "begins anew at 00:00 UTC" in answer.content
+        assert "A new day's budget starts at 00:00 UTC" in answer.content
         assert await here.ended(thread) == ["budget"]
         assert mind.asked == []

@@ -37,7 +37,7 @@ async def test_at_its_limit_of_turns_it_asks_and_goes_on_with_more(guild: LocalG
         whole(tmp_path / "home", endpoint, guild, **TURNS) as running,
     ):
         thread = await mention(running, "look around in the files")
-        asked = await running.says(thread, "I have used my 2 turns and am not done")
+        asked = await running.says(thread, "I've used my 2 turns and I'm not done")
         assert not asked.silent
         assert [button["label"] for button in asked.interactive()][:2] == ["10 more turns", "20 more turns"]
         await guild.click(asked.id, asked.custom_ids()[0])

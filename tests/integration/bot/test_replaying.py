@@ -23,8 +23,8 @@ from tests.golden.test_golden import FOLDER, envelopes
 from tests.golden.writing import version
 
 RUNS = FOLDER / version() / "runs"
-FORK = RUNS / "forked.jsonl"
-WORK = RUNS / "work.jsonl"
+FORK = RUNS / f"forked_{RULES_VERSION}.jsonl"
+WORK = RUNS / f"work_{RULES_VERSION}.jsonl"
 
 
 async def keep(home: Path, *logs: list[Envelope]) -> Settings:

@@ -113,7 +113,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         told = await slash(running, thread, "checkpoints")
         assert f"`{after_six}`" in told
         assert "after turn 6" in told
-        assert "In none of them: what lies in /tmp" in told
+        assert "In none of them: files in /tmp" in told
         assert after_six in [str(c.value) for c in await guild.autocomplete(thread, "resume", "checkpoint", "")]
         await slash(running, thread, "resume", checkpoint=after_six)
         await running.says(thread, "The files are as they were after turn 6")
@@ -155,14 +155,14 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         second = await ended(running, thread, 2)
         assert lines(running, thread) == [*"12345", "cut"]
         restored = [event for event in await running.log(second) if isinstance(event, WorkspaceRestored)]
-        assert "what lies in /tmp" in restored[0].lost
+        assert "files in /tmp" in restored[0].lost
         assert "lets this go on from here" in endpoint.requests[-2].text()
         assert not [m for m in running.of_bot(thread) if "I was interrupted" in m.content]
         await holds(running, second)
 
         await slash(running, thread, "resume", checkpoint=await checkpoint(running, first, "turns"))
         receipt = await running.says(thread, "The files are as they were after turn 4")
-        assert "the variables of the Python interpreter" in receipt.content
+        assert "the Python interpreter's variables" in receipt.content
         third = await ended(running, thread, 3)
         assert lines(running, thread) == list("123")
         await holds(running, third)
@@ -196,7 +196,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         assert lines(running, fork) == [*"1234", "forked"]
         assert lines(running, thread)[-1] == "seven"
         welcome = await running.says(fork, f"This is a fork of <#{thread}>")
-        assert "what lies in /tmp" in welcome.content
+        assert "files in /tmp" in welcome.content
         assert "wrote with it: “try it another way”" in welcome.content
         assert "try it another way" in endpoint.requests[7].text()
         assert "echo 4 >> log.txt" in endpoint.requests[7].text()

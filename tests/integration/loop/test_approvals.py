@@ -57,7 +57,7 @@ async def test_a_folder_is_deleted_only_when_an_operator_allows_it(house_of: Hou
         rows = await house.store.undelivered(THREAD)
         question = next(row.item for row in rows if row.item.sort == "question")
         assert (question.asked, question.expires) == ("approval", asked.expires)
-        assert any("An operator must decide this" in row.item.text for row in rows)
+        assert any("An operator has to decide this" in row.item.text for row in rows)
 
 
 async def test_an_approval_for_a_world_that_changed_since_is_asked_anew(house_of: HouseOf) -> None:

@@ -44,9 +44,9 @@ async def intervened(ran: Ran) -> list[str]:
         (
             "repetition",
             [look("a"), look("a"), look("a")],
-            "You repeat yourself: the same call came to the same result 3 times.",
+            "You repeat yourself: the same step with the same result 3 times.",
         ),
-        ("repetition", [look(name) for name in "abab"], "the same 2 steps were done 2 times in a ring"),
+        ("repetition", [look(name) for name in "abab"], "the same 2 steps 2 times in a circle"),
         ("snapshot", [look("a"), look("b")], "So far: look a OK; look b OK."),
         (
             "evidence",
@@ -92,5 +92,5 @@ async def test_with_real_tools_a_poller_is_left_alone_and_a_repetition_whose_tim
     nudges = [event for event in await house.events(Intervened) if event.rule == "repetition"]
     assert [nudge.text.count("3 times") for nudge in nudges] == [1]
     (escalated,) = await house.events(Escalated)
-    assert escalated.trigger == "the same call came to the same result 4 times"
+    assert escalated.trigger == "the same step with the same result 4 times"
     assert [request.model for request in house.endpoint.requests][:11] == ["gpt-4o-mini"] * 10 + ["gpt-4o"]

@@ -62,7 +62,7 @@ async def test_a_cap_that_holds_no_further_request_ends_the_execution_and_no_mod
     await house.store.save_session(SessionRow(THREAD, "1", "9"))
     ended = await house.ends(house.start(Bench(), attended=False))
     assert (ended.reason, house.endpoint.requests) == ("budget", [])
-    assert "of today's budget of $0.003 for this server only $0.003 is left" in ended.answer
+    assert "only $0.003 of today's budget of $0.003 for this server is left" in ended.answer
     assert [event.whose for event in await house.events(BudgetRefused)] == ["guild"]
     assert await taken(house) == 0.0
     assert await house.events(ModelRequested) == []

@@ -21,17 +21,17 @@ async def test_what_runs_beside_the_workspace_is_named_while_it_does(bench: Benc
     assert (await toolbox.checkpoint()).not_kept == ()  # there is no sandbox yet
     at_work = Bench(bench.workspace, bench.world, bench.sandboxes, toolbox)
     await at_work.call("shell", command="echo hello", reasoning="look")
-    assert (await toolbox.checkpoint()).not_kept == ("what lies in /tmp",)
+    assert (await toolbox.checkpoint()).not_kept == ("files in /tmp",)
     await at_work.call("python", code="x = 1")
     started = await at_work.call("shell", command="sleep 300", reasoning="serve", background=True)
     job = started.preview.split("job ", 1)[1].split(".", 1)[0]
     assert (await toolbox.checkpoint()).not_kept == (
-        "the variables of the Python interpreter",
-        "`sleep 300`, which runs in the background",
-        "what lies in /tmp",
+        "the Python interpreter's variables",
+        "`sleep 300`, which ran in the background",
+        "files in /tmp",
     )
     await at_work.call("job", job=job, action="stop")
     await at_work.call("python", restart=True)
-    assert (await toolbox.checkpoint()).not_kept == ("what lies in /tmp",)
+    assert (await toolbox.checkpoint()).not_kept == ("files in /tmp",)
     await bench.world.close()
     assert (await toolbox.checkpoint()).not_kept == ()

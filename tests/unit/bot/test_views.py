@@ -114,8 +114,8 @@ def test_an_escalation_tells_what_it_was_decided_on_and_what_came_of_it() -> Non
     )  # fmt: skip
     said = escalation(rises(log), StatusView("idle"), ())
     assert "turn 1: a stronger model gave advice" in said
-    assert "tier 2 (small) → tier 3 (large), because it is stuck" in said
-    assert "confidence 24, $0.25 spent by then · after it: 1 turn, $0.25, confidence 91, done" in said
+    assert "tier 2 (small) → tier 3 (large): it is stuck" in said
+    assert "confidence 24, $0.25 spent by then · after that: 1 turn, $0.25, confidence 91, done" in said
 
 
 def test_what_an_execution_was_copied_with_was_paid_for_where_it_was_copied_from() -> None:
@@ -216,7 +216,7 @@ def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> 
 
 def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None:
     def kept(id: str, why: Moment, seq: int, *, there: bool = True, problem: str = "") -> Kept:
-        saved = CheckpointSaved(manifest=id, through_seq=1, why=why, problem=problem, not_kept=("what lies in /tmp",))
+        saved = CheckpointSaved(manifest=id, through_seq=1, why=why, problem=problem, not_kept=("files in /tmp",))
         return Kept(id, "x1", "do it", "1", saved, BEGAN, seq, 5, 2, there, "stopped")
 
     told = report_text.checkpoints([
@@ -229,7 +229,7 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
     assert "○ `cccccc`" in told
     assert "no longer there" in told
     assert "could not be kept (the disk is full)" in told
-    assert told.count("In none of them: what lies in /tmp.") == 1
+    assert told.count("In none of them: files in /tmp.") == 1
     assert "There is none" in report_text.checkpoints([])
 
 

@@ -44,8 +44,8 @@ def test_the_first_decision_that_is_another_is_told_with_what_differs() -> None:
     said = told(log, Finished(reason="stopped", answer="I stopped."))
     assert "The rules decide otherwise, first at event 4:" in said
     assert "the log says:  stopped: I stopped." in said
-    assert "the rules say: stopped: Stopped by you. Nothing of it runs any more." in said
-    assert "answer: 'I stopped.' in the log, 'Stopped by you. Nothing of it runs any more.' by the rules" in said
+    assert "the rules say: stopped: Stopped by you. Everything has stopped." in said
+    assert "answer: 'I stopped.' in the log, 'Stopped by you. Everything has stopped.' by the rules" in said
     assert "reason:" not in said, "what is the same is not told"
 
 
@@ -77,7 +77,7 @@ def test_a_question_and_a_fact_of_the_rules_are_told_as_in_the_story() -> None:
     asked = log.execution.question
     assert asked is not None
     other = changed_at(log.envelopes, log.execution.seq, asked.model_copy(update={"text": "?"}))
-    assert "the rules say: asked the person (extension): I have used my 1 turns" in verdict_of(verify(stamped(other)))
+    assert "the rules say: asked the person (extension): I've used my 1 turns" in verdict_of(verify(stamped(other)))
     ends = begun()
     ends.answer("I think.")
     assert "the rules say: turn 1 ended, confidence" in told(ends, Intervened(rule="mine", text="?"))

@@ -123,7 +123,7 @@ def test_what_is_no_yes_is_a_denial_and_the_agent_is_told_what_was_said(word: st
     assert told in result(log).preview
 
 
-@pytest.mark.parametrize(("word", "told"), [("Deny", "Denied: I will not do that."), ("1", "Thanks, continuing.")])
+@pytest.mark.parametrize(("word", "told"), [("Deny", "Denied. I won't do that."), ("1", "Thanks, continuing.")])
 def test_who_denies_it_is_not_told_that_it_goes_on(word: str, told: str) -> None:
     log = asking()
     log.say("answer", word, by=BOSS)
@@ -150,9 +150,9 @@ def test_who_may_not_approve_does_not_decide_and_is_told_who_may() -> None:
     log.say("guidance", "please do")
     assert log.execution.question == question
     assert receipts(log) == [
-        "An operator must decide this; you cannot.",
-        "An operator must decide this; you cannot. Got it, I'll use that in the next step.",
-        "An operator must decide this; you cannot. Got it, I'll use that in the next step.",
+        "An operator has to decide this.",
+        "An operator has to decide this. Got it, I'll use that in the next step.",
+        "An operator has to decide this. Got it, I'll use that in the next step.",
     ]
     log.say("answer", "Deny", question.question, by=BOSS)
     log.settle()
@@ -170,7 +170,7 @@ def test_an_approval_that_nobody_gave_in_time_is_denied_and_a_later_yes_is_too_l
     log.say("answer", "Allow once", question.question, by=BOSS)
     late = [text for text in receipts(log) if text]
     assert late == [
-        "It is too late to decide this: nobody approved it in time, so it was denied.", "This question is no longer open.",
+        "Too late: nobody approved this in time, so it was denied.", "This question is no longer open.",
     ]  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def test_an_ordinary_question_is_answered_by_any_executor_but_not_by_a_viewer() 
     log.add(Asked(question="q1", text="Which?"))
     log.say("answer", "A", by=viewer)
     assert log.execution.answer is None
-    assert receipts(log) == ["An executor must decide this; you cannot. Got it, I'll use that in the next step."]
+    assert receipts(log) == ["An executor has to decide this. Got it, I'll use that in the next step."]
     log.say("answer", "A", by=YOU.model_copy(update={"id": "77"}))
     assert log.execution.answer is not None
     assert isinstance(decide(log.execution), Record)

@@ -45,7 +45,7 @@ def test_money_that_is_used_up_is_asked_about_and_nothing_begins_before_the_answ
     log = at_money()
     asked = asked_of(log)
     assert (asked.sort, asked.what, asked.who_may) == ("extension", "usd", "operator")
-    assert asked.text.startswith("I have spent $0.02 of the $0.01 for this task")
+    assert asked.text.startswith("I've spent $0.02 of the $0.01 for this task")
     assert [option.label for option in asked.options] == ["$0.01 more", "$0.02 more", "Stop here"]
     assert decide(log.execution) == Wait()
     events = answered(log, "1", click=True)
@@ -76,7 +76,7 @@ def test_words_without_an_amount_give_no_money_and_the_question_stays_open(words
     question = asked_of(log)
     before = log.execution
     log.say("answer", words, question.question, by=BOSS)
-    assert "I read no amount in that" in visible(before, log.envelopes[-1])[0].text
+    assert "I couldn't find an amount in that" in visible(before, log.envelopes[-1])[0].text
     log.settle()
     assert asked_of(log) == question
     assert log.execution.caps.usd == 0
@@ -95,7 +95,7 @@ def test_who_asked_may_not_give_money_and_is_told_who_can_and_the_question_stays
     log = at_money()
     question = asked_of(log)
     told = receipt(log, "1", YOU)
-    assert told == "Only an operator can give this task more money. Ask one, or end it: “Stop here”."
+    assert told == "Only an operator can give this task more money. Ask one, or press “Stop here”."
     assert asked_of(log) == question
     assert receipt(log, "1", OTHER) == "Only an operator can give this task more money."
     assert receipt(log, "stop", OTHER) == "Only an operator can give this task more money."
@@ -124,9 +124,9 @@ def test_tokens_are_given_by_an_operator() -> None:
     log = at_tokens()
     asked = asked_of(log)
     assert (asked.what, asked.who_may) == ("tokens", "operator")
-    assert "I have used 1,200 of the 1,000 tokens" in asked.text
+    assert "I've used 1,200 of the 1,000 tokens" in asked.text
     assert receipt(log, "100k", YOU).startswith("Only an operator can give this task more tokens.")
-    assert "no number of tokens" in receipt(log, "a lot", BOSS)
+    assert "find a number of tokens" in receipt(log, "a lot", BOSS)
     assert raised(answered(log, "100k tokens")).add_tokens == 100_000
     assert isinstance(decide(log.execution), UseTools)
     for words, tokens in (("2 million tokens", 2_000_000), ("1,000,000", 1_000_000), ("0.5m", 500_000), ("2", 2_000)):
@@ -139,7 +139,7 @@ def test_time_is_given_by_who_asked_and_begins_when_it_is_given() -> None:
     assert (asked.what, asked.who_may) == ("minutes", "executor")
     assert "The 30 minutes for this task are over" in asked.text
     assert receipt(log, "20", OTHER) == "Only you, who asked for this, or an operator can give it more time."
-    assert "I read no time in that" in receipt(log, "$5", YOU)
+    assert "I couldn't find a time in that" in receipt(log, "$5", YOU)
     log.now += timedelta(days=2)
     assert raised(answered(log, "20 minutes", YOU)).add_minutes == 20
     (timer,) = standing_timers(log.execution)
@@ -263,7 +263,7 @@ def test_eighty_percent_of_the_money_is_told_once_and_quietly() -> None:
         told += [item.text for item in visible(log_before(log), log.envelopes[-1])]
         assert before is not log.execution
         log.use()
-    assert told == ["I have spent $0.90 of the $1 for this task."]
+    assert told == ["I've spent $0.90 of the $1 for this task."]
 
 
 def log_before(log: Log) -> object:

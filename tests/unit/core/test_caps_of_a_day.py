@@ -19,9 +19,9 @@ def test_a_budget_of_the_day_is_raised_by_an_operator_for_everybody_whom_it_caps
     asked = asked_of(log)
     assert (asked.what, asked.who_may, asked.expires) == ("day", "operator", datetime(2026, 1, 2, tzinfo=UTC))
     assert "of today's budget of $20 for " in asked.text
-    assert "only $0.10 is left" in asked.text
+    assert "only $0.10 of today's budget" in asked.text
     assert [option.label for option in asked.options] == ["$10 more for today", "$20 more for today", "Stop here"]
-    assert receipt(log, "1", YOU).startswith("Only an operator can raise a budget of the day.")
+    assert receipt(log, "1", YOU).startswith("Only an operator can raise today's budget.")
     change = raised(answered(log, "$4"))
     assert (change.add_day_usd, change.whose, change.day, change.by) == (4.0, whose, "2026-01-01", BOSS.id)
     (day,) = log.execution.caps.days
@@ -44,7 +44,7 @@ def test_when_the_day_is_over_it_goes_on_by_itself() -> None:
     assert isinstance(action, Wait)
     assert [(timer.ref, timer.at) for timer in action.timers] == [(asked.question, asked.expires)]
     log.add(DeadlinePassed(ref=asked.question))
-    assert "A new day has begun" in receipt(log, "1", BOSS)
+    assert "A new day has started" in receipt(log, "1", BOSS)
     log.settle()
     assert log.execution.refused is None
     assert log.execution.caps.days == ()

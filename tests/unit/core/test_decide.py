@@ -196,11 +196,11 @@ def test_a_used_up_budget_ends_the_execution_before_the_next_call_and_closes_the
         (
             "person",
             0.95,
-            "of today's budget of $1 for you only $0.05 is left, counting what other tasks have set aside",
+            "only $0.05 of today's budget of $1 for you is left, counting what other tasks have reserved",
         ),
-        ("person", 0.95, "set aside, and my next step may cost $0.12. It begins anew at 00:00 UTC"),
-        ("guild", 1.0, "I stopped: today's budget of $1 for this server is used up. It begins"),
-        ("bot", 1.2, "I stopped: today's budget of $1 for this bot is used up. It begins"),
+        ("person", 0.95, "reserved, and my next step may cost $0.12. A new day's budget starts at 00:00 UTC"),
+        ("guild", 1.0, "I stopped: today's budget of $1 for this server is used up. A new day's budget starts"),
+        ("bot", 1.2, "I stopped: today's budget of $1 for this bot is used up. A new day's budget starts"),
     ],
 )
 def test_a_request_that_finds_no_room_in_a_shared_budget_ends_the_execution_in_plain_words(

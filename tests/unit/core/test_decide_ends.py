@@ -87,11 +87,11 @@ def test_a_model_whose_window_does_not_hold_the_first_request_is_said_to_read_to
     log.fail("context_overflow")
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
-    assert "reads too little" in ended.finished.answer
+    assert "context window is too small" in ended.finished.answer
     assert "16,000 tokens" in ended.finished.answer
 
 
-@pytest.mark.parametrize(("failure", "words"), [("key_refused", "set a key"), ("quota_used_up", "add credit")])
+@pytest.mark.parametrize(("failure", "words"), [("key_refused", "set a valid key"), ("quota_used_up", "add credit")])
 def test_an_account_out_of_order_rests_until_somebody_has_put_it_in_order(failure: FailureClass, words: str) -> None:
     log = Log()
     log.fail(failure)
@@ -303,7 +303,7 @@ def test_stuck_at_the_top_the_person_may_let_it_try_again_or_end_it() -> None:
     action = decide(ended.execution)
     assert isinstance(action, Finish)
     assert action.finished.reason == "stuck"
-    assert "so this ends here, as you chose." in action.finished.answer
+    assert "Ended here, as you chose." in action.finished.answer
 
 
 @pytest.mark.parametrize(("word", "told"), [("2", "Thanks, ending here."), ("1", "Thanks, continuing.")])

@@ -48,7 +48,7 @@ def judged(log: Log, claim: JsonValue) -> Claim:
         ("refused", False, "contradicted", "refused, did not run"),
         ("cancelled", False, "contradicted", "cancelled, did not run"),
         ("cancelled", True, "contradicted", "cancelled before it ended"),
-        ("unknown", True, "unproven", "it was cut off, and nobody knows what came of it"),
+        ("unknown", True, "unproven", "it was cut off, so its outcome is unknown"),
     ],
 )
 @pytest.mark.parametrize("command", ["rm -rf build", "git clean -xfd"])
@@ -159,10 +159,14 @@ def test_who_is_stuck_shows_the_note_that_says_why(*, attended: bool) -> None:
     log = Log(starting_tier=4, attended=attended)
     log.answer(("look", {}))
     log.add(Reported(status="stuck", confidence=20, note="The database asks for a password.\nI have none."))
-    question = questions.stuck(log.execution, "it reported that it is stuck").text
-    end = task_end.stuck(log.execution, "it reported that it is stuck").answer
-    for text in (question, end):
-        assert "What it reported:\n> The database asks for a password.\n> I have none." in text
+    log.use(0)
+    log.settle()
+    action = decide(log.execution)
+    asked = log.execution.question
+    assert isinstance(action, Finish) or asked is not None
+    said = action.finished.answer if isinstance(action, Finish) else asked.text if asked is not None else ""
+    own = "In the model's own words:\n> The database asks for a password.\n> I have none."
+    assert said.startswith(f"I'm stuck, and this is already the strongest model.\n\n{own}")
 
 
 @pytest.mark.parametrize("report", [None, Reported(status="progressing", confidence=60, note="next: the tests")])
@@ -171,4 +175,4 @@ def test_a_note_that_says_nothing_of_being_stuck_is_not_shown_as_the_reason(repo
     log.answer(("look", {}))
     if report is not None:
         log.add(report)
-    assert "What it reported" not in questions.stuck(log.execution, "the same error came 3 times").text
+    assert "In the model's own words" not in questions.stuck(log.execution, "same error 3 times").text

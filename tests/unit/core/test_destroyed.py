@@ -32,7 +32,7 @@ def test_what_was_put_back_is_told_and_asked_about() -> None:
     log.settle()
     assert log.execution.question is not None
     text = log.execution.question.text
-    assert f"I ran this, and it {DESTROYED}. What was there is back as it was. May I run it again?" in text
+    assert f"I ran this, and it {DESTROYED}. What was there is restored. May I run it again" in text
     assert "make clean" in text
 
 
@@ -53,12 +53,12 @@ def test_a_call_that_was_put_back_has_not_begun_and_runs_again_under_its_approva
 @pytest.mark.parametrize(
     ("left", "changes", "stands"),
     [
-        ("", (), "What was there is back as it was."),
-        ("", (NEW,), "What was there is back as it was, and 1 new file stays."),
+        ("", (), "What was there is restored."),
+        ("", (NEW,), "What was there is restored, and 1 new file stays."),
         (
             "`a.py` (it cannot be written)",
             (NEW, NEW),
-            "back, and 2 new files stay, except `a.py` (it cannot be written).",
+            "restored, and 2 new files stay, except `a.py` (it cannot be written).",
         ),
     ],
 )

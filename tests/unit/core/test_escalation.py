@@ -42,9 +42,9 @@ def correction(log: Log) -> None:
 
 
 TRIGGERS: list[tuple[str, Callable[[Log], None], int, str]] = [
-    ("low_confidence", low, 2, "confidence was under 30 for 2 turns running"),
-    ("same_error", same_error, 3, "the same error came 3 times"),
-    ("no_change", no_change, 5, "changed no file for 5 turns"),
+    ("low_confidence", low, 2, "confidence below 30 for 2 turns"),
+    ("same_error", same_error, 3, "same error 3 times"),
+    ("no_change", no_change, 5, "5 turns without a file change"),
     ("corrections", correction, 2, "corrected 2 times"),
 ]
 
@@ -99,7 +99,7 @@ def test_the_model_may_ask_for_a_stronger_one_with_its_reason() -> None:
     log.add(StrongerWanted(reason="the  lock\norder"))
     log.use(0)
     (change,) = changes_of_tier(log)
-    assert (change.rule, change.trigger) == ("asked_for", "it asked for it: the lock order")
+    assert (change.rule, change.trigger) == ("asked_for", "it asked for help (“the lock order”)")
 
 
 def test_repetition_moves_up() -> None:
@@ -146,7 +146,7 @@ def test_advice_comes_first_then_the_same_model_goes_on_and_only_then_the_strong
     log.add(advice)
     (notice,) = visible(before, log.envelopes[-1])
     assert "m3" in notice.text
-    assert "the same error came 3 times" in notice.text
+    assert "same error 3 times" in notice.text
     assert "Look at the lock." in log.execution.told.texts[-1]
     assert isinstance(log.settle(), object)
     assert log.execution.tier == 2

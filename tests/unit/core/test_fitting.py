@@ -30,7 +30,7 @@ def test_a_request_that_was_too_long_is_cut_at_once_and_asked_once_more_of_the_s
     log.add(ModelFailed(request=log.request(), failure="context_overflow", message="too long"))
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
-    assert "longer than this model can read" in ended.finished.answer
+    assert "too long for this model" in ended.finished.answer
 
 
 def test_after_an_answer_a_later_overflow_is_cut_again() -> None:

@@ -42,24 +42,24 @@ def test_the_receipt_of_the_rocket_says_who_takes_over_and_what_it_costs() -> No
     assert "already" in of_rocket(log.execution)
     log.settle()
     log.say("pause")
-    assert of_rocket(log.execution) == "🚀 A stronger model, m4, takes over when this goes on."
+    assert of_rocket(log.execution) == "🚀 A stronger model, m4, takes over when this continues."
     log.add(Escalated(from_tier=3, to_tier=4, trigger="x"))
-    assert of_rocket(log.execution).startswith("🚀 This is the strongest model I have, m4.")
+    assert of_rocket(log.execution).startswith("🚀 m4 is already the strongest model.")
 
 
 def test_the_thread_is_told_who_hands_over_to_whom_why_and_what_it_costs() -> None:
     log = new(prices={"lab/m2": (1.0, 5.0), "lab/m3": (25.0, 60.0), "lab/m4": (5.0, 10.0)})
     up = Escalated(from_tier=2, to_tier=3, trigger="it asked", from_model="lab/m2", to_model="lab/m3")
     assert announced(log, up) == (
-        "⬆ Handing over from m2 (tier 2) to m3 (tier 3), because it asked. "
+        "⬆ Handing over from m2 (tier 2) to m3 (tier 3): it asked. "
         "A turn of m3 costs about 22 times as much as one of m2."
     )
     cheaper = Escalated(from_tier=3, to_tier=4, trigger="it asked", from_model="lab/m3", to_model="lab/m4")
-    assert announced(log, cheaper).endswith("because it asked. Its turns cost about 80 % less.")
+    assert announced(log, cheaper).endswith(": it asked. Its turns cost about 80 % less.")
     unknown = Escalated(from_tier=4, to_tier=9, trigger="it asked")
-    assert announced(log, unknown) == "⬆ Handing over from m4 (tier 4) to a model (tier 9), because it asked."
+    assert announced(log, unknown) == "⬆ Handing over from m4 (tier 4) to a model (tier 9): it asked."
     free = new(prices={"lab/m2": (0.0, 0.0), "lab/m3": (1.0, 1.0)})
-    assert announced(free, up).endswith("because it asked.")
+    assert announced(free, up).endswith(": it asked.")
 
 
 def test_at_the_top_the_person_is_asked_with_what_was_tried_and_has_time_to_see_what_a_hint_is_worth() -> None:
@@ -70,7 +70,7 @@ def test_at_the_top_the_person_is_asked_with_what_was_tried_and_has_time_to_see_
     question = log.execution.question
     assert question is not None
     assert "ran `pytest -q`: exit code 1" in question.text
-    assert "shell failed 3 times alike: E: it broke" in question.text
+    assert "shell failed 3 times the same way: E: it broke" in question.text
     assert "changed a.py" in question.text
     assert [option.label for option in question.options] == ["Try once more", "Stop here"]
     log.say("answer", "look at the lock")
@@ -131,17 +131,21 @@ def test_a_refusal_by_content_rules_is_no_matter_of_strength() -> None:
     assert isinstance(ended, Finish)
 
 
-def test_done_against_the_evidence_twice_hands_over() -> None:
+@pytest.mark.parametrize(
+    ("command", "tests", "by"),
+    [("pytest -q", (1, 2), "the tests contradict"), ("make", None, "its own steps contradict")],
+)
+def test_done_against_the_evidence_twice_hands_over(command: str, tests: tuple[int, int] | None, by: str) -> None:
     log = new()
-    log.answer(("shell", {"command": "pytest -q"}))
-    log.use(0, "failed", exit_code=1, tests=(1, 2), error="2 failed")
+    log.answer(("shell", {"command": command}))
+    log.use(0, "failed", exit_code=1, tests=tests, error="2 failed")
     log.settle()
     for tier in (2, 3):
-        log.answer(("finish", {"answer": "Done.", "claims": [{"text": "t", "command": "pytest -q", "exit_code": 0}]}))
+        log.answer(("finish", {"answer": "Done.", "claims": [{"text": "t", "command": command, "exit_code": 0}]}))
         log.use(0)
         log.settle()
         assert log.execution.tier == tier
-    assert changes_of_tier(log)[0].trigger == "what it calls done does not hold"
+    assert changes_of_tier(log)[0].trigger == f"{by} its “done”"
 
 
 def test_advice_also_follows_on_giving_up_and_then_it_goes_on() -> None:
@@ -164,7 +168,7 @@ def test_easy_steps_that_remain_go_back_down_once_and_never_below_the_start() ->
     down = changes_of_tier(log)[-1]
     assert (down.rule, down.to_tier) == ("recovered", 2)
     assert any("from a stronger model" in text for text in log.execution.told.texts)
-    assert announced(new(), down).startswith("⬇ Back to m2 (tier 2): nothing failed for 3 turns")
+    assert announced(new(), down).startswith("⬇ Back to m2 (tier 2): 3 turns without a failure")
     for tier in (2, 2, 3, 3, 3, 3, 3):
         turn(log, status="stuck" if tier == 2 or log.execution.tier == 2 else "progressing")
         assert log.settle().tier == tier

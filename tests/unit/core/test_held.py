@@ -148,7 +148,7 @@ def test_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled()
     ended = decide(unbegun.execution)
     assert isinstance(ended, Finish)
     assert ended.finished.reason == "cancelled"
-    assert "was deleted before I had done anything" in ended.finished.answer
+    assert "was deleted before I began" in ended.finished.answer
     assert receipts(unbegun) == []
 
 
@@ -159,7 +159,7 @@ def test_a_task_whose_message_is_deleted_later_goes_on_and_the_model_and_people_
     assert isinstance(decide(log.execution), UseTools)
     assert "you deleted the message with the task" in "\n".join(log.execution.told.texts)
     assert log.execution.told.unseen == 0
-    assert receipts(log) == ["The message with this task was deleted. I have begun already and go on; 🛑 stops me."]
+    assert receipts(log) == ["The task's message was deleted, but I had already started. I'm continuing; 🛑 stops me."]
     again = Log()
     again.answer("thinking")
     again.request()

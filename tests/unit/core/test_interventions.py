@@ -142,7 +142,7 @@ def test_repetition_is_told_once_and_again_only_after_a_while() -> None:
         log.settle()
     turns = [turn for rule, turn in log.execution.judged.nudges if rule == "repetition"]
     assert turns == [3, 7]
-    assert "You repeat yourself: the same call came to the same result 3 times." in spoken(log)[0].text
+    assert "You repeat yourself: the same step with the same result 3 times." in spoken(log)[0].text
 
 
 def test_a_snapshot_comes_in_turns_2_4_6_8_10_and_tells_the_last_five_steps_and_the_next() -> None:

@@ -148,14 +148,14 @@ def test_nothing_is_looked_at_where_nothing_could_have_changed() -> None:
 
 def test_after_three_crashes_it_is_left_alone_until_a_person_says_something() -> None:
     log = Log()
-    assert "go on" in succeed(log)[0]
-    assert "go on" in succeed(log)[0]
+    assert "continuing" in succeed(log)[0]
+    assert "continuing" in succeed(log)[0]
     assert succeed(log) == [], "it does not go on"
     action = decide(log.execution)
     assert isinstance(action, Record)
     [event] = action.events
     assert isinstance(event, Quarantined)
-    assert "ended 3 times" in told(log, event)[0]
+    assert "crashed 3 times" in told(log, event)[0]
     assert decide(log.execution) == Wait()
     assert succeed(log) == [], "it is said once, however often a process begins"
     log.say("resume", by=MACHINE)

@@ -119,12 +119,12 @@ def test_what_was_not_taken_in_any_more_is_said_at_the_end() -> None:
     log.settle()
     action = decide(log.execution)
     assert isinstance(action, Finish)
-    assert "did not reach me any more" in action.finished.answer
+    assert "I didn't see your last message" in action.finished.answer
     silent = Log()
     silent.say("stop")
     ended = decide(silent.execution)
     assert isinstance(ended, Finish)
-    assert "did not reach me" not in ended.finished.answer
+    assert "I didn't see" not in ended.finished.answer
 
 
 def test_the_time_between_two_owners_counts_for_no_cap() -> None:

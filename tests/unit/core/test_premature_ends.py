@@ -297,7 +297,7 @@ def test_where_all_that_could_have_changed_something_failed_it_is_no_success() -
     log.use(0, "failed", exit_code=2)
     log.settle()
     ended = said_done(log)
-    assert "all of it failed" in nudges(log)[0][1]
+    assert "every step that could have changed one failed" in nudges(log)[0][1]
     assert ended is not None
     assert (ended.reason, ended.unchanged) == ("failed", False), "it may have done a part of it"
 

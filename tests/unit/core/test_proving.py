@@ -107,7 +107,7 @@ def test_an_exit_code_that_something_else_decides_proves_nothing_but_counted_tes
     for claimed in ("pytest -q", ran):
         assert verdict(claimed, Ran(ran, 0)) == ("unproven", f"its exit code is hidden by `{hides}`")
         counted = verdict(claimed, Ran(ran, 0, tests=PASSED))
-        assert counted == ("proven", f"by its count of tests, for `{hides}` hides its exit code")
+        assert counted == ("proven", f"by its test count; `{hides}` hides the exit code")
         assert verdict(claimed, Ran(ran, 0, tests=(9, 3, 0))) == (
             "contradicted",
             "in its last run 3 of 12 tests failed",
@@ -126,7 +126,7 @@ def test_an_exit_code_that_something_else_decides_proves_nothing_but_counted_tes
         (Ran("pytest", 0, tests=(0, 0, 4)), ("unproven", "it ran no tests; 4 skipped"), None),
         (Ran("pytest", 5, tests=(0, 0, 0)), ("proven", ""), 5),
         (Ran("pytest", None), ("contradicted", "its last run did not end by itself"), None),
-        (Ran("pytest", None, job="j1"), ("unproven", "it was started in the background, and its end is not in the log"), None),
+        (Ran("pytest", None, job="j1"), ("unproven", "it ran in the background, and its end was not seen"), None),
         (Ran("pytest", 0, tests=(2, 0, 3)), ("proven", "3 skipped"), None),
         (Ran("pip install x && pytest", 1), ("unproven", "it ran as a part of a longer command, which ended with 1"), None),
         (Ran("cat r.txt; pytest", 1), ("unproven", "it ran as a part of a longer command, which ended with 1"), None),
@@ -239,7 +239,7 @@ def test_a_file_claim_carries_the_hash_it_has_at_the_end() -> None:
         assert of_file(name, *changes) == ("proven", "", "3")
     assert of_file("docs/", *changes) == ("proven", "", "")
     assert of_file("/workspace", *changes) == ("proven", "", "")
-    assert of_file("b.py", *changes) == ("unproven", "the log saw no change of this file", "")
+    assert of_file("b.py", *changes) == ("unproven", "no change of this file was seen", "")
     assert of_file("a.py", *changes, command="ls")[0::2] == ("proven", "3")
     assert of_file("b.py", *changes, command="ls")[0] == "unproven"
     assert of_file("a.py", *changes, command="make")[0] == "unproven"

@@ -27,7 +27,7 @@ from agentic.core.state.actions import (
 )
 from tests.unit.core.building import YOU, Log
 
-LOST = "the variables of the Python interpreter"
+LOST = "the Python interpreter's variables"
 BACK = WorkspaceRestored(manifest="m", lost=LOST, by=YOU, way="rewind", turn=1)
 
 

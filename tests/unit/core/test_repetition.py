@@ -23,10 +23,10 @@ def test_the_same_step_three_times_is_noticed_and_four_times_is_stuck() -> None:
     log.looked("a", "a")
     assert repeating(log.execution) == ""
     log.looked("a")
-    assert repeating(log.execution) == "the same call came to the same result 3 times"
+    assert repeating(log.execution) == "the same step with the same result 3 times"
     assert stuck(log.execution) == ""
     log.looked("a")
-    assert stuck(log.execution) == "the same call came to the same result 4 times"
+    assert stuck(log.execution) == "the same step with the same result 4 times"
 
 
 def test_the_same_words_without_a_call_are_a_step_also_where_they_are_cut_off() -> None:
@@ -37,8 +37,8 @@ def test_the_same_words_without_a_call_are_a_step_also_where_they_are_cut_off() 
         log.answer(f"{words[: 2_000 + 7 * number]}\nconfidence: {60 + number}", stop="length")
         log.end()
         if number == 3:
-            assert repeating(log.execution) == "the same words came 3 times, without a call"
-    assert stuck(log.execution) == "the same words came 4 times, without a call"
+            assert repeating(log.execution) == "the same words 3 times, without using a tool"
+    assert stuck(log.execution) == "the same words 4 times, without using a tool"
     log.answer("Something else.")
     log.end()
     assert stuck(log.execution) == ""
@@ -58,28 +58,28 @@ def test_two_rounds_of_a_ring_are_noticed_and_three_are_stuck(ring: str) -> None
     log.looked("x", *ring)
     assert repeating(log.execution) == ""
     log.looked(*ring)
-    assert repeating(log.execution) == f"the same {len(ring)} steps were done 2 times in a ring"
+    assert repeating(log.execution) == f"the same {len(ring)} steps 2 times in a circle"
     assert stuck(log.execution) == ""
     log.looked(*ring)
-    assert stuck(log.execution) == f"the same {len(ring)} steps were done 3 times in a ring"
+    assert stuck(log.execution) == f"the same {len(ring)} steps 3 times in a circle"
 
 
 def test_a_ring_of_five_is_only_stale() -> None:
     log = Work(stale_turns_escalate=99)
     log.looked(*"abcde" * 3)
     assert stuck(log.execution) == ""
-    assert repeating(log.execution) == "the last 10 turns told nothing new"
+    assert repeating(log.execution) == "10 turns without anything new"
 
 
 def test_the_same_result_of_varying_arguments_is_stale_after_four_turns_and_stuck_after_six() -> None:
     log = Work()
     for number in range(5):
         log.did("look", "not there", name=f"n{number}")
-    assert repeating(log.execution) == "the last 4 turns told nothing new"
+    assert repeating(log.execution) == "4 turns without anything new"
     assert stuck(log.execution) == ""
     for number in range(5, 7):
         log.did("look", "not there", name=f"n{number}")
-    assert stuck(log.execution) == "the last 6 turns told nothing new"
+    assert stuck(log.execution) == "6 turns without anything new"
     log.looked("something else")
     assert stuck(log.execution) == repeating(log.execution) == ""
 
@@ -110,7 +110,7 @@ def test_searches_that_find_nothing_are_stale_with_whatever_tool() -> None:
     for number in range(4):
         log.did("look", f"No match in {number} files.", pattern=f"p{number}")
         log.did("shell", "exit 1 after 0.1 s\n(no output)", "failed", error="exit 1", command=f"grep -rn p{number} src")
-    assert stuck(log.execution) == "the last 7 turns told nothing new"
+    assert stuck(log.execution) == "7 turns without anything new"
     assert log.execution.judged.same_error == 0
 
 
@@ -228,7 +228,7 @@ def test_a_test_that_newly_passes_begins_anew_and_one_that_passed_before_does_no
     for passed in (3, 4, 3, 4, 3, 4):
         said = f"exit 1 after 1.0 s\n{passed} passed"
         log.did("shell", said, "failed", error="exit 1\nE assert", command="pytest", tests=(passed, 9 - passed))
-    assert repeating(log.execution) == "the same 2 steps were done 2 times in a ring"
+    assert repeating(log.execution) == "the same 2 steps 2 times in a circle"
     log.did("shell", "exit 1 after 1.0 s\n5 passed", "failed", error="exit 1\nE assert", command="pytest", tests=(5, 4))
     assert repeating(log.execution) == ""
     assert log.execution.judged.same_error == 1
@@ -265,10 +265,10 @@ def test_a_check_that_fails_alike_through_three_changes_is_stuck_and_another_res
         failing()
         edit(number)
         log.looked(str(number))
-    assert repeating(log.execution) == "the same check failed alike 3 times, whatever was changed in between"
+    assert repeating(log.execution) == "the same check failed 3 times the same way, despite changes in between"
     assert stuck(log.execution) == ""
     failing()
-    assert stuck(log.execution) == "the same check failed alike 4 times, whatever was changed in between"
+    assert stuck(log.execution) == "the same check failed 4 times the same way, despite changes in between"
     failing("E another")
     assert repeating(log.execution) == ""
     log.did("shell", "exit 0 after 1.0 s\nfine", command="pytest")
@@ -296,7 +296,7 @@ def test_what_was_refused_repeats_itself_like_a_failure() -> None:
     log = Work()
     for number in range(7):
         log.did("shell", f"'{number}' is no argument", "refused", name=f"n{number}")
-    assert stuck(log.execution) == "the last 6 turns told nothing new"
+    assert stuck(log.execution) == "6 turns without anything new"
 
 
 def test_turns_without_a_tool_that_acts_are_counted() -> None:

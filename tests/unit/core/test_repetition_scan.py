@@ -123,8 +123,8 @@ def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> No
     run = next((n for n, step in enumerate(reversed(steps)) if step != steps[-1]), len(steps))
     prose = bool(steps) and steps[-1][0].startswith("said ")
     told = (
-        f"the same words came {run} times, without a call"
+        f"the same words {run} times, without using a tool"
         if prose
-        else f"the same call came to the same result {run} times"
+        else f"the same step with the same result {run} times"
     )
     assert (stuck(fold(log)) == told) == (run >= 4)

@@ -112,10 +112,10 @@ def test_a_new_process_says_what_it_does_with_what_it_found() -> None:
         log.add(OwnerChanged(worker="b"))
         told += [item.text for item in shown(log) if item.sort == "notice"]
     assert told == [
-        "I was interrupted in the middle of this and go on where I was.",
-        "I was interrupted in the middle of this while it was paused, and it still is. Press ▶ to resume.",
-        "I was interrupted in the middle of this while it was paused, and it still is.",
-        "I was interrupted in the middle of this. My question above is still open.",
+        "I was interrupted and am continuing where I was.",
+        "I was interrupted while paused, and I'm still paused. Press ▶ to resume.",
+        "I was interrupted while paused, and I'm still paused.",
+        "I was interrupted. My question above is still open.",
     ]
 
 
@@ -153,4 +153,4 @@ def test_who_asks_for_a_stronger_model_is_told_which_and_when() -> None:
     assert (receipt.sort, "large, takes over with the next step" in receipt.text) == ("receipt", True)
     before = log.execution
     log.say("escalate")
-    assert visible(before, log.envelopes[-1])[0].text == "🚀 I am handing over already."
+    assert visible(before, log.envelopes[-1])[0].text == "🚀 I'm already handing over."
