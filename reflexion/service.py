@@ -77,7 +77,7 @@ from reflexion.retrieval.search import Finder
 from reflexion.retrieval.selection import Choice, choose
 
 SWEEP_EVERY = timedelta(hours=1)
-TAKEN_BACK = "A person said that the task it was learned from had not gone well."
+TAKEN_BACK = "A person said the task it was learned from did not go well."
 SEEN_AT_MOST = 50
 """So many lessons are looked at that an execution left."""
 

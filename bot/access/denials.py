@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from agentic.core.events.execution_events import Level
 from bot.access.permissions import Act
 
-VIEWER = "You may look here, but not start or steer tasks. Ask an operator of this server for the right to."
-NOT_YOURS = "That is someone else's task. Its author or an operator can steer it; 🛑 stops it."
+VIEWER = "You can read along here, but not start or steer tasks. Ask an operator of this server for access."
+NOT_YOURS = "That's someone else's task. Its author or an operator can steer it; anyone can stop it with 🛑."
 NOTHING_RUNS = "Nothing is running here. Write what I should do."
-IN_THE_THREAD = "That works in a task's thread. Here, write my name and a task, and I open one."
+IN_THE_THREAD = "That works in a task's thread. Mention me here with a task, and I'll open one."
 ANSWERED = "This question is no longer open."
-ENDED = "That task has ended already. Write what I should do now."
-NOT_OF_HERE = "This button does not belong to what runs in this thread, so nothing was done."
-BOT_CANNOT_WRITE = "I may not write in this thread, so I do nothing there. An administrator can grant me the right to."
-APPROVE_THERE = "A step waits for an approval. That is given at its own message: press “Allow once” or “Deny” there."
-NO_ADVICE = "I recommend no answer to this question. Please write yours."
-BY_BUTTONS = "A sign does not decide on a lesson. Press Approve, Edit or Retire under it."
-NO_ANSWER = "👍 and 👎 do not answer a question. Press one of its buttons, or write your answer."
+ENDED = "That task has already ended. Write what I should do next."
+NOT_OF_HERE = "That button belongs to an older task, so nothing was done."
+BOT_CANNOT_WRITE = "I'm not allowed to write in this thread, so I did nothing. An administrator can allow it."
+APPROVE_THERE = "A step is waiting for approval. Press “Allow once” or “Deny” on its message."
+NO_ADVICE = "I have no recommendation for this question. Please write your answer."
+BY_BUTTONS = "Reactions don't decide about lessons. Press Approve, Edit or Retire under it."
+NO_ANSWER = "👍 and 👎 don't answer a question. Press one of its buttons, or write your answer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class Bound:
     @property
     def expired(self) -> str:
         """Say why nothing can be done with a deleted task."""
-        return f"That task is over and its log was deleted{self._why}, so nothing was done. Write what I should do now."
+        return (
+            f"That task is over and its log was deleted{self._why}, so nothing was done. Write what I should do next."
+        )
 
     def missing(self, number: int) -> str:
         """Say how many tasks a list of this thread leaves out."""
@@ -56,12 +58,12 @@ LEVELS: Mapping[Level, str] = {
 }
 """Levels in words."""
 _ACTS: Mapping[Act, str] = {
-    "rate": "That is someone else's task. Its author and operators rate it.",
-    "undo": "That is someone else's task. Its author or an operator can undo it.",
-    "approve": "Only {level} may allow or deny this. 🛑 stops the task.",
-    "budget": "Only {level} may give it more of this. Ask one, or press “Stop here”; 🛑 stops the task too.",
-    "lessons": "Only {level} decides which lessons count. Ask one to look at this message.",
-    "merge": "Only {level} may merge or delete a branch. Ask one to look at it.",
+    "rate": "That's someone else's task. Only its author and operators can rate it.",
+    "undo": "That's someone else's task. Its author or an operator can undo it.",
+    "approve": "Only {level} can allow or deny this. 🛑 stops the task.",
+    "budget": "Only {level} can give it more. Ask one, or press “Stop here”.",
+    "lessons": "Only {level} can decide about lessons. Ask one to look at this message.",
+    "merge": "Only {level} can merge or delete a branch. Ask one to look at it.",
 }
 
 

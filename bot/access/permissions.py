@@ -77,7 +77,7 @@ def role_warnings(mapping: Iterable[str], roles: Iterable[tuple[str, str]], serv
         if len(ids) > 1:
             which = " or ".join(ids)
             said.append(
-                f"In {server} {len(ids)} roles are called {name!r}, so none of them counts. Set an id: {which}."
+                f"{len(ids)} roles in {server} are called {name!r}, so none of them counts. Set an id: {which}."
             )
         elif ids:
             why = "is matched by its name, which others can take"

@@ -25,18 +25,20 @@ from agentic.ports.runtime import SessionRow, Store
 from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed
 
-NO_SUCH = "I know no thread {named} that you can see here. Choose one that I propose, or use the command in the thread."
-NOT_A_THREAD = "That works in a task's thread. Use it there, or name the thread: `thread:`."
-ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see what it says."
-NO_THREADS = "There are no threads in direct messages, so nothing can be forked here. `/retry` works here."
-NO_PARENT = "The channel of that thread is gone or hidden from me, so there is no place for a fork."
-PRIVATE = "That thread is private, and a fork would be open to everyone in its channel. `/retry` works in the thread."
-NO_MESSAGES = "In <#{parent}> I cannot open a thread from a message of mine, so there is no place for a fork there."
-MINE = (
-    "I may not open threads in <#{parent}>. An administrator can grant me “Send Messages”, “Create Public Threads” and "
-    "“Send Messages in Threads” there."
+NO_SUCH = (
+    "I can't find a thread {named} that you can see here. Pick one from the list, or use the command in the thread."
 )
-THEIRS = "You may not open threads in <#{parent}>, so I open none for you. `/retry` works in the thread."
+NOT_A_THREAD = "That works in a task's thread. Use it there, or pick the thread with `thread:`."
+ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see the reply."
+NO_THREADS = "Direct messages have no threads, so I can't fork here. `/retry` works."
+NO_PARENT = "I can't see that thread's channel any more, so there is no place for a fork."
+PRIVATE = "That thread is private, and everyone in the channel could read a fork. `/retry` works in the thread."
+NO_MESSAGES = "In <#{parent}> I can't open threads from my messages, so there is no place for a fork."
+MINE = (
+    "I'm not allowed to open threads in <#{parent}>. An administrator can grant me “Send Messages”, “Create Public "
+    "Threads” and “Send Messages in Threads” there."
+)
+THEIRS = "You're not allowed to open threads in <#{parent}>, so I can't open one for you. `/retry` works in the thread."
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 REMEMBERED = 5_000
 """Number of threads whose parents are cached."""
@@ -296,9 +298,9 @@ def require(stand: Stand, act: Act, *, own: bool = True) -> None:
 
 def _needed(act: Act, *, own: bool) -> str:
     level = needed(act, own=own)
-    whose = "" if own else "This is not your task alone. "
+    whose = "" if own else "This task is not only yours. "
     article = "a" if level == "viewer" else "an"
-    return f"{whose}You need the right of {article} {level} for that. Who runs this server gives it by a Discord role."
+    return f"{whose}Only {article} {level} can do that. Whoever runs this server grants it with a Discord role."
 
 
 def _id(named: str) -> str:

@@ -20,7 +20,7 @@ from bot.rendering.discord_text import inline, plain
 from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream
 
-UNKNOWN = "That offer is not of this thread, so nothing was done."
+UNKNOWN = "That branch is not from this thread, so nothing was done."
 HASH_SHOWN = 10
 
 

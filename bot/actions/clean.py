@@ -27,16 +27,16 @@ from bot.workspace import browse
 WITHOUT_COPY = "without a copy"
 """The text of an item that asks for no checkpoint."""
 NO_COPY = (
-    "Nothing was deleted, since no copy could be kept first: {why}. "
-    "`/workspace clean` with `copy` off deletes it for good."
+    "Nothing was deleted, because I couldn't save a copy first: {why}. `/workspace clean` with `copy` off deletes "
+    "everything for good."
 )
-NO_TASK = "no task has ended here yet to which it would belong"
-EMPTY = "The workspace is empty already."
+NO_TASK = "no task has ended here yet"
+EMPTY = "The workspace is already empty."
 CLEANED = "The workspace is empty now: {what} deleted."
-NOT_ALL = "Not all of it is deleted: {problem}."
-KEPT = "The state before is kept as checkpoint {id}; **Put it back** returns to it, `/fork` opens a thread with it."
+NOT_ALL = "Not everything was deleted: {problem}."
+KEPT = "The files are saved as checkpoint {id}. **Restore** brings them back; `/fork` opens a thread with them."
 FOR_GOOD = "No copy was kept, as you asked."
-BUTTON = "Put it back"
+BUTTON = "Restore"
 NAMED = 5
 
 
@@ -122,8 +122,8 @@ def _told(past: Past, done: WorkspaceRestored, before: Manifest, after: Manifest
     out = [f"{inline(path)} ({why})" for path, why in before.left_out.items() if path not in after.left_out]
     if out:
         more = f" and {len(out) - NAMED} more" if len(out) > NAMED else ""
-        parts.append(f"Not in it, and gone for good: {'; '.join(out[:NAMED])}{more}.")
+        parts.append(f"Not saved, and gone for good: {'; '.join(out[:NAMED])}{more}.")
     if stays := [f"{inline(path)} ({before.left_out[path]})" for path in _spared(before) if path in after.left_out]:
         more = f" and {len(stays) - NAMED} more" if len(stays) > NAMED else ""
-        parts.append(f"Left where it is, since no copy can hold it: {'; '.join(stays[:NAMED])}{more}.")
+        parts.append(f"Left in place, because it can't be copied: {'; '.join(stays[:NAMED])}{more}.")
     return Acted(" ".join(parts), redo=past.execution if done.files else "", label=BUTTON)

@@ -24,9 +24,9 @@ from bot.sessions.dependencies import Acted
 
 CANNOT: dict[Sort, str] = {
     "undo": "That task cannot be undone.",
-    "redo": "That undo cannot be taken back.",
+    "redo": "That undo cannot be reversed.",
     "retry": "That task cannot be run again.",
-    "rewind": "That cannot be gone on with.",
+    "rewind": "That can't be continued.",
     "trial": "That task cannot be tried again.",
     "clean": "The copy is damaged.",
 }
@@ -58,7 +58,7 @@ class ThreadActs:
         except OSError as error:
             log.warning("thread %s: %s failed", session.thread, item.sort, exc_info=error)
             reason = error.strerror or type(error).__name__
-            raise ActFailed(f"the files could not be written ({reason}). Try it again when that is mended.") from error
+            raise ActFailed(f"the files could not be written ({reason}). Fix that, then try again.") from error
 
     async def _act(self, item: InboxItem, session: SessionRow, lease: Lease) -> Acted:
         match item.sort:

@@ -73,21 +73,19 @@ pause.
 PATIENCE_SECONDS = 20.0
 """Seconds of waiting before a notice is posted."""
 NONE_YET = (
-    "There is no checkpoint here yet to fork from: one is made before the first change to a file. Write my name and the "
-    "task in the channel; that opens a thread of its own."
+    "There is no checkpoint here yet to fork from: I make one before the first change to a file. Mention me with the "
+    "task in the channel instead; that opens a new thread."
 )
 NONE_LEFT = (
-    "The checkpoints here were deleted with the logs of their tasks, so there is none to fork from. The files are as they "
-    "are: write here what I should do, or write my name and a task in the channel."
+    "The checkpoints here were deleted with the logs of their tasks, so there is none to fork from. The files are "
+    "still here: write what I should do, or mention me with a task in the channel."
 )
-SHARED = (
-    "Every thread works in the same folder here, so a fork would change the files of this one. `/retry` works here."
-)
+SHARED = "All threads share one folder here, so a fork would change this thread's files. `/retry` works here."
 WAITS = (
-    "The fork waits: I cannot post or open a thread in <#{parent}> at the moment. As soon as Discord and my rights there "
-    "allow it, it goes on by itself."
+    "The fork is waiting: I can't post or open a thread in <#{parent}> right now. It continues by itself once "
+    "Discord and my permissions there allow it."
 )
-REFUSED = "Discord did not take the message in <#{parent}> from which the fork's thread is made, so there is no fork."
+REFUSED = "Discord rejected my message in <#{parent}>, so I couldn't open the fork's thread. Nothing was forked."
 FORK = " (fork)"
 LEFT_OUT = 5
 ENDING_LOOKS = 40
@@ -242,7 +240,7 @@ class Forking:
         left = (await self.snapshots.restore(thread, workspace, {**wanted.entries, **more}, now)).left
         if left:
             path, why = next(iter(left.items()))
-            raise NotDone(f"Its files could not be put there ({inline(path)}: {why}), so there is no fork.")
+            raise NotDone(f"Its files could not be copied ({inline(path)}: {why}), so nothing was forked.")
         return wanted
 
     async def _write(self, item: InboxItem, row: SessionRow, lease: Lease, found_: _Source, wanted: Manifest) -> None:
@@ -287,7 +285,7 @@ class Forking:
 def _never_kept(wanted: Manifest) -> list[str]:
     """Name the files that no snapshot holds."""
     left = [f"{path} ({why})" for path, why in wanted.left_out.items()]
-    return left if len(left) <= LEFT_OUT else [*left[:LEFT_OUT], f"{len(left) - LEFT_OUT} more paths of that sort"]
+    return left if len(left) <= LEFT_OUT else [*left[:LEFT_OUT], f"{len(left) - LEFT_OUT} more"]
 
 
 def _title(item: InboxItem, source: SessionRow) -> str:
@@ -300,12 +298,12 @@ def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:
     kept, cut = found_.kept, found_.cut
     lost = [*cut.not_kept, *_never_kept(wanted)]
     parts = [
-        f"This is a fork of <#{item.thread}>. The files are as they were there {moment(kept.why, cut.turn)}, and I know "
+        f"This is a fork of <#{item.thread}>. The files are as they were {moment(kept.why, cut.turn)}, and I know "
         "what was done until then.",
-        f"Not in it: {plain('; '.join(lost), 700)}." if lost else "",
+        f"Not copied: {plain('; '.join(lost), 700)}." if lost else "",
     ]
     if not found_.idle:
-        parts.append("I go on from there; 🛑 stops me.")
+        parts.append("I'm continuing from there; 🛑 stops me.")
     if item.text:
         parts.append(f"{plain(item.author.name, 60)} wrote with it: “{plain(one_line(item.text, 300), 400)}”")
     elif found_.idle:
@@ -315,6 +313,6 @@ def _welcome(item: InboxItem, found_: _Source, wanted: Manifest) -> str:
 
 def _receipt(item: InboxItem, row: SessionRow, found_: _Source) -> str:
     """Return the receipt for the original thread."""
-    goes = "it begins there with what you wrote" if found_.idle and item.text else "it waits there for a task"
-    goes = goes if found_.idle else "it goes on there"
+    goes = "it starts there with what you wrote" if found_.idle and item.text else "it's waiting there for a task"
+    goes = goes if found_.idle else "it continues there"
     return f"Forked from checkpoint {inline(found_.kept.id)}: <#{row.thread}>; {goes}. Nothing changes here."

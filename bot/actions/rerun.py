@@ -52,31 +52,35 @@ from bot.rendering.discord_text import inline, plain
 from bot.sessions.dependencies import Acted, receipt_of
 from bot.workspace.sandboxes import Workshop
 
-GONE_LOGS = "The log of that task was deleted, so it cannot be run again. Write what I should do."
-NOTHING_YET = "Nothing has ended here yet that could be run again. Write what I should do."
+GONE_LOGS = "That task's log was deleted, so I can't run it again. Write what I should do."
+NOTHING_YET = "No task has ended here yet that I could run again. Write what I should do."
 NO_COPY = (
-    "That task cannot be run again from its beginning, since there is no copy of the files as they were before it{why}. "
-    "Write what should be different; I know what was done."
+    "I can't start that task over, because there is no copy of the files from before it{why}. Write what should be "
+    "different; I know what was done."
 )
-TOUR = "That was only the tour, which I cannot continue from the middle. `/retry` without a turn begins the task anew."
-NO_TURN = "That task has no turn {turn}: it had {last}. `/retry` without a turn begins it anew."
+TOUR = "That was only the tour, which can't be continued from the middle. `/retry` without a turn starts the task over."
+NO_TURN = "That task has no turn {turn}: it had {last}. `/retry` without a turn starts it over."
 NO_POSITION = (
-    "No checkpoint is left from which turn {turn} could be thought again{why}. `/checkpoints` lists those there are, and "
-    "`/retry` without a turn begins the task anew."
+    "No checkpoint is left to redo turn {turn} from{why}. `/checkpoints` lists them, and `/retry` without a turn "
+    "starts the task over."
 )
-NO_CHECKPOINT = "I know no checkpoint {named} of this thread. `/checkpoints` lists them."
-GONE = "The checkpoint {named} can no longer be restored: of each thread the newest 30 are kept. `/checkpoints` lists them."
+NO_CHECKPOINT = "This thread has no checkpoint {named}. `/checkpoints` lists them."
+GONE = (
+    "Checkpoint {named} can no longer be restored: only the newest 30 of a thread are kept. `/checkpoints` lists them."
+)
 FILES_ONLY = (
-    "The checkpoint {named} holds files from between two tasks, so there is no task to go on with. **Redo the changes** under "
-    "the receipt of the undo puts them back, and `/fork` opens a thread with them."
+    "Checkpoint {named} has the files from between two tasks, so there is no task to continue. **Redo the changes** "
+    "under the undo brings them back, and `/fork` opens a thread with them."
 )
-OVERTAKEN = "Something new was said here, so I do not try the task before again by myself. 🔄 under its answer does."
-TRIED = "{check} still fails, so I try again with what I learned (attempt {attempt} of {most}). 🛑 stops it."
-STILL_OPEN = "That task has not ended. 🛑 ends it; then it can be gone on with from a checkpoint."
-WAS_DONE = "That task was done, so there is nothing to go on with. Write what you want next, or `/retry` it."
+OVERTAKEN = (
+    "Somebody wrote something new here, so I won't retry the last task by myself. 🔄 under its answer retries it."
+)
+TRIED = "{check} still fails, so I'm trying again with what I learned (attempt {attempt} of {most}). 🛑 stops it."
+STILL_OPEN = "That task is still running. Stop it with 🛑; then it can be continued from a checkpoint."
+WAS_DONE = "That task was done, so there is nothing to continue. Write what you want next, or `/retry` it."
 USED_UP = (
-    "Its {what} is used up, and what was spent counts on. {who} can go on with it from there, which gives it the same once "
-    "more; `/retry` begins it anew."
+    "Its {what} is used up, and continuing would not reset that. {who} can continue it, which gives it the same "
+    "again; `/retry` starts it over."
 )
 
 Begin = Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]
@@ -320,27 +324,30 @@ def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, exte
         check = inline(item.text, 80) if item.text else "Its check"
         parts.append(TRIED.format(check=check, attempt=started.attempt, most=started.policy.trials_most))
     elif started.forked_from is None:
-        parts.append("Running that task again from its beginning.")
+        parts.append("Starting that task over.")
     elif wanted:
         turn = restored.turn + 1
         near = "" if str(turn) == wanted else f" The nearest checkpoint to turn {wanted[:9]} is before turn {turn}."
-        parts.append(f"Going on from turn {turn} of “{plain(started.task, 80)}”.{near}")
+        parts.append(f"Continuing from turn {turn} of “{plain(started.task, 80)}”.{near}")
     else:
-        parts.append(f"Going on with “{plain(started.task, 80)}”.")
+        parts.append(f"Continuing “{plain(started.task, 80)}”.")
     parts.append(_as_of(started, restored))
     if restored.files:
         number = "1 file was" if len(restored.files) == 1 else f"{len(restored.files)} files were"
         parts.append(f"{number} restored: {listed(restored.files)}.")
     if restored.lost:
-        parts.append(f"Not as it was then: {plain(restored.lost, 700)}.")
+        parts.append(f"Could not be restored: {plain(restored.lost, 700)}.")
     if extended:
-        parts.append("What was spent counts on; it has the same budget once more.")
+        parts.append("It has the same budget again, on top of what was spent.")
     return " ".join(parts)
 
 
 def _as_of(started: Started, restored: WorkspaceRestored) -> str:
     if not restored.manifest:
-        return "It had changed no files, so they stay as they are."
+        return "It had changed no files."
     if started.forked_from is None:
-        return "The files are as they were before it."
-    return f"The files are as they were {'after turn ' + str(restored.turn) if restored.turn else 'before its first turn'}."
+        return "The files are back as they were before it."
+    return (
+        "The files are back as they were "
+        f"{'after turn ' + str(restored.turn) if restored.turn else 'before its first turn'}."
+    )

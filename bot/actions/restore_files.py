@@ -35,7 +35,7 @@ from reflexion.evaluation.outcome_stream import OutcomeStream
 
 NAMED = 12
 """Number of files that are named; more are counted."""
-NOT_KEPT = "Nothing was restored: the present state could not be saved first ({problem})."
+NOT_KEPT = "Nothing was restored, because I couldn't save the current files first ({problem})."
 NEWER = "A later task changed the same files ({files}): “{task}”. Undo that one first, then this one."
 SINCE = "it was changed since"
 

@@ -27,13 +27,13 @@ from bot.sessions.dependencies import Acted
 from bot.workspace.sandboxes import Workshop
 
 DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was restored."
-NOT_HERE = "That task is not of this thread, or has not ended; nothing was restored."
-NO_COPY = "That task cannot be undone, since there is no copy of the files as they were before it{why}."
+NOT_HERE = "That task is from another thread or still running; nothing was restored."
+NO_COPY = "That task can't be undone, because there is no copy of the files from before it{why}."
 NOTHING = "That task changed no files, so there is nothing to undo."
-AS_BEFORE = "The files are as they were before that task already; nothing had to be restored."
-NOT_UNDONE = "That task is not undone, so there is nothing to take back."
+AS_BEFORE = "The files are already as they were before that task; nothing to restore."
+NOT_UNDONE = "That task was not undone, so there is nothing to redo."
 BACK = "Restored {number} from before the cleaning: {files}."
-AS_THEN = "The files are as they were before the undo already; nothing had to be restored."
+AS_THEN = "The files are already as they were before the undo; nothing to restore."
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Undoing:
         past, later = await self._past(item)
         if past.undone and item.id not in past.acts:
             by = f" by {plain(past.restored.by.name, 40)}" if past.restored and past.restored.by else ""
-            return Acted(f"That was undone already{by}.")
+            return Acted(f"That was already undone{by}.")
         if not past.before:
             return Acted(NO_COPY.format(why=f": {past.problem}" if past.problem else ""))
         done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
@@ -141,4 +141,4 @@ def _words(done: PutBack, sentence: str, nothing: str) -> str:
 
 def _kept(past: Past, done: PutBack) -> str:
     name = id_in_outcome(past.execution, CheckpointSaved(manifest=done.event.kept, through_seq=0, why="restore"))
-    return f"The state before this undo is kept as checkpoint {inline(name)}."
+    return f"The files from before this undo are saved as checkpoint {inline(name)}."

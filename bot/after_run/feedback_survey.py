@@ -44,8 +44,8 @@ from reflexion.reflection.retry_policy import worth_offering
 QUESTION = (
     "👎 **{question}** Press what fits, or say it in your own words: I'll use it next time. No answer is fine too."
 )
-HEARD = "Thanks. “{why}” is noted, and the next attempt here knows it."
-OFFER = " 🔄 tries the task again from its beginning, with that (attempt {attempt} of {most})."
+HEARD = "Thanks, “{why}” is noted. The next attempt here will know it."
+OFFER = " 🔄 starts the task over with that (attempt {attempt} of {most})."
 log = logging.getLogger(__name__)
 
 

@@ -56,9 +56,9 @@ COGS = (
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
 HELLO = (
-    "Hi, I'm {me}. Mention me with something to do, such as “{me} why does this test fail?” with the file attached. I open "
-    "a thread, work there in a sandbox, show what I do in one message, and say how I know that it is done.\n"
-    "🛑 stops me at once, and what I changed can be undone. `/help` says more."
+    "Hi, I'm {me}. Mention me with something to do, such as “{me} why does this test fail?” with the file attached. "
+    "I open a thread, work in a sandbox, show my steps in one message, and say how I know it's done.\n🛑 stops me at "
+    "once, and my changes can be undone. `/help` tells more."
 )
 """The message in a new server."""
 _TO_GREET = discord.Permissions(view_channel=True, send_messages=True)

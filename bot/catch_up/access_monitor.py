@@ -32,7 +32,7 @@ LOCKED = "the thread is locked"
 REMOVED = "the bot was removed from the server"
 NOT_SEEN = "the bot may no longer see the channel"
 NOT_HEARD = "the bot may no longer write in the thread"
-TELL = "<#{thread}> was locked, so I paused what runs there. Unlock it, and I go on by myself."
+TELL = "<#{thread}> was locked, so I paused my task there. Unlock it, and I continue by myself."
 SOMEBODY = Person(id=MACHINE.id, name="Somebody", level="operator")
 UNKNOWN_CHANNEL = 10003
 _FACT = "held: "

@@ -46,8 +46,8 @@ AT_ONCE = 8
 RECENT = 200
 """Number of the newest sessions to ask for whose thread Discord does not announce (archived, direct)."""
 CUT = (
-    "I was away, and more was said here meanwhile than I read ({messages} messages, {hours:.0f} hours at most). What "
-    "matters from before that, please write again."
+    "I was offline and missed some messages here: I read back at most {messages} messages or {hours:.0f} hours. If "
+    "something older matters, please write it again."
 )
 
 _PASSING = (Held, Gone, Unfit, AgenticError, discord.DiscordException, aiohttp.ClientError, OSError)

@@ -61,10 +61,13 @@ def add_calibration(commands: Commands) -> None:
     """Add the options of `calibration`."""
     calibration = commands.add_parser(
         "calibration",
-        help="show how far the confidence can be believed, per role and model, by how executions came out",
-        description="Lower Brier scores are better; 0.25 is a coin's. ECE is how far what was shown is from what came.",
+        help="show how reliable the confidence is, per role and model, from how tasks turned out",
+        description=(
+            "Lower Brier scores are better; a coin flip has 0.25. ECE is the average gap between confidence and "
+            "outcome."
+        ),
     )
-    calibration.add_argument("--rebuild", action="store_true", help="first derive every label again from the logs")
+    calibration.add_argument("--rebuild", action="store_true", help="first work out all outcomes again from the logs")
     calibration.add_argument(
         "--diagram", type=Path, metavar="FILE", help="draw reliability diagrams: .png, .svg, .pdf or .html, a new file"
     )
@@ -74,8 +77,8 @@ def add_costs(commands: Commands) -> None:
     """Add the options of `costs`."""
     costs = commands.add_parser(
         "costs",
-        help="show US dollars for each solved task, beside what one cheap or one premium model alone may have cost",
-        description="What was spent is what the logs say; the comparison is an estimate, with its assumptions beside it.",
+        help="show US dollars per solved task, next to what a cheap or a premium model alone might have cost",
+        description="What was spent comes from the logs; the comparison is an estimate, with its assumptions listed.",
     )
     costs.add_argument("--days", type=_days, metavar="N", help="only tasks that began in the last N days")
     costs.add_argument("--guild", default="", metavar="ID", help="only tasks of one server")
@@ -87,11 +90,11 @@ def add_costs(commands: Commands) -> None:
 def add_lessons(commands: Commands) -> None:
     """Add the options of `lessons`."""
     lessons = commands.add_parser(
-        "lessons", help="what was learned: a report of what it is worth, a list, and lessons from one server to another"
+        "lessons", help="what was learned: a report of whether it helps, a list, and copying lessons between servers"
     )
     acts = lessons.add_subparsers(dest="act", required=True, metavar="report | list | export | import")
     report = acts.add_parser(
-        "report", help="write a page: uplift, the lessons' lives, the judge, what waits for approval"
+        "report", help="write a page: whether lessons help, their history, the judge, what waits for approval"
     )
     report.add_argument("--out", type=Path, metavar="FILE", help="the page (default: threadwright-lessons.html here)")
     listed = acts.add_parser(
@@ -103,8 +106,8 @@ def add_lessons(commands: Commands) -> None:
         one.add_argument("--guild", default="", metavar="ID", help="only of one server (default: all)")
     bring = acts.add_parser(
         "import",
-        help="bring in what `lessons export` wrote: on probation, looked at anew, measured from nothing",
-        description="Lessons never go from one server to another by themselves: this is how whoever runs the bot does it.",
+        help="read in what `lessons export` wrote; imported lessons start on probation and are measured from zero",
+        description="Lessons never move between servers by themselves; this is how whoever runs the bot copies them.",
     )
     bring.add_argument("file", type=Path, metavar="FILE", help="what `lessons export` wrote")
     where = bring.add_mutually_exclusive_group(required=True)
@@ -126,22 +129,24 @@ def add_keeping(commands: Commands) -> None:
     """Add the options of `backup`, `export` and `import`."""
     backup = commands.add_parser(
         "backup",
-        help="copy everything into one file, also while the bot runs; read back before it counts",
+        help="copy everything into one file, even while the bot runs, and verify it",
         description="Databases, workspaces, checkpoints, lessons and settings; no token, no key. Nothing is overwritten.",
     )
     backup.add_argument("place", nargs="?", type=Path, metavar="FILE", help="a new file, or a folder (default: here)")
     export = commands.add_parser(
         "export",
-        help="write one execution, or all of a thread, as lines of JSON, exactly as they are stored",
+        help="write one task, or all of a thread, as lines of JSON, exactly as they are stored",
         usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files] [--env-file PATH]",
     )
-    export.add_argument("names", nargs="*", metavar="EXECUTION [FILE]", help="its id, and a new file (default: output)")
-    export.add_argument("--thread", default="", metavar="ID", help="all executions of this thread")
+    export.add_argument(
+        "names", nargs="*", metavar="EXECUTION [FILE]", help="the task's id, and a new file (default: output)"
+    )
+    export.add_argument("--thread", default="", metavar="ID", help="all tasks of this thread")
     export.add_argument("--files", action="store_true", help="with the checkpoints of its files")
     bring = commands.add_parser(
         "import",
-        help="bring a backup back into an empty home, or an exported execution into any, to be read and replayed",
-        description="A backup comes whole or not at all, and nothing that is there is overwritten.",
+        help="restore a backup into an empty home, or add an exported task to any home, to read and replay it",
+        description="A backup is restored whole or not at all; nothing existing is overwritten.",
     )
     bring.add_argument("file", type=_named, metavar="FILE", help="what `backup` or `export` wrote")
     bring.add_argument("--into", type=_named, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")

@@ -45,7 +45,7 @@ def draw(groups: Sequence[CalibrationGroup], table: str, file: Path) -> None:
     figure.savefig(drawn, format="png")
     picture = base64.b64encode(drawn.getvalue()).decode()
     file.write_text(
-        "<!doctype html><meta charset=utf-8><title>Calibration</title><h1>How far the confidence can be believed</h1>"
+        "<!doctype html><meta charset=utf-8><title>Calibration</title><h1>How reliable the confidence is</h1>"
         f'<img alt="Reliability diagrams of {len(groups)} groups" src="data:image/png;base64,{picture}">'
         f"<pre>{html.escape(table)}</pre>",
         encoding="utf-8",
@@ -63,8 +63,10 @@ def _figure(groups: Sequence[CalibrationGroup]) -> Figure:
         above = [point.high - point.came for point in group.points]
         axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
         axes.errorbar(said, came, yerr=[below, above], marker="o", capsize=3)
-        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="shown", ylabel="came out right")
-        axes.set_title(f"{group.name}\n{group.labels} labels, Brier {group.shown:.3f}, ECE {group.ece:.3f}", fontsize=9)
+        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="shown", ylabel="turned out right")
+        axes.set_title(
+            f"{group.name}\n{group.labels} outcomes, Brier {group.shown:.3f}, ECE {group.ece:.3f}", fontsize=9
+        )
     return figure
 
 
@@ -100,7 +102,7 @@ def _refused(settings: Settings, diagram: Path | None) -> str:
     if diagram is not None and (diagram.suffix not in KINDS or diagram.exists()):
         return f"{diagram}: name a new file that ends in {', '.join(KINDS)}."
     if not (settings.home / DATABASE).exists():
-        return f"There is nothing in {settings.home} yet: no execution, no label."
+        return f"There is nothing in {settings.home} yet: no task, no outcome."
     return ""
 
 
@@ -110,19 +112,19 @@ async def _rebuild(store: Store) -> None:
         try:
             made = await label(store, row.execution)
         except AgenticError as error:
-            note(f"{row.execution} is left out: {error}")
+            note(f"{row.execution} was skipped: {error}")
             left += 1
             continue
         if made is not None:
             await store.put_label(made)
             kept += 1
-    say(f"{kept} labels were derived again{f', {left} executions could not be read' if left else ''}.")
+    say(f"{kept} outcomes were worked out again{f', {left} tasks could not be read' if left else ''}.")
 
 
 def _nothing(rows: Sequence[LabelRow], *, rebuilt: bool) -> str:
     if rows or rebuilt:
-        return "Of no execution it is known how it came out: no check ran, nobody voted. 👍 and 👎 count."
-    return "There is no label yet. `threadwright calibration --rebuild` derives them from executions that ended."
+        return "No task has a known outcome: no check ran and nobody voted. 👍 and 👎 count."
+    return "There is no known outcome yet. `threadwright calibration --rebuild` works them out from tasks that ended."
 
 
 def _table(groups: Sequence[CalibrationGroup]) -> list[str]:
@@ -144,7 +146,7 @@ def _shown_by(rows: Sequence[LabelRow]) -> str:
     if calibrator is not None:
         kind = {"base_rate": "the base rate of role and model", "isotonic": "a logistic fit, put right by steps"}
         how = kind.get(calibrator.kind, "a logistic fit")
-        return f"New executions show {how}: calibrator {calibrator.id}, fitted on {calibrator.labels} labels."
+        return f"New tasks show {how}: calibrator {calibrator.id}, fitted on {calibrator.labels} outcomes."
     if known < LEAST_LABELS:
-        return f"New executions show the heuristic: {LEAST_LABELS} labels are needed, there are {known}."
-    return "New executions show the heuristic: on these labels nothing fitted is better."
+        return f"New tasks show the heuristic: {LEAST_LABELS} known outcomes are needed, there are {known}."
+    return "New tasks show the heuristic: nothing fitted to these outcomes is better."

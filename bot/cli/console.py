@@ -40,7 +40,7 @@ def _clock(found: re.Match[str]) -> str:
 
 NO_WALLS = (
     "⚠ No sandbox: commands run on this machine with all your rights (THREADWRIGHT_SANDBOX=host). "
-    "THREADWRIGHT_SANDBOX=auto brings the walls back."
+    "THREADWRIGHT_SANDBOX=auto brings the sandbox back."
 )
 NO_FOLDER = "There is no folder {folder}. Make it first, or name another one."
 
@@ -93,7 +93,7 @@ def print_to(out: TextIO, text: str) -> None:
         nobody_reads(out.fileno())
         if not isinstance(error, BrokenPipeError):
             with contextlib.suppress(OSError):
-                note(f"Standard output cannot be written to ({error.strerror}); nothing more is printed there.")
+                note(f"Standard output can't be written to ({error.strerror}), so nothing more is printed.")
 
 
 def nobody_reads(descriptor: int) -> None:

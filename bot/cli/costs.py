@@ -61,7 +61,7 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
     if deleted:
         note(Bound(settings.retention_days).missing(deleted).removeprefix("-# "))
     if not found:
-        return fail(f"There is no task below {settings.home} that has ended and fits. `threadwright costs` shows all.")
+        return fail(f"No ended task in {settings.home} matches. `threadwright costs` shows all.")
     rows = _rows(found, order)
     say(_as_json(rows)) if order.as_json else _table(rows)
     return 0
@@ -91,7 +91,7 @@ async def _of_store(store: Store, price: PriceOf, order: CostsArguments) -> list
         try:
             log = [envelope async for envelope in store.read(row.execution)]
         except LogInvalid as error:
-            note(f"{row.execution} is left out, its log cannot be read: {error}")
+            note(f"{row.execution} was skipped, because its log can't be read: {error}")
             continue
         task = spent(log, labels.get(row.execution), price)
         if task is not None and (not order.role or (task.role or "general") == order.role):
@@ -142,7 +142,7 @@ def _table(rows: list[Sum]) -> None:
             f"{_usd(row.per_solved):>13}  {_usd(row.cheap_per_solved):>13}  {dear:>16}"
         )
     labelled = rows[-1].labelled
-    say(f"\n* An estimate, in US dollars for each solved task. {labelled} of {rows[-1].tasks} tasks have a label.")
+    say(f"\n* An estimate, in US dollars per solved task. {labelled} of {rows[-1].tasks} tasks have a known outcome.")
     for assumption in ASSUMPTIONS:
         say(f"- {assumption}")
 

@@ -14,7 +14,7 @@ from reflexion.stores.compatibility import unreadable
 RESTORE = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
 OTHERS = {
     LESSONS: "it runs without lessons until you move the file away",
-    "guild/guild.sqlite3": "the local guild founds itself anew if you move the file away",
+    "guild/guild.sqlite3": "the local guild starts over if you move the file away",
 }
 SHOWN = 3
 
@@ -55,7 +55,7 @@ def _of_the_store(path: Path, thoroughly: bool) -> list[Trouble]:
         return [Trouble(path.name, str(error), "", stops=True)]
     if not damage:
         return []
-    good = f"only this is not used, everything else is good; {RESTORE}"
+    good = f"everything else works; only this is not used. {RESTORE}"
     return [Trouble(path.name, _listed([each.what for each in damage]), good, stops=False)]
 
 

@@ -48,9 +48,7 @@ class LessonsArguments:
 async def lessons(settings: Settings, order: LessonsArguments) -> int:
     """Carry the command out; 1 where it fails or there are no lessons."""
     if settings.store != "sqlite":
-        return fail(
-            f"THREADWRIGHT_STORE is {settings.store}: lessons are kept in the bot's process alone, and end with it."
-        )
+        return fail(f"THREADWRIGHT_STORE is {settings.store}: lessons exist only while the bot runs.")
     path = settings.home / LESSONS
     if not path.exists() and order.act != "import":
         return fail(NOTHING.format(home=settings.home))
@@ -62,8 +60,8 @@ async def lessons(settings: Settings, order: LessonsArguments) -> int:
     except LessonStoreError as error:
         return fail(
             f"The lessons cannot be read: {error}. The bot works without them. `threadwright doctor` shows what is "
-            f"damaged; `threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made, and {path} "
-            "can be moved away to begin without lessons."
+            "damaged; `threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made, and "
+            f"{path} can be moved away to begin without lessons."
         )
 
 
@@ -74,7 +72,7 @@ async def _report(store: LessonStore, order: LessonsArguments) -> int:
     file = order.file or Path(REPORT)
     if file.exists() and GENERATOR not in _beginning(file):
         return fail(
-            f"{file} is there already and is no report of mine, so it is not overwritten. Name another: --out FILE."
+            f"{file} already exists and is not a lessons report, so it is not overwritten. Name another: --out FILE."
         )
     guild = order.guild or None
     made = lessons_report(await store.lessons(guild), await store.showings(guild), await store.verdicts(guild))
@@ -82,7 +80,7 @@ async def _report(store: LessonStore, order: LessonsArguments) -> int:
         return fail(
             f"Nothing is known of server {order.guild}."
             if guild
-            else "No execution was judged yet, so there is nothing to tell."
+            else "No task has a known outcome yet, so there is nothing to report."
         )
     _write(file, page(made, guild=order.guild, at=datetime.now(UTC)))
     say(f"The report is in {file}: open it in a browser. {made.summary}")
@@ -123,10 +121,10 @@ async def _export(store: LessonStore, order: LessonsArguments) -> int:
         sys.stdout.flush()
         return 0
     if order.file.exists():
-        return fail(f"{order.file} is there already, and nothing is overwritten. Name another file.")
+        return fail(f"{order.file} already exists and is not overwritten. Name another file.")
     _write(order.file, lines.content.decode())
     again = f"threadwright lessons import {order.file} --guild ID"
-    note(f"{order.file}: {_lessons(len(found))}. Have them in another server: {again}")
+    note(f"{order.file}: {_lessons(len(found))}. To copy them to another server: {again}")
     return 0
 
 
@@ -137,16 +135,14 @@ async def _import(store: LessonStore, order: LessonsArguments) -> int:
     try:
         found = lessons_in(order.file)
     except Unreadable as error:
-        return fail(
-            f"{order.file} cannot be brought in: {error}. `threadwright lessons export FILE` writes such files."
-        )
+        return fail(f"{order.file} can't be imported: {error}. `threadwright lessons export FILE` writes such files.")
     came = brought(found, "" if order.everywhere else order.guild, datetime.now(UTC))
     now = [await store.propose(lesson, verified=False) for lesson in came]
     waiting = sum(lesson.status == "quarantined" for lesson in now)
-    waits = f", {waiting} of them to be approved first (`/lessons approve` there)" if waiting else ""
+    waits = f", {waiting} of them waiting for approval (`/lessons approve` there)" if waiting else ""
     left = len(found) - len(came)
-    without = f"; {left} left out, which were retired" if left else ""
-    say(f"{_lessons(len(now))} brought in{waits}{without}.")
+    without = f"; {left} retired ones skipped" if left else ""
+    say(f"{_lessons(len(now))} imported{waits}{without}.")
     return 0
 
 

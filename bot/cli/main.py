@@ -37,8 +37,8 @@ UNREAD = 141
 """The exit code of a program that SIGPIPE ended."""
 
 NOT_READ = (
-    "{file} is not read: settings in a folder that you work on may be anybody's. If they are yours, name the file "
-    "(--env-file {file}) or move it to {home}."
+    "{file} was not read, because settings in a working folder may be somebody else's. If they are yours, pass "
+    "--env-file {file} or move it to {home}."
 )
 
 log = logging.getLogger(__name__)
@@ -84,13 +84,13 @@ def _performed(wanted: argparse.Namespace) -> int:
         back = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
         return fail(f"{error}. {back}; `threadwright doctor` shows all that is damaged.")
     except AgenticError as error:
-        return fail(f"Threadwright cannot work like this: {error}. `threadwright doctor` shows every part.")
+        return fail(f"Threadwright can't run like this: {error}. `threadwright doctor` checks every part.")
     except BrokenPipeError:
         nobody_reads(1)
         return UNREAD
     except OSError as error:
         log.debug("refused", exc_info=True)
-        return fail(f"This machine refused something: {error}. `threadwright doctor` shows every part.")
+        return fail(f"This machine refused something: {error}. `threadwright doctor` checks every part.")
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -261,8 +261,8 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
         "task",
-        help="do one task, as a mention in a thread of a local guild would; exit 0 done, 1 failed, 2 asks, 3 stopped, "
-        "64 mistake in the command or the settings, or no model is configured",
+        help="do one task here, without Discord; exit 0 done, 1 failed, 2 asks, 3 stopped, 64 mistake in the command "
+        "or the settings, or no model is configured",
     )
     task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
     task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")
@@ -278,7 +278,7 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
-    replay = commands.add_parser("replay", help="tell an execution's log as a story, and check it")
+    replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
     replay.add_argument(
         "execution", nargs="?", default="", metavar="EXECUTION", help="its id, as /status shows it (default: list them)"
     )

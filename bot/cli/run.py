@@ -88,8 +88,8 @@ async def _run(settings: Settings, lock: TextIO) -> int:
             except CannotConnect as error:
                 return fail(str(error))
             if unsound:
-                return fail(f"{unsound[0]}. It ends here, so that nothing gets worse.")
-            note("Ending; what is running goes on after the next start.")
+                return fail(f"{unsound[0]}. Stopping here, so that nothing gets worse.")
+            note("Stopping. Running tasks continue after the next start.")
     return 0
 
 

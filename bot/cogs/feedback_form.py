@@ -33,7 +33,7 @@ FILLED = re.compile(r"tw:regret:(?P<key>[\w.-]{1,40})")
 MOST = 400
 """Characters of what somebody says."""
 TAKEN = "Thanks, noted for next time."
-EMPTY = "There was nothing in the form, so nothing was taken in."
+EMPTY = "The form was empty, so I noted nothing."
 
 
 class FeedbackRefused(Exception):

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 MOST = 1_000
 """Characters of each field."""
 FILLED = re.compile(r"tw:amend:(?P<lesson>[\w.-]{1,40}):(?P<seen>[0-9a-f]{8}):(?P<key>[\w.-]{1,40})")
-NO_MORE = "This lesson is no longer kept, so nothing was done."
+NO_MORE = "This lesson no longer exists, so nothing was done."
 MEANWHILE = (
-    "{id} was changed while you wrote, so yours was not taken. Press Edit again; this is what you wrote:\n{words}"
+    "{id} was changed while you wrote, so I didn't save yours. Press Edit again; this is what you wrote:\n{words}"
 )
-EMPTY = "A lesson says when it holds and what is to be done then; one of the two was empty, so nothing was changed."
+EMPTY = "A lesson needs both: when it applies and what to do. One was empty, so nothing was changed."
 
 log = logging.getLogger(__name__)
 
@@ -164,8 +164,8 @@ class LessonForm(ui.Modal):
     def __init__(self, lesson: Lesson, key: str) -> None:
         super().__init__(title="Edit lesson", custom_id=f"tw:amend:{lesson.id}:{_seen(lesson)}:{key}", timeout=None)
         fields = (
-            ("trigger", "When does it hold?", lesson.trigger),
-            ("action", "What is to be done then?", lesson.action),
+            ("trigger", "When does it apply?", lesson.trigger),
+            ("action", "What should I do then?", lesson.action),
         )
         for name, question, words in fields:
             field: ui.TextInput[LessonForm] = ui.TextInput(

@@ -38,9 +38,9 @@ from bot.outbound.request_queue import Urgency
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
 
-NO_THREAD = "I have your task, but could not open a thread for it: {reason}. I try again by myself."
-NO_THREADS_HERE = "I cannot open a thread in this kind of channel. Mention me in a text channel."
-NO_RIGHTS = "I cannot begin: in this channel I lack the right {rights}. An administrator can grant it."
+NO_THREAD = "I have your task but couldn't open a thread for it: {reason}. I'll keep trying."
+NO_THREADS_HERE = "I can't open threads in this kind of channel. Mention me in a text channel."
+NO_RIGHTS = "I can't start: I'm missing the permission {rights} in this channel. An administrator can grant it."
 
 Acknowledgement = Coroutine[None, None, None]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Interaction = discord.Interaction[ThreadwrightBot]
 
-UNSAID = "{person} I couldn't answer you privately in time, so I left it unsaid. Please try again."
+UNSAID = "{person} I couldn't reply to you privately in time. Please try again."
 ACKNOWLEDGED = 40060
 """Discord's code where it was acknowledged before, though that was not heard."""
 INVALID_TOKEN = 50027

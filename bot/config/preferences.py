@@ -81,7 +81,7 @@ class PreferenceChoice:
 CHOICES: Mapping[str, PreferenceChoice] = {
     "verbosity": PreferenceChoice(
         "verbosity",
-        "How much the progress message of a task tells",
+        "How much a task's progress message shows",
         {
             "quiet": "what it is doing now, in one line",
             "normal": "the last steps and the to-do list as well",
@@ -91,9 +91,9 @@ CHOICES: Mapping[str, PreferenceChoice] = {
     ),
     "role": PreferenceChoice(
         "role",
-        "Whose work the tasks are: what I heed, which tools I have, where I begin",
+        "My role: what I pay attention to, which tools I have, where I start",
         {
-            AUTO: "what the words of each task say",
+            AUTO: "chosen by each task",
             **{
                 name: "looks and changes nothing" if role.may == LOOKS else "does the work"
                 for name, role in ROLES.items()
@@ -113,7 +113,7 @@ CHOICES: Mapping[str, PreferenceChoice] = {
     ),
     "approvers": PreferenceChoice(
         "approvers",
-        "Whom I ping when a step needs approval: a role that I may mention, as @role or its id",
+        "Whom I ping when a step needs approval: a role I can mention, as @role or its id",
         {NOBODY: "the person who gave the task is pinged"},
         NOBODY,
         names_role=True,

@@ -11,7 +11,7 @@ from agentic.runtime.budget_ledger import costs_in
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.reflection.retry_policy import BY_ITSELF, worth_offering
 
-OFFERED = "-# 🔄 tries it again from its beginning (attempt {attempt} of {most})."
+OFFERED = "-# 🔄 starts it over (attempt {attempt} of {most})."
 """The offer of another attempt. It says nothing of lessons: whether any were learned is added to the card later."""
 TOOK = "-# That took {attempt} attempts."
 WAS = "-# That was attempt {attempt} of {most}."

@@ -132,7 +132,7 @@ MOMENTS: dict[Moment, str] = {
     "turns": "after turn {turn}",
     "question": "in turn {turn}, before a question",
     "end": "at the end, after turn {turn}",
-    "restore": "before files were put back",
+    "restore": "before files were restored",
 }
 """When a checkpoint was saved, in words."""
 

@@ -25,12 +25,12 @@ from agentic.core.state.tiers import first_of, starting_tier
 from agentic.runtime.budget_ledger import costs_in
 
 ASSUMPTIONS = (
-    "What it cost is what the log says. The other two are estimates: the same requests and tokens, at the price of the "
+    "Spent is what the logs say. The other two are estimates: the same requests and tokens, at the price of the "
     "first model of the starting tier (always cheap) or of the top tier (always premium).",
     "Always cheap: a task that needed a stronger model counts as not solved, though it would have cost what it did.",
     "Always premium: what was solved counts as solved. The lower figure leaves out the turns before the last hand-over, "
     "which a premium model would hardly have needed; the higher one counts them.",
-    "Solved is what a label says (a person's vote, a verifier, a merge, tests), else that it ended as done.",
+    "Solved is what a vote, a check, a merge or tests say; where there are none, that it ended as done.",
 )
 
 PriceOf = Callable[[str, Usage], float | None]

@@ -105,8 +105,8 @@ def not_kept(id: str, error: AgenticError) -> str:
     return error_text(Attempted.INTAKE, error)
 
 
-_VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} is taken back."}
-_WRONG = "❌ Noted: {what} was wrong. The next attempt here knows it; write what should be different to begin one."
+_VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} was removed."}
+_WRONG = "❌ Noted: {what} was wrong. The next attempt here will know it; write what should be different to start one."
 
 
 def noted(item: InboxItem, *, over: bool) -> str:

@@ -31,9 +31,9 @@ from bot.thread_state.message_meaning import ANSWER, FILES_ONLY, Input, Refuse, 
 
 NO_TASK = "What should I do? Write it after my name, for example: “the tests fail, fix the code”."
 UNREADABLE: Mapping[Kind, str] = {
-    "voice": "I cannot listen to voice messages. Please write what I should do.",
-    "poll": "I cannot take a poll as a task. Please write what I should do; a decision you came to, in words, is enough.",
-    "forwarded": "A forwarded message is not an order. Reply to it with what I should do, and I read it along.",
+    "voice": "I can't listen to voice messages. Please write what I should do.",
+    "poll": "I can't take a poll as a task. Please write what I should do, such as what you decided.",
+    "forwarded": "A forwarded message alone is no task. Reply to it with what I should do, and I'll read it too.",
     "sticker": "I can only read text. Please write what I should do.",
 }
 FILES_ALONE = "(I attached these without words.)"

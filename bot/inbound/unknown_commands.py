@@ -13,18 +13,18 @@ from agentic.core.events.execution_events import InboxItem
 from bot.inbound.events import Outcome, Reply
 
 OTHERWISE: Mapping[str, str] = {
-    "continue": "That is no command: write `continue` alone, or react with ✅.",
-    "escalate": "That is no command: write `escalate` alone, or react with 🚀.",
-    "ask": "That is no command: write `ask me` alone, or react with 💬.",
-    "btw": "That is no command: write `. btw` and your question.",
-    "queue": "That is no command: write `.`, a space and the task, and it is queued.",
-    "undo": "That is no command: press “Undo” under the result.",
+    "continue": "Not a command. To continue, write `continue` alone or react with ✅.",
+    "escalate": "Not a command. For a stronger model, write `escalate` alone or react with 🚀.",
+    "ask": "Not a command. Write `ask me` alone, or react with 💬.",
+    "btw": "Not a command. For a side question, write `. btw` and the question.",
+    "queue": "Not a command. To queue a task, write `.`, a space and the task.",
+    "undo": "Not a command. Press “Undo” under the result.",
 }
 """Words that people may take for a command, and what to do instead."""
 NO_COMMAND = "There is no command `{text}`; try `{prefix}help`."
 BY_PREFIX = "Choose `/{name}` from Discord's list of commands, or write `{prefix}{name}`."
 
-ANSWER = " The question above is still open; if that is your answer, write it in a sentence."
+ANSWER = " My question above is still open; if that's your answer, write it as a sentence."
 
 
 _COMMAND = re.compile(r"[a-z][\w-]{0,31}")

@@ -8,7 +8,7 @@ from reflexion.lessons.changes import changed, reworded
 from reflexion.lessons.lesson import Lesson
 from reflexion.text.screening import objections
 
-LOOKED_AT = "{by} looked at it, and nothing in it needs an approval any more."
+LOOKED_AT = "{by} reworded it; nothing in it needs approval any more."
 
 
 def said_anew(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: str = "") -> Lesson:

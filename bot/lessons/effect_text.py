@@ -11,17 +11,17 @@ from collections.abc import Iterable, Sequence
 from reflexion.lessons.lifecycle import Life, Showing
 from reflexion.measurement.uplift import Uplift, overall_uplift, uplift_of
 
-UNTOLD = "No task was told of it yet."
-NOT_HELD_BACK = "It was not held back from any yet, so how they would have gone without it is not known."
-NOT_TOLD = "It was not told to any yet, so whether it helps is not known."
+UNTOLD = "No task has used it yet."
+NOT_HELD_BACK = "It was never left out for comparison yet, so what would happen without it is not known."
+NOT_TOLD = "No task has used it yet, so whether it helps is not known."
 
 
 def effect(life: Life, showings: Sequence[Showing]) -> str:
     """Say how tasks went with the lesson, and without it where it was withheld, and how certain that is."""
     if not life.shown and not life.held_back:
         return UNTOLD
-    told = f"Told of it: {_of(life.shown_ok, life.shown, 'task')} went well. " if life.shown else ""
-    held = f"Held back: {_of(life.held_back_ok, life.held_back, 'task')} went well. " if life.held_back else ""
+    told = f"With it: {_of(life.shown_ok, life.shown, 'task')} went well. " if life.shown else ""
+    held = f"Without it: {_of(life.held_back_ok, life.held_back, 'task')} went well. " if life.held_back else ""
     uplift = uplift_of(showings)
     if uplift is None:
         return told + held + (NOT_HELD_BACK if life.shown else NOT_TOLD)
@@ -32,7 +32,7 @@ def in_short(life: Life, showings: Sequence[Showing]) -> str:
     """Say the same for a line of a list; '' where nothing is known."""
     if not life.shown and not life.held_back:
         return ""
-    told = f"went well {life.shown_ok} of {life.shown} times with it" if life.shown else "not told to any task yet"
+    told = f"went well {life.shown_ok} of {life.shown} times with it" if life.shown else "not used in any task yet"
     uplift = uplift_of(showings)
     if uplift is None:
         return told

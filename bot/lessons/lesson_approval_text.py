@@ -16,11 +16,11 @@ from bot.rendering.discord_text import plain
 from reflexion.lessons.lesson import Lesson
 from reflexion.text.screening import objections
 
-GONE = "📝 A lesson waited here for an approval. It is no longer kept."
+GONE = "📝 A lesson was waiting here for approval. It no longer exists."
 HOW = "-# An owner{where} decides. **Approve**: used in matching tasks. **Edit**: reword it. **Retire**: never used."
 WHY = (
-    "⏳ It waits because it holds {found}. Words like these come from a model that reads files and web pages, so a person "
-    "checks them before any task uses them."
+    "⏳ It waits because it contains {found}. A model that reads files and web pages wrote this, so a person checks "
+    "it before any task uses it."
 )
 
 
@@ -37,7 +37,7 @@ def asked(lesson: Lesson | None) -> str:
 
 def already(lesson: Lesson) -> str:
     """Say why nothing is left to decide."""
-    return f"This was decided already. {_became(lesson)}"
+    return f"This was already decided. {_became(lesson)}"
 
 
 def _why(lesson: Lesson) -> str:
@@ -45,13 +45,13 @@ def _why(lesson: Lesson) -> str:
     return (
         WHY.format(found=" and ".join(found))
         if found
-        else f"⏳ It waits: {safe(lesson.note) or 'a person put it aside.'}"
+        else f"⏳ It waits: {safe(lesson.note) or 'a person set it aside.'}"
     )
 
 
 def _amended(lesson: Lesson) -> list[str]:
     by = said_by(lesson)
-    return [f"✏️ {plain(by, 40)} said it anew; it still needs an approval."] if by else []
+    return [f"✏️ {plain(by, 40)} reworded it; it still needs approval."] if by else []
 
 
 def _became(lesson: Lesson) -> str:
@@ -67,11 +67,11 @@ def _became(lesson: Lesson) -> str:
         case "active" if who:
             became, back = f"✅ **Approved**{by}", f"`/lessons retire lesson:{lesson.id}` takes that back."
         case "candidate" if not who:
-            became, back = "💤 **Put back**", f"`/lessons approve lesson:{lesson.id}` makes it active now."
+            became, back = "💤 **Remembered**", f"`/lessons approve lesson:{lesson.id}` makes it active now."
         case "active":
             became, back = "✅ **Active**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case "probation" if not who:
             became, back = "◐ **On probation**", f"`/lessons retire lesson:{lesson.id}` ends that."
         case _:
-            became, back = f"✏️ **Said anew**{by}", f"`/lessons retire lesson:{lesson.id}` ends that."
+            became, back = f"✏️ **Reworded**{by}", f"`/lessons retire lesson:{lesson.id}` ends that."
     return f"{became}: {meaning(lesson)}.{why} {back}"

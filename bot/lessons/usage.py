@@ -34,8 +34,8 @@ async def known_of(store: Store, reach: Reach, lessons: LessonStore, stand: Stan
 
 
 def _words(showing: Showing) -> str:
-    told = {"shown": "told of it", "held_back": "held back to measure it", "crowded": "no room for it"}[showing.arm]
-    went = ("✔ went well" if showing.ok else "✖ did not go well") if showing.says else "how it went is not known"
+    told = {"shown": "used", "held_back": "left out to measure it", "crowded": "no room for it"}[showing.arm]
+    went = ("✔ went well" if showing.ok else "✖ did not go well") if showing.says else "outcome not known"
     return f"{stamp(showing.at)} {told}: {went}"
 
 

@@ -31,8 +31,8 @@ from bot.rendering.discord_text import (
 from bot.rendering.unicode_safety import boxed, hides, revealed
 
 FILE = "what-would-run.txt"
-_HIDDEN = "⚠️ It holds characters that cannot be seen or that reorder text; they are written out as ⟨U+…⟩."
-_FENCED = f"⚠️ It holds {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has it as it is."
+_HIDDEN = "⚠️ Contains invisible or text-reordering characters; they are written out as ⟨U+…⟩."
+_FENCED = f"⚠️ Contains {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has the original."
 
 
 _RUN: tuple[tuple[str, str, str], ...] = (
@@ -99,9 +99,7 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
     if length(f"{head}\n{body}\n{foot}") > LIMIT:
         files = [Attached(FILE, revealed(whole).encode())]
         room = LIMIT - length(head) - length(foot) - 120
-        body = (
-            f"{boxed(_cut(whole, room // 2))}\n**This is only the beginning. The whole is in `{FILE}`: read it first.**"
-        )
+        body = f"{boxed(_cut(whole, room // 2))}\n**This is only the beginning. Read all of it in `{FILE}` first.**"
     return Rendered((f"{head}\n{body}\n{foot}",), tuple(files))
 
 

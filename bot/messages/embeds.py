@@ -17,18 +17,17 @@ from bot.progress.text import (
 from bot.rendering.discord_text import cut, plain
 
 _STATES = {
-    "unknown": "This is no thread of mine yet. Mention me with a task.",
+    "unknown": "I have no task in this thread yet. Mention me with one.",
     "idle": "Nothing is running. Write what I should do next.",
     "busy": "Working.",
     "asking": "Waiting for an answer.",
-    "paused": "Paused. ▶ or `resume` lets it go on.",
+    "paused": "Paused. Press ▶ or use `resume` to continue.",
 }
 _ALONE = (
-    "Left alone: the bot ended {times} times in the middle of it. Write anything here, or use ▶ or `resume`, to try once "
-    "more; `stop` ends it."
+    "Set aside: the bot crashed {times} times on this. Write anything here, or press ▶, to try once more; 🛑 ends it."
 )
-_HELD_UP = "at most {seconds} in the last hour"
-_LATE = ". Whoever runs me finds in my log what held me up."
+_HELD_UP = "up to {seconds} in the last hour"
+_LATE = ". Whoever runs the bot can find the cause in its log."
 FIRST: Mapping[str, str] = {
     "help": "this card; with a command's name, how to use it",
     "status": "what a thread is doing, and what it cost",
@@ -43,17 +42,20 @@ FIRST: Mapping[str, str] = {
 }
 """The commands that people look for, in the order in which they are registered and listed, with what each is for."""
 _HELP = (
-    ("Start", "Mention me in a channel with a task: I open a thread. In that thread every message reaches me."),
+    (
+        "Start",
+        "Mention me in a channel with a task, and I open a thread. In the thread, just write; I read every message.",
+    ),
     (
         "While I work",
-        "A message guides me, `. text` is a task for afterwards, `. btw text` a question beside the work.\n"
-        "🛑 stop · ⏸ pause · ▶ go on · 💬 ask me first",
+        "Your messages guide me. `. text` queues a task for afterwards, `. btw text` asks a side question.\n🛑 stop · "
+        "⏸ pause · ▶ resume · 💬 ask me first",
     ),
-    ("When I ask", "Choose a button or write the answer. ✅ takes what I recommend."),
+    ("When I ask", "Press a button or write the answer. ✅ takes my recommendation."),
     (
         "Afterwards",
-        "👍 👎 how it was · ❌ that was wrong · 🔄 once more · **Undo** under an answer puts files back. "
-        "The next message is a new task.",
+        "👍 👎 rate it · ❌ that was wrong · 🔄 once more · **Undo** under an answer restores the files. Your next "
+        "message is a new task.",
     ),
     ("Commands", "\n".join(f"`{name}` {about}" for name, about in FIRST.items())),
     (
@@ -95,14 +97,14 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
     told = _HELD_UP.format(seconds=briefly(held_up)) + _LATE * (held_up > LATE_SECONDS)
-    embed.add_field(name="My own delay", value=told, inline=False)
+    embed.add_field(name="Bot delay", value=told, inline=False)
     return embed
 
 
 def help_embed(prefix: str) -> discord.Embed:
     """Show how to use the bot."""
-    embed = discord.Embed(title="Threadwright", description="I do a task in a thread, with tools, in a sandbox.")
+    embed = discord.Embed(title="Threadwright", description="I work on tasks in threads, with tools, in a sandbox.")
     for name, value in _HELP:
         embed.add_field(name=name, value=value, inline=False)
-    embed.set_footer(text=f"With / (only you see the answer) or with {prefix}. “help NAME” tells more of one command.")
+    embed.set_footer(text=f"Use / (only you see the reply) or {prefix}. “help NAME” explains one command.")
     return embed

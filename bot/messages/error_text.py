@@ -47,58 +47,56 @@ class Attempted(Enum):
     """Storing a person's decision about a lesson."""
 
 
-_GO_ON = "Nothing is lost: write anything here to go on from where it stopped."
-_OURS = "a fault in Threadwright itself ({kind}). It is ours, not yours, and the details are in the bot's log."
-_NOT_BEGUN = "⚠️ I could not begin this, also at try {tries}, so I left it out and nothing of it was done: "
-_WITHOUT_IT = " What you wrote after it goes on. Send it again in other words, or without its files."
-_AFTERWARDS = "I could not answer your side question now, so I'll take it up after this task: "
-_NOT_TAKEN = "⚠️ The {sign} of {name} could not be taken in yet ("
-_TAKEN_LATER = "). It is kept, and I try again by myself: nothing has to be done."
+_GO_ON = "Nothing is lost: write anything here and I'll continue where I stopped."
+_OURS = "a bug in Threadwright ({kind}), not your fault. The details are in the bot's log."
+_NOT_BEGUN = "⚠️ I tried {tries} times and couldn't start this, so I skipped it and did nothing: "
+_WITHOUT_IT = " What you wrote after it continues. Send it again in other words, or without the files."
+_AFTERWARDS = "I couldn't answer your side question now. I'll take it up after this task: "
+_NOT_TAKEN = "⚠️ I couldn't process the {sign} of {name} yet ("
+_TAKEN_LATER = "). I've kept it and will try again; you don't need to do anything."
 _NO_LESSONS = (
-    "What was learned cannot be read or kept at the moment, so nothing was changed; tasks run without it. Try this again "
-    "in a while. Whoever runs me finds out why with `threadwright doctor`."
+    "I can't read or save lessons right now, so nothing was changed; tasks run without them. Try again later. "
+    "Whoever runs the bot can find the cause with `threadwright doctor`."
 )
 
 WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
     Attempted.RUN: (
         (
             StoreCorrupt,
-            "⚠️ What was stored of this task is damaged and is not used: {error}. It cannot go on: give it again in a new "
-            "thread.",
+            "⚠️ This task's log is damaged, so it can't continue: {error}. Give me the task again in a new thread.",
         ),
         (
             SandboxUnavailable,
-            "⚠️ There is no sandbox to work in: {error}. Whoever runs the bot: `threadwright doctor` shows more. "
-            + _GO_ON,
+            "⚠️ I have no sandbox to work in: {error}. Ask whoever runs the bot to run `threadwright doctor`. " + _GO_ON,
         ),
-        (SandboxLost, "⚠️ The sandbox went away in the middle of the work: {error}. " + _GO_ON),
+        (SandboxLost, "⚠️ The sandbox stopped while I was working: {error}. " + _GO_ON),
         (
             ModelKeyRefused,
-            "⚠️ The model provider refused the key: {error}. Whoever runs the bot has to set a valid one. " + _GO_ON,
+            "⚠️ The model provider refused the API key: {error}. Ask whoever runs the bot to set a valid one. " + _GO_ON,
         ),
         (
             ModelQuotaUsedUp,
-            "⚠️ The account at the model provider is used up: {error}. Whoever runs the bot has to fill it. " + _GO_ON,
+            "⚠️ The model provider's account has no credit left: {error}. Ask whoever runs the bot to add some. "
+            + _GO_ON,
         ),
-        (LeaseLost, "⚠️ Another running process took this thread over: {error}. " + _GO_ON),
+        (LeaseLost, "⚠️ Another copy of the bot took over this thread: {error}. " + _GO_ON),
         (
             StoreUnavailable,
-            "⚠️ The bot could not write its log: {error}. Whoever runs it should look at the disk. " + _GO_ON,
+            "⚠️ The bot couldn't write to its disk: {error}. Ask whoever runs the bot to check the disk. " + _GO_ON,
         ),
-        (AgenticError, "⚠️ The work broke off: {error}. " + _GO_ON),
+        (AgenticError, "⚠️ The work was interrupted: {error}. " + _GO_ON),
         (
             Exception,
-            "⚠️ A fault in Threadwright itself broke this off ({kind}). It is ours, not yours, and the details are in the "
-            "bot's log. " + _GO_ON,
+            "⚠️ A bug in Threadwright interrupted this ({kind}), not your fault. The details are in the bot's log. "
+            + _GO_ON,
         ),
     ),
     Attempted.LOG: (
         (
             StoreCorrupt,
-            "⚠️ What was stored of this task is damaged, so I put it aside and do not go on with it: {error}. Everything "
-            "else is as it was: its files are in the workspace, and what you write here now is a new task. Whoever runs the "
-            "bot: `threadwright doctor` shows all that is damaged, and `threadwright import BACKUP --into FOLDER` brings "
-            "back a copy that `threadwright backup` made.",
+            "⚠️ This task's log is damaged, so I set the task aside: {error}. Its files are still in the workspace, "
+            "and what you write here now starts a new task. Whoever runs the bot can see all damage with "
+            "`threadwright doctor` and restore a backup with `threadwright import BACKUP --into FOLDER`.",
         ),
     ),
     Attempted.BEGIN: (
@@ -116,22 +114,22 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
     Attempted.INTAKE: (
         (
             StoreCorrupt,
-            "What was stored of this task is damaged ({error}), so I cannot take that in. What you write here is a new task; "
-            "whoever runs the bot: `threadwright doctor` shows all that is damaged.",
+            "This task's log is damaged ({error}), so I can't use that. What you write here starts a new task. "
+            "Whoever runs the bot can see all damage with `threadwright doctor`.",
         ),
-        (AgenticError, "I could not keep that ({error}), so nothing happens with it. Please do it again in a minute."),
+        (AgenticError, "I couldn't save that ({error}), so I did nothing. Please try again in a minute."),
     ),
     Attempted.STOP: (
         (
             AgenticError,
-            "⚠️ I interrupted it, but could not write down that you stopped it ({error}). When I am restarted, or when "
-            "something is written here, it goes on where it was: stop it again once the disk has room.",
+            "⚠️ I stopped it, but couldn't save that ({error}). After a restart, or when somebody writes here, it "
+            "would continue: stop it again once the disk has room.",
         ),
     ),
     Attempted.VOTE: (
         (AgenticError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
         (ReflexionError, _NOT_TAKEN + "{error}" + _TAKEN_LATER),
-        (Exception, _NOT_TAKEN + "a fault in Threadwright itself, {kind}" + _TAKEN_LATER),
+        (Exception, _NOT_TAKEN + "a bug in Threadwright, {kind}" + _TAKEN_LATER),
     ),
     Attempted.COMMAND: (
         (LessonStoreError, _NO_LESSONS),
@@ -139,8 +137,8 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
         (ReflexionError, "That could not be done: {error}."),
         (
             Exception,
-            "Something of mine broke (fault `{id}`). Please try again; if it stays, tell who runs me that id: the log says "
-            "more.",
+            "Something broke on my side. Please try again. If it keeps happening, give whoever runs the bot this "
+            "number: `{id}`.",
         ),
     ),
     Attempted.LESSON: (

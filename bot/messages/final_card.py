@@ -51,7 +51,7 @@ def card(
 def _words(text: str, end: Finished) -> str:
     """Return the answer; of a task that is not done, the model's last words are marked as a quotation."""
     if not text:
-        return "*(It ended without an answer.)*"
+        return "*(No answer was given.)*"
     if not end.last_words:
         return text
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
@@ -112,16 +112,16 @@ def _small(progress: Progress) -> list[str]:
     if denied := tuple(what for what in progress.denied if what not in back):
         lines.append(f"-# ⊘ Denied, did not run: {_listed(denied)}")
     if back:
-        lines.append(f"-# ⊘ Put back and denied: {_listed(back)}. It had destroyed files; they are as they were.")
+        lines.append(f"-# ⊘ Denied afterwards: {_listed(back)}. It had destroyed files; I restored them.")
     if progress.unclear:
         lines.append(
-            f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and did not repeat it."
+            f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and didn't repeat it."
         )
     if progress.changed and progress.checkpoint_problem:
-        lines.append(f"-# Undo is not possible: {plain(progress.checkpoint_problem)}")
+        lines.append(f"-# Can't be undone: {plain(progress.checkpoint_problem)}")
     if progress.cut_off:
         lines.append(f"-# changed by a step that was cut off: {names(progress.cut_off)}")
     if progress.estimated:
         requests = "1 request" if progress.estimated == 1 else f"{progress.estimated} requests"
-        lines.append(f"-# Cost estimated: the provider's usage did not arrive for {requests}.")
+        lines.append(f"-# Cost estimated: the provider didn't report usage for {requests}.")
     return [*lines, *used_lines(progress.lessons, progress.withheld)]

@@ -22,11 +22,11 @@ _OF_HERE = " lesson of this server"
 _SHARED = re.compile(r"shares (?:no word|(?P<words>[^;]+?))(?:, means (?P<alike>\d+%) the same)?")
 """How retrieval names what a lesson and a task have in common."""
 _CAME: dict[LessonStatus, str] = {
-    "quarantined": "an owner has to approve it first",
+    "quarantined": "waits for an owner's approval",
     "candidate": "used once the same failure is seen again",
-    "probation": "used from now on, while I measure whether it helps",
+    "probation": "in use, while I measure whether it helps",
     "active": "active",
-    "retired": "was retired before, so it stays so",
+    "retired": "was retired before and stays retired",
 }
 
 
@@ -38,7 +38,7 @@ def used_lines(lessons: Sequence[ChosenLesson], withheld: Sequence[WithheldLesso
     held = [f"`{each.id}`" for each in withheld if each.arm == "held_back"]
     if held:
         ids = ", ".join(held[:SHOWN])
-        lines.append(f"-# 📖 held back this time, to measure whether it helps: {ids}")
+        lines.append(f"-# 📖 left out this time, to measure whether it helps: {ids}")
     return lines
 
 

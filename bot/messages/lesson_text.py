@@ -15,7 +15,7 @@ from reflexion.text.screening import objections
 from reflexion.text.secrets import redact
 
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
-NONE_SO = "None is {status}."
+NONE_SO = "No lesson is {status}."
 ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
 """The statuses in the order of lists: what waits for a person comes first."""
 SIGNS: Mapping[LessonStatus, str] = {
@@ -26,11 +26,11 @@ MEANING: Mapping[LessonStatus, str] = {
     "quarantined": "not used until an owner approves it",
     "active": "used in matching tasks",
     "probation": "used in matching tasks, while I measure whether it helps",
-    "candidate": "remembered only; used once the same failure is seen again",
+    "candidate": "not used yet; used once the same failure happens again",
     "retired": "no longer used",
 }
-AGAINST = "contradicts {others}: neither is used until an owner approves or retires one of them"
-DECIDES = "-# What waits is decided by an owner: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
+AGAINST = "contradicts {others}: neither is used until an owner approves or retires one"
+DECIDES = "-# An owner decides what waits: `/lessons approve lesson:{id}`, `/lessons edit` or `/lessons retire`."
 USES_SHOWN = 8
 WIDTH = 72
 """Characters of a line in a code block."""
@@ -108,7 +108,7 @@ def listed(
         return NONE_SO.format(status=status_word(of)) if of and lessons else NONE
     shown = wanted[(page - 1) * size : page * size]
     if not shown:
-        return "There are no more."
+        return "That's all."
     lines = [_counts(lessons), *([f"-# {overall}"] if overall and page == 1 else [])]
     for status in ORDER:
         group = [lesson for lesson in shown if lesson.status == status]
@@ -141,7 +141,7 @@ def shown(lesson: Lesson, known: Known, *, whole: bool) -> str:
     lines += _used(known)
     lines += _changed(lesson.history)
     if whole and lesson.evidence:
-        lines += ["It rests on this output:", fenced(redact("\n".join(lesson.evidence)))]
+        lines += ["It is based on this output:", fenced(redact("\n".join(lesson.evidence)))]
     return "\n".join(lines)
 
 
@@ -172,7 +172,7 @@ def _used(known: Known) -> list[str]:
 def _changed(history: Iterable[Change]) -> list[str]:
     changes = tuple(history)[-CHANGES_SHOWN:]
     lines = [f"{stamp(each.at)} {change_line(each)}" for each in reversed(changes)]
-    return ["**What was done to it**", *lines] if lines else []
+    return ["**History**", *lines] if lines else []
 
 
 def change_line(change: Change) -> str:

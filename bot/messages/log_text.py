@@ -60,9 +60,9 @@ def told(event: Event) -> str:
         case ModelAnswered() as event:
             return _answered(event)
         case ModelFailed() as event:
-            return f"the model failed: {event.failure} {_short(event.message)}"
+            return f"the model failed ({event.failure}): {_short(event.message)}"
         case ToolStarted() as event:
-            return f"began {event.tool} {_short(str(event.arguments))}"
+            return f"started {event.tool} {_short(str(event.arguments))}"
         case ToolFinished() as event:
             code = "" if event.exit_code is None else f" (exit {event.exit_code})"
             return f"  {event.outcome}{code}: {_short(event.preview)}"
@@ -83,9 +83,9 @@ def _judged(event: Event) -> str:
         case Escalated() as event:
             return f"moved from tier {event.from_tier} to {event.to_tier}: {event.trigger}"
         case Compacted() as event:
-            return f"shortened the history ({event.why}): {event.kept} messages stay, and a summary of the rest"
+            return f"shortened the history ({event.why}): kept {event.kept} messages and a summary of the rest"
         case OwnerChanged() as event:
-            return "another process went on with it" + (f": {event.reason}" if event.reason else "")
+            return "another process took over" + (f": {event.reason}" if event.reason else "")
         case Finished() as event:
             return f"{event.reason}: {_short(event.answer)}"
         case Evaluated() | FeedbackGiven() | Reflected() | TrialDecided():
@@ -104,7 +104,7 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
         case Reflected():
             return f"reflection {event.reflection or event.problem}"
         case TrialDecided():
-            return f"a further attempt: {event.way}" + (f" ({event.why})" if event.why else "")
+            return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
 def _kept(event: Event) -> str:
@@ -113,12 +113,12 @@ def _kept(event: Event) -> str:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
         case Gated():
-            what = f"put back what {event.call} had done" if event.put_back else f"held back {event.call}"
+            what = f"restored what {event.call} had destroyed" if event.put_back else f"held back {event.call}"
             return f"{what}, because it {event.reason}: {_level(event.who_may)} must allow it"
         case CancelRequested():
-            return f"ending what runs: {event.reason}"
+            return f"stopping what runs: {event.reason}"
         case DeadlinePassed():
-            return f"time is over ({event.ref})"
+            return f"time is up ({event.ref})"
         case PolicyChanged():
             return f"allowed more: {_more(event)}"
         case Reported():
@@ -127,13 +127,13 @@ def _kept(event: Event) -> str:
             why = event.why.replace("_", " ")
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
-            return f"files were put back{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
+            return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
         case CommitCreated():
             return f"offered branch {event.branch}: {_short(event.message)}"
         case RulesChanged():
-            return f"from here on rules of version {event.rules} decide"
+            return f"rules of version {event.rules} from here on"
         case Quarantined():
-            return f"left alone: {event.reason}"
+            return f"set aside: {event.reason}"
         case _:
             return ""
 

@@ -25,7 +25,7 @@ from bot.rendering.discord_text import plain
 
 _WHOLE = 1_000
 """Characters of a label that are shown; in practice, all of them."""
-_ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was called off"}
+_ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was cancelled"}
 Way = Literal["open", "decided", "expired", "ended", "damaged"]
 
 
@@ -130,12 +130,12 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
     who = plain(standing.who, 40)
     if standing.way == "expired":
         return (
-            "⏳ Nobody decided this in time, so it was denied."
+            "⏳ Nobody decided in time, so it was denied."
             if item.asked == "approval"
-            else "-# ⏳ A new day began, and I went on."
+            else "-# ⏳ A new day started, so I continued."
         )
     if standing.way == "damaged":
-        return "-# ◼ No longer open: what was stored of this task is damaged."
+        return "-# ◼ No longer open: this task's log is damaged."
     if standing.way == "ended":
         return f"-# ◼ No longer open: {_ENDS.get(standing.reason or 'done', 'the task has ended')}."
     if item.asked == "approval":

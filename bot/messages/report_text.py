@@ -47,7 +47,7 @@ def of_today(days: Iterable[Day]) -> str:
         f"{_OF[day.whose]} {dollars(day.spent_usd)} of {dollars(day.cap_usd + day.raised_usd)}{_raised(day)}"
         for day in days
     ]
-    return f"-# Today (UTC), with what is set aside: {' · '.join(parts)}" if parts else ""
+    return f"-# Today (UTC), with what is reserved: {' · '.join(parts)}" if parts else ""
 
 
 def _raised(day: Day) -> str:
@@ -56,8 +56,8 @@ def _raised(day: Day) -> str:
 
 NO_EXECUTION = "Nothing has run here yet."
 NO_COST = "Nothing has cost anything here yet."
-NO_NUMBER = "No number: the last task was talk, or ended without success."
-NO_SESSIONS = "I work in no thread that you can see. Mention me with a task, and I open one."
+NO_NUMBER = "No number: the last task was small talk, or did not succeed."
+NO_SESSIONS = "I'm not working in any thread you can see. Mention me with a task, and I'll open one."
 _STATES: Mapping[ThreadState, str] = {
     "idle": "· idle", "busy": "▶ working", "asking": "💬 waits for an answer", "paused": "⏸ paused", "unknown": "·",
 }  # fmt: skip
@@ -97,7 +97,7 @@ def title_of_sessions(*, openly: bool) -> str:
 def sessions(seen: Sequence[ThreadLine], *, asker: str, page: int = 1, more: int = 0) -> str:
     """List threads in two lines each, last used first."""
     if not seen:
-        return NO_SESSIONS if page == 1 else "There are no more."
+        return NO_SESSIONS if page == 1 else "That's all."
     lines = [line for each in seen for line in _session(each, asker)]
     if more:
         lines.append(f"-# There are more: `page:{more}`.")
@@ -110,8 +110,11 @@ def _session(each: ThreadLine, asker: str) -> list[str]:
     if status.state == "asking" and status.requester == asker:
         state = "💬 waits for you"
     if status.crashes:
-        state = "⚠ quarantined; write there to try once more"
-    when = [f"begun {stamp(row.created)}" if row.created else "", f"used {stamp(row.accessed)}" if row.accessed else ""]
+        state = "⚠ set aside after crashes; write there to try once more"
+    when = [
+        f"started {stamp(row.created)}" if row.created else "",
+        f"used {stamp(row.accessed)}" if row.accessed else "",
+    ]
     sure = f"confidence {estimated(status.confidence, fitted=status.fitted)}" if status.confidence is not None else ""
     facts = " · ".join(filter(None, (f"<#{row.thread}> {state}", *when, sure)))
     ended = f" ({status.finished})" if status.finished else ""
@@ -168,7 +171,7 @@ def snippet(text: str, query: WordQuery) -> str:
 def checkpoints(kept: Sequence[Kept]) -> str:
     """List checkpoints, newest first, and how to resume from one."""
     if not kept:
-        return "There is none: before the first change to a file one is made by itself, and nothing was changed yet."
+        return "None yet: I make one before the first change to a file, and nothing has been changed."
     lines: list[str] = []
     task = ""
     for one in kept:
@@ -178,15 +181,15 @@ def checkpoints(kept: Sequence[Kept]) -> str:
         lines.append(_checkpoint(one))
     lost = list(dict.fromkeys(what for one in kept for what in one.saved.not_kept))
     if lost:
-        lines.append(f"-# In none of them: {plain('; '.join(lost), 400)}.")
-    lines.append("-# `/resume checkpoint:` goes on from one here, `/fork checkpoint:` in a new thread, `/retry turn:` "
-                 "redoes one turn. The newest 30 are kept, fewer where they are large.")  # fmt: skip
+        lines.append(f"-# Not in any of them: {plain('; '.join(lost), 400)}.")
+    lines.append("-# `/resume checkpoint:` continues from one here, `/fork checkpoint:` in a new thread, `/retry turn:` "
+        "redoes one turn. The newest 30 are kept, fewer if they are large.")  # fmt: skip
     return "\n".join(lines)
 
 
 def _checkpoint(one: Kept) -> str:
     if one.saved.problem:
-        return f"⚠ {stamp(one.at)} {moment_of(one)}: could not be kept ({plain(one.saved.problem)})"
+        return f"⚠ {stamp(one.at)} {moment_of(one)}: could not be saved ({plain(one.saved.problem)})"
     files = f" · {_times(one.changed, 'file')} changed since the one before" if one.changed else ""
     return f"{'●' if one.there else '○'} {inline(one.id)} {stamp(one.at)} {moment_of(one)}{files}" + (
         "" if one.there else " · no longer there"
@@ -210,7 +213,7 @@ def cost_of_thread(costs: Sequence[Cost]) -> str:
     models: dict[str, float] = {}
     for model, usd in (pair for cost in costs for pair in cost.models):
         models[model] = models.get(model, 0.0) + usd
-    lines.append(f"**{money(sum(cost.usd for cost in costs))}** in {_times(len(costs), 'execution')}")
+    lines.append(f"**{money(sum(cost.usd for cost in costs))}** in {_times(len(costs), 'task')}")
     if models:
         lines.append("-# " + " · ".join(f"{plain(model, 60)} {money(usd)}" for model, usd in models.items()))
     return "\n".join(lines)
@@ -219,7 +222,7 @@ def cost_of_thread(costs: Sequence[Cost]) -> str:
 def cost_by_person(costs: Iterable[Cost]) -> str:
     """List the cost of each person, highest first."""
     rows = by_person(costs)
-    lines = [f"{money(usd)} · {_times(count, 'execution')} · {plain(person.name, 60)}" for person, count, usd in rows]
+    lines = [f"{money(usd)} · {_times(count, 'task')} · {plain(person.name, 60)}" for person, count, usd in rows]
     return _summed(lines, sum(row[2] for row in rows))
 
 
@@ -227,7 +230,7 @@ def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
     """List the cost of each thread, highest first."""
     rows = by_thread(costs)
     lines = [
-        f"{money(usd)} · {_times(count, 'execution')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
+        f"{money(usd)} · {_times(count, 'task')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
         for thread, count, usd in rows
     ]
     return _summed(lines, sum(row[2] for row in rows))
@@ -243,7 +246,7 @@ def confidence(trends: Sequence[Trend]) -> str:
     """Show the present confidence, the turns of the last executions as bars, and the trend of the thread."""
     seen = [each for each in trends if each.scores or each.shown is not None]
     if not seen:
-        return "Nothing is known yet: it comes with the first turn of a model."
+        return "Not known yet: it comes with the first turn."
     last = seen[-1]
     lines = [f"**{last.shown}** of 100, {band(last.shown)}" if last.shown is not None else NO_NUMBER]
     if len(last.scores) > 1:
@@ -262,10 +265,10 @@ def confidence(trends: Sequence[Trend]) -> str:
 def _basis(one: Trend) -> str:
     """Say what the number is based on."""
     if not one.labels or not one.heuristics:
-        return "-# An estimate, by its tools, tests and reports: too few tasks came out yet to hold it against."
+        return "-# An estimate from tools, tests and reports: too few tasks have a known outcome yet to check it."
     differs = bool(one.scores) and one.scores[-1] != one.heuristics[-1]
-    before = f"; before that it would be {one.heuristics[-1]}" if differs else ""
-    return f"-# Held against how {_times(one.labels, 'task')} came out{before}."
+    before = f"; without that it would be {one.heuristics[-1]}" if differs else ""
+    return f"-# Checked against how {_times(one.labels, 'task')} turned out{before}."
 
 
 def _judged(one: Trend) -> str:
@@ -298,7 +301,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
     if learned:
         lines += ["**Learned here**"]
         lines += [f"• {plain(each.insight.key_insight, 300)}" for each in learned]
-    return "\n".join(lines) or "It has noted nothing here yet."
+    return "\n".join(lines) or "No notes here yet."
 
 
 def role(envelopes: Sequence[Envelope]) -> str:
@@ -312,21 +315,19 @@ def role(envelopes: Sequence[Envelope]) -> str:
     how = "" if triaged is None else f", a {triaged.complexity} {'talk' if triaged.talk else 'task'}"
     tools = ", ".join(tool.name for tool in known(fold(envelopes)))
     return (
-        f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n"
-        f"-# `/settings set name:role` chooses one for this thread or channel: {', '.join(ROLES)}. "
-        "Else the words of the task say it."
+        f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n-# `/settings set name:role` "
+        f"sets one for this thread or channel: {', '.join(ROLES)}. Otherwise I choose by the task."
     )
 
 
 def rules(policy: Policy) -> str:
     """Show the caps that end a task, and where further rules can be set."""
     return (
-        f"A task ends at {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens, or "
-        f"after {policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
-        f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes is a no. What `.aiignore` in the workspace "
-        "names is neither read nor changed.\n"
-        "-# Rule files for a server, channel or thread are not there yet, and an AGENTS.md is not read by itself: write "
-        "rules into the task, or name the file there. What stands in a file never widens a right."
+        f"A task may use {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens and "
+        f"{policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
+        f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes counts as denied. I neither read nor change "
+        "what `.aiignore` in the workspace names.\n-# There are no rule files yet, and I don't read an AGENTS.md by myself: "
+        "write rules into the task, or name the file there. A file never gives me more rights."
     )
 
 

@@ -106,9 +106,9 @@ class Composer:
     def as_file(self, item: OutboxItem) -> Rendered:
         """The plainest form there is, for content that Discord did not take."""
         if not item.text:
-            return Rendered(("👀 I have begun.",))
+            return Rendered(("👀 I've started.",))
         content = item.text.encode("utf-8", "replace")[:FILE_BYTES]
-        return Rendered(("This could not be shown as a message; it is in the file.",), (Attached("text.md", content),))
+        return Rendered(("This could not be shown as a message; it's in the file.",), (Attached("text.md", content),))
 
     async def _answer(self, item: OutboxItem) -> Rendered:
         progress = await self._progress(item.execution, ended=True)

@@ -81,8 +81,8 @@ NO_RIGHT = 50013
 """The code of what was refused because the bot lacks a right, which may be the one to attach files."""
 _REASONS = {
     _UNKNOWN_CHANNEL: ("the thread is gone", 600.0),
-    50001: ("the bot may not see it; let it view the channel", 60.0),
-    NO_RIGHT: ("the bot may not write there; grant it “Send Messages in Threads” and “Attach Files”", 60.0),
+    50001: ("the bot can't see it; let it view the channel", 60.0),
+    NO_RIGHT: ("the bot can't write there; grant it “Send Messages in Threads” and “Attach Files”", 60.0),
     160005: ("the thread is locked; unlock it", 120.0),
     50024: ("threads cannot be opened there", 600.0),
     160006: ("the server has its maximum of active threads; archive some", 120.0),

@@ -63,13 +63,13 @@ UNFIT = ".unfit"
 PATIENCE = 3
 """So often an item is refused for a reason that nobody knows, while Discord answers for its thread, before it counts as
 what cannot be sent."""
-LEFT_OUT = "⚠️ I could not send {what}, so it is left out: {why}.{more}"
+LEFT_OUT = "⚠️ I couldn't send {what}: {why}.{more}"
 _WHAT = {
     "answer": "the answer to this task", "question": "a question", "progress": "my progress", "offer": "an offer",
     "lesson": "a message about a lesson", "receipt": "a reply",
 }  # fmt: skip
-_QUESTION = " The task waits for your answer: write what it should do, or stop it with 🛑."
-_WITHOUT_FILES = "-# Not attached, because Discord did not take it: {names}"
+_QUESTION = " The task is waiting for your answer: write what I should do, or stop it with 🛑."
+_WITHOUT_FILES = "-# Not attached, because Discord rejected it: {names}"
 
 log = logging.getLogger(__name__)
 
@@ -237,7 +237,7 @@ class Outbox:
             except Held as held:
                 if not (held.perhaps_unfit and tired) and not (held.code == NO_RIGHT and shown.files):
                     raise
-                why = "Discord refuses it again and again" if held.perhaps_unfit else "I may not attach files here"
+                why = "Discord keeps rejecting it" if held.perhaps_unfit else "I may not attach files here"
                 log.error("item %s is not taken (%s)", item.key, held)
         return await self._left_out(item, why)
 
@@ -252,10 +252,12 @@ class Outbox:
     async def _left_out(self, item: OutboxItem, why: str) -> list[str]:
         """Say in its place that it is missing; raises ``Held`` where that cannot be said either."""
         if item.key.endswith(UNFIT):
-            raise Held(f"Discord takes nothing there ({why})", 60.0)
+            raise Held(f"Discord accepts nothing there ({why})", 60.0)
         log.error("item %s is left out: %s", item.key, why)
         more = _QUESTION if item.sort == "question" else ""
-        more += f" `threadwright replay {item.execution}` shows it." if item.execution else ""
+        more += (
+            f" Whoever runs the bot can see it with `threadwright replay {item.execution}`." if item.execution else ""
+        )
         note = OutboxItem(
             key=f"{item.key}{UNFIT}", thread=item.thread, execution=item.execution, sort="notice", notify=item.notify,
             text=LEFT_OUT.format(what=_WHAT.get(item.sort, "a message"), why=why, more=more),
@@ -321,7 +323,7 @@ class Outbox:
                 return await self._desk.post(replace(post, nonce=nonce_of(item.key, index, generation)), urgency)
             except Gone:
                 log.info("item %s was posted and deleted before it was recorded; it is posted anew", item.key)
-        raise Held("its message is deleted again and again", 60.0, perhaps_unfit=True)
+        raise Held("its message keeps being deleted", 60.0, perhaps_unfit=True)
 
     async def _in_thread(self, item: OutboxItem, act: Callable[[], Awaitable[list[str]]]) -> list[str]:
         """Run ``act``; where the thread does not exist yet, make it from the task's message first."""

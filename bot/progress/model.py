@@ -351,7 +351,7 @@ class Progress:
         """Note that a call's effects were undone; whether it may run again is asked next."""
         step = self.account.get(event.call)
         if isinstance(step, ProgressStep):
-            self.account[event.call] = replace(step, outcome="put back", came=f"it {self.hide(event.reason)}"[:200])
+            self.account[event.call] = replace(step, outcome="restored", came=f"it {self.hide(event.reason)}"[:200])
             self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
         for change in event.changes:
             self._change(change)
@@ -441,7 +441,7 @@ class Progress:
         if self.confidence is None:
             return
         self.confidence = confidence.voted(self.confidence, confidence.points(self.votes))
-        sign = {"up": "👍", "down": "👎"}.get(vote, "a vote was taken back")
+        sign = {"up": "👍", "down": "👎"}.get(vote, "a vote was withdrawn")
         self._remark(f"{sign} by {event.author.name}: confidence {before} → {confidence.told(self.confidence, None)}")
 
     def _owned(self, event: OwnerChanged | HandedOver | Quarantined | WorkspaceFound) -> None:

@@ -31,7 +31,7 @@ from bot.rendering.discord_text import (
     plain,
 )
 
-_OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘", "put back": "⊘"}
+_OUTCOMES = {"ok": "✔", "unknown": "❔", "cancelled": "◼", "refused": "⊘", "denied": "⊘", "restored": "⊘"}
 ENDS: dict[Reason, str] = {
     "done": "✅ **Done**",
     "stopped": "🛑 **Stopped**",
@@ -75,7 +75,7 @@ _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
 SHOWN_AFTER = 3.0
 """Seconds a step runs before its duration is shown."""
 
-HOST_FOOTER = "⚠ host, no sandbox, .aiignore is not firm"
+HOST_FOOTER = "⚠ no sandbox: .aiignore is not enforced"
 
 
 def progress_text(
@@ -90,7 +90,7 @@ def progress_text(
     if verbosity == "quiet":
         return _calm(progress)
     account = _account(progress) if verbosity == "detailed" else _steps(progress)
-    after = [f"⚠ {inline(file.name)} was left out: {plain(file.skipped)}" for file in progress.skipped[:5]]
+    after = [f"⚠ {inline(file.name)} was skipped: {plain(file.skipped)}" for file in progress.skipped[:5]]
     after += _todo(progress.todo, ended=progress.finished is not None)
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
@@ -191,11 +191,14 @@ def _now(progress: Progress, now: datetime | None) -> str:
         works = running or progress.thinking
         return f"⏸ **{'Pausing after this step' if works else 'Paused'}**{why} · press ▶ to resume"
     if progress.crashes:
-        return f"⚠ **Left alone** after {progress.crashes} crashes of the bot · write anything, or ▶, to try once more"
+        return (
+            f"⚠ **Set aside** after {progress.crashes} crashes of the bot · write anything, or press ▶, to try once "
+            "more"
+        )
     if progress.asked:
         return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
     if progress.handed_over:
-        return "⏸ **Interrupted** by a restart of the bot · it resumes by itself"
+        return "⏸ **Interrupted** by a restart of the bot · resumes by itself"
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"

@@ -237,6 +237,6 @@ def _without_person(lesson: Lesson, own: set[str], names: frozenset[str]) -> Les
         return lesson
     blank = lesson.model_copy(update={"history": ()})
     return changed(
-        blank, at=at, what="Erased by who said it.", trigger=ERASED, action=ERASED, evidence=(), error_signature="",
+        blank, at=at, what="Erased by its author.", trigger=ERASED, action=ERASED, evidence=(), error_signature="",
         status="retired", expired=False, contradicts=(),
     )  # fmt: skip

@@ -24,10 +24,10 @@ ROOM = 50
 MESSAGES: frozenset[Sort] = frozenset(("task", "queue", "guidance", "side", "edited"))
 """Kinds of items that take up room; reactions, answers and stops always fit."""
 FULL = (
-    "{room} messages wait here already, more than I can take in at once. This one is left out, and so is what follows, "
-    "until I have read those."
+    "{room} messages are already waiting here, more than I can handle at once. I'm skipping this one and what "
+    "follows until I've read those."
 )
-ROOM_AGAIN = "There is room again. While it was full I left out {count}; send again what still matters."
+ROOM_AGAIN = "I have room again. I skipped {count}; send again what still matters."
 
 
 @dataclass(slots=True)

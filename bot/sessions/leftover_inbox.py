@@ -9,19 +9,19 @@ from bot.sessions.session import Session
 from bot.thread_state.message_meaning import CLOSED, starts
 
 EDITED_LATE = (
-    "The task had ended when its message was edited, so the edit changes nothing. Write here what I should do."
+    "The task had already ended when you edited its message, so the edit changed nothing. Write here what I should do."
 )
 FILES = ".files"
 """Suffix of the id of an item that replaces another one, now that its files have arrived."""
 AS = "as:"
 """Prefix of an item's target while it waits as a task for its files."""
-HALFWAY = "; if a restart had cut it off halfway, ask for it again and it does the rest"
+HALFWAY = "; if a restart interrupted it halfway, ask for it again to finish it"
 _ACTS: dict[Sort, str] = {
-    "undo": "an undo", "redo": "taking an undo back", "retry": "running a task again", "merge": "a merge",
-    "rewind": "going on from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
-    "trial": "a further attempt at the task before",
+    "undo": "an undo", "redo": "a redo", "retry": "running a task again", "merge": "a merge",
+    "rewind": "continuing from a checkpoint", "reject": "deleting a branch", "clean": "deleting the files of the workspace",
+    "trial": "another attempt at the last task",
 }  # fmt: skip
-UNNEEDED = "It had ended before a stronger model could take over. 🔄 under its result runs it again."
+UNNEEDED = "The task ended before a stronger model could take over. 🔄 under its result runs it again."
 _WORDS = {"edited": EDITED_LATE, "answer": CLOSED.text, "escalate": UNNEEDED}
 
 Opine = Callable[[InboxItem], Awaitable[bool]]
@@ -72,7 +72,7 @@ async def call_off(session: Session, why: str) -> None:
     lines = "".join(f"\n- {name}" for name in map(_named, off) if name)
     if lines:
         words = f" It waited, because {why}." if why else ""
-        text = f"Stopped before it began; nothing of it was done.{words} Send it again if you want it:{lines}"
+        text = f"Stopped before it started; nothing was done.{words} Send it again if you want it:{lines}"
         await session.tell(f"{off[0].id}.called-off", "", text)
     await session.ground.store.discard([one.id for one in off])
 

@@ -13,13 +13,10 @@ from bot.sessions.session import Session
 AFTER = 5.0
 """Seconds of waiting before a notice is posted."""
 WAITING = (
-    "⏳ Waiting for a free place: {before} before this one. People take turns, so this can change. I begin by myself; "
-    "🛑 calls it off."
+    "⏳ Waiting for a free slot: {before} ahead of this one. People take turns, so this can change. I start by "
+    "myself; 🛑 cancels it."
 )
-LEARNING = (
-    "⏳ I am still working out what to learn from what was before. This begins with that, in two minutes at the latest; "
-    "🛑 calls it off."
-)
+LEARNING = "⏳ I'm still working out what to learn from the last task. This starts within two minutes; 🛑 cancels it."
 
 log = logging.getLogger(__name__)
 
@@ -57,5 +54,5 @@ def _place(session: Session, execution: str) -> str:
     place = session.ground.slots.position(execution)
     if not place:
         return ""
-    running = "the tasks that run now are" if place == 1 else f"the running tasks and {place - 1} more are"
+    running = "the running tasks are" if place == 1 else f"the running tasks and {place - 1} more are"
     return WAITING.format(before=running)

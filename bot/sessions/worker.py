@@ -66,7 +66,7 @@ RESUMES = 2
 """How often a lost sandbox is recreated before a person is asked to look."""
 AGAIN: tuple[Sort, ...] = ("retry", "rewind", "trial")
 """Kinds of items that run a task again; the new execution knows what was learned from the last one."""
-NOTHING_THERE = "That could not be done: there is nothing here that it could be done to"
+NOTHING_THERE = "That couldn't be done: there is nothing here to do it to"
 TRIES = 3
 """How often beginning an item is tried before it is left out in favour of later ones."""
 OF_THE_PLACE = (SandboxUnavailable, SandboxLost, LeaseLost, StoreUnavailable, StoreTooNew, ModelError)

@@ -58,26 +58,28 @@ ANSWER, GUIDANCE, PAUSE, QUEUE = Deliver("answer"), Deliver("guidance"), Deliver
 RESUME, RETRY, SIDE, STOP, TASK = Deliver("resume"), Deliver("retry"), Deliver("side"), Deliver("stop"), Deliver("task")
 ASK, ESCALATE, EXTEND = Deliver("ask"), Deliver("escalate"), Deliver("extend")
 
-CLOSED = Refuse("This question is closed. Write what I should do.")
+CLOSED = Refuse("That question is closed. Write what I should do.")
 ELSEWHERE = Refuse(IN_THE_THREAD)
 FILES_ONLY = Refuse(
-    "I got {names}, but not what to do with it. Reply to it with what I should do, and I take its files along."
+    "I got {names}, but not what to do with it. Reply to that message with what I should do; I'll use its files."
 )
 IDLE = Refuse(NOTHING_RUNS)
 OF_ANOTHER = Refuse(NOT_YOURS)
-RUNNING = Refuse("Something is running here. Stop it with 🛑 or wait for its end, then do that again.")
+RUNNING = Refuse("Something is running here. Stop it with 🛑 or wait until it's done, then try again.")
 PAUSED = Refuse("Already paused. Press ▶ to resume.")
-WAITS = Refuse("I'm waiting for your answer anyway; nothing continues before it.")
+WAITS = Refuse("I'm already waiting for your answer; nothing continues without it.")
 NOT_PAUSED = Refuse("Nothing is paused here. Write what I should do.")
-NOT_PAUSED_BUSY = Refuse("Nothing is paused here; I am working. ⏸ pauses it.")
+NOT_PAUSED_BUSY = Refuse("Nothing is paused here; I'm working. ⏸ pauses me.")
 NOT_PAUSED_ASKING = Refuse("I'm waiting for your answer to the question above; then I continue.")
 ON_IT = Refuse("I'm on it. 🛑 stops it, ⏸ pauses it.")
-RETRY_BUSY = Refuse("I am working on it. 🛑 stops it; then 🔄 runs it again from its beginning.")
-RETRY_ASKING = Refuse("I'm waiting for your answer to the question above. 🛑 stops the task; then 🔄 runs it again.")
-RETRY_PAUSED = Refuse("It is paused. ▶ resumes it, or 🛑 stops it; then 🔄 runs it again from its beginning.")
+RETRY_BUSY = Refuse("I'm working on it. Stop it with 🛑, then 🔄 starts it over.")
+RETRY_ASKING = Refuse(
+    "I'm waiting for your answer to the question above. Stop the task with 🛑, then 🔄 starts it over."
+)
+RETRY_PAUSED = Refuse("It's paused. ▶ resumes it. Or stop it with 🛑, then 🔄 starts it over.")
 NO_HANDOVER = Refuse("Nothing is running here, so there is nothing to hand over. Write what I should do.")
-NO_ASKING = Refuse("Nothing is running here. Write what I should do; what is unclear I ask before I begin.")
-ASKED_ALREADY = Refuse("I have asked already: please answer the question above.")
+NO_ASKING = Refuse("Nothing is running here. Write what I should do; I'll ask about anything unclear first.")
+ASKED_ALREADY = Refuse("I've already asked: please answer the question above.")
 
 
 def _everywhere(kind: Sort) -> Row:

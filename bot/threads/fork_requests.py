@@ -15,10 +15,7 @@ from agentic.ports.runtime import SessionRow
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost
 from bot.ports.actions import ForkAction, NotDone
 
-BROKEN = (
-    "The fork could not be completed because of a fault on my side. Nothing here was changed; I take it up again by myself "
-    "at my next start."
-)
+BROKEN = "The fork failed because of a bug on my side. Nothing here was changed; I'll try again after my next restart."
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +78,7 @@ async def _tried(forking: ForkAction, item: InboxItem, source: SessionRow) -> tu
         except NotDone as why:
             return str(why), None
         except SnapshotLost as lost:
-            return f"There is no fork. {lost}", None
+            return f"Nothing was forked. {lost}", None
         except StoreError as error:
             if pause is None:
                 raise  # it stays in the inbox
@@ -89,7 +86,7 @@ async def _tried(forking: ForkAction, item: InboxItem, source: SessionRow) -> tu
             await forking.clock.sleep(pause)
         except OSError as error:
             if pause is None:
-                return f"There is no fork: its files could not be written ({error.strerror or error}).", None
+                return f"Nothing was forked: the files could not be written ({error.strerror or error}).", None
             log.warning("fork %s: %s; trying again", item.id, error)
             await forking.clock.sleep(pause)
         else:

@@ -27,17 +27,13 @@ from bot.thread_state.session_state import Discarded, FetchBegan, FetchEnded, Ph
 from bot.threads.fork_requests import Forks
 from bot.threads.in_flight import id_at
 
-ACTING = (
-    "🛑 That is being done at this moment. It is short and is not broken off halfway; its receipt says what was done. "
-    "Nothing begins after it."
-)
+ACTING = "🛑 That is short and already under way, so I finish it rather than stop halfway. Nothing starts after it."
 OF_THE_TOUR = (
-    "No model is configured, so this was only the tour. What you think of it counts for nothing: I did not work on your "
-    "task."
+    "No model is configured, so this was only the tour and I didn't work on your task. There is nothing to rate."
 )
-NO_RESULT = "There is no result here yet to have an opinion on."
-OVERTAKEN = "Stopped before it began; nothing of it was done. Send it again if you want it."
-UNQUEUED = "A message was deleted that waited to be taken in, so it is taken out: {text}"
+NO_RESULT = "There is no result here to rate yet."
+OVERTAKEN = "Stopped before it started; nothing was done. Send it again if you want it."
+UNQUEUED = "A queued message was deleted, so I dropped it: {text}"
 REPLACED = frozenset(("guidance", "side"))
 """Kinds of waiting items that an edit of their message replaces."""
 SHOWN = 5
@@ -242,9 +238,9 @@ class Arrivals:
         if item.sort == "queue" and session.state.current is not None:
             return await self._queued(session)
         if session.learning and session.state.current is None:
-            return "I am still going over the task before; this begins in a moment."
+            return "I'm still learning from the last task; this starts in a moment."
         before = self._ground.slots.position(session.state.main)
-        return f"Waiting: {before} thread(s) are to begin first, this one included." if before else ""
+        return f"Waiting: number {before} in line." if before else ""
 
     async def _queued(self, session: Session) -> str:
         """Describe the item's place in the thread's queue."""
@@ -254,7 +250,7 @@ class Arrivals:
         lines = [f"{place}. {_short(one)}" for place, one in enumerate(queue, start=1)]
         if len(lines) > SHOWN:
             lines[SHOWN - 1 : -1] = ["…"]
-        return f"Queued as number {len(queue)}. They begin in this order:\n" + "\n".join(lines)
+        return f"Queued as number {len(queue)}. They start in this order:\n" + "\n".join(lines)
 
     def begin(self, work: Coroutine[None, None, None], name: str) -> None:
         """Run work in the background; a failure is logged."""

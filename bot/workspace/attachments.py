@@ -29,5 +29,5 @@ async def _content(response: aiohttp.ClientResponse, most: int) -> bytes:
     async for piece in response.content.iter_chunked(64 * 1024):
         content += piece
         if len(content) > most:
-            raise AttachmentGone("it has more bytes than it said")
+            raise AttachmentGone("it is larger than announced")
     return bytes(content)

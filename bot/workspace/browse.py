@@ -52,7 +52,7 @@ async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
     """Delete everything but ``.aiignore``, what it hides and what is ``spared``; returns '' or what went wrong."""
     result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
     if result.killed_reason or result.timed_out:
-        return f"it took longer than {CLEAN_SECONDS:.0f} s and was ended"
+        return f"it took longer than {CLEAN_SECONDS:.0f} s and was stopped"
     left = await look(world)
     stays = {IGNORE, *map(readable, spared)}
     kept = [name for name, _ in left.files if not stays & {name, *map(str, PurePosixPath(name).parents)}]
@@ -75,7 +75,7 @@ def inside(path: str) -> str:
     """
     given = path.strip().replace("\\", "/").removeprefix("/workspace").lstrip("/") or "."
     if "\0" in given or ".." in PurePosixPath(given).parts:
-        raise PathRefused(path, "it leads out of the workspace")
+        raise PathRefused(path, "it is outside the workspace")
     return given
 
 

@@ -44,7 +44,7 @@ class AttachmentGone(Exception):
         self.expired = expired
 
 
-HOST = "host, .aiignore is not firm"
+HOST = "host, .aiignore is not enforced"
 """The warning of the host backend: nothing can be mounted over hidden files, so a command that sets out to can read
 them.
 """
@@ -142,7 +142,7 @@ class Workshop:
     async def save(self, thread: str) -> Saved:
         """Save a snapshot of the thread's workspace without what .aiignore hides; needs no sandbox."""
         if self.snapshots is None:
-            return Saved(problem="no copies of workspaces are kept here")
+            return Saved(problem="this bot keeps no copies of workspaces")
         world = self.world(thread)
         try:
             hidden = await world.hidden()

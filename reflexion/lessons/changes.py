@@ -71,7 +71,7 @@ def reworded(lesson: Lesson, *, by: str, at: datetime, action: str, trigger: str
     """A person says it better; words that have to be looked at first wait for an approval again."""
     words = {"trigger": _clean(trigger or lesson.trigger), "action": _clean(action), "author_trust": "operator"}
     before = f"{lesson.trigger} → {lesson.action}"
-    now = changed(lesson, at=at, by=by, what=f"Amended by {by}; before: {before}", renewed=at, **words)
+    now = changed(lesson, at=at, by=by, what=f"Reworded by {by}; before: {before}", renewed=at, **words)
     looked_at = screened(now)
     if looked_at.status == lesson.status:
         return looked_at

@@ -126,7 +126,7 @@ def _answers(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
 
 
 def _counts_again(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
-    return changed(lesson, at=at, what=f"{approved.id}, in whose place it came, counts again.", supersedes="")
+    return changed(lesson, at=at, what=f"{approved.id}, which it had replaced, is active again.", supersedes="")
 
 
 def _gives_way(lesson: Lesson, approved: Lesson, at: datetime) -> Lesson:
@@ -140,7 +140,7 @@ def _vouched_for(lesson: Lesson) -> bool:
 
 def _held(lesson: Lesson, other: Lesson, at: datetime) -> Lesson:
     status = _LESSER.get(lesson.status, lesson.status)
-    what = f"{other.id} says the opposite: neither is shown until a person approves or retires one of them."
+    what = f"{other.id} says the opposite: neither is used until a person approves or retires one of them."
     contradicts = (*lesson.contradicts, other.id)
     return changed(lesson, at=at, what=what, status=status, note=what, contradicts=contradicts)
 

@@ -133,9 +133,11 @@ def seen_again(known: Lesson, lesson: Lesson, *, verified: bool) -> Lesson:
         return known
     now, at = _met(known, lesson), lesson.created
     if known.expired:
-        return revised(known, changed(now, at=at, what="Its failure came again.", status="candidate", expired=False))
+        return revised(
+            known, changed(now, at=at, what="The same failure happened again.", status="candidate", expired=False)
+        )
     if known.status == "candidate" and verified and not known.contradicts and lesson.status != "quarantined":
-        what = f"Seen in {len(now.executions)} executions."
+        what = f"Seen in {len(now.executions)} tasks."
         return revised(known, changed(now, at=at, what=what, status="probation"))
     return now
 
@@ -154,7 +156,7 @@ def _with_room(lesson: Lesson, live: Sequence[Lesson]) -> tuple[Lesson, Lesson |
     gone = min(unproven, key=lambda each: (usefulness(each.life), RANKS[each.status], each.created), default=None)
     if gone is None:
         return lesson.model_copy(update={"error_signature": "", "id": _other_id(lesson)}), None
-    what = f"It made room: the least useful of {REMEDIES} remedies for its failure."
+    what = f"Made room for better ones: the least useful of {REMEDIES} remedies for its failure."
     return lesson, revised(gone, changed(gone, at=lesson.created, what=what, status="retired"))
 
 
@@ -163,7 +165,7 @@ def _instead(lesson: Lesson, of_one: Iterable[Lesson]) -> Lesson:
     gone = max((each for each in of_one if each.status == "retired"), key=_retired_at, default=None)
     if gone is None or lesson.supersedes:
         return lesson
-    what = f"Another remedy than {gone.id}, which was retired."
+    what = f"Replaces {gone.id}, which was retired."
     return changed(lesson, at=lesson.created, what=what, supersedes=gone.id)
 
 

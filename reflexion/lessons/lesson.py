@@ -36,7 +36,7 @@ SHOWN: tuple[LessonStatus, ...] = ("probation", "active")
 """Lessons in one of these may stand in a prompt."""
 TOLD_WORDS, TOLD_SHARE = 3, 0.7
 """So many words of a text, and such a share of them, are a person's where it repeats what that person said."""
-APPROVAL = "a person has to approve it before it is shown."
+APPROVAL = "a person has to approve it before it is used."
 
 
 class Insight(Frozen):
@@ -220,14 +220,14 @@ def propose_lesson(reflection: Reflection) -> Lesson:
     )  # fmt: skip
     if order := reflection.held or reflection.dictated:
         where = "in what the agent read" if reflection.held else "in the thread"
-        return held_for(lesson, f"It repeats words that stood {where} as an order (“{redact(order)[:120]}”)")
+        return held_for(lesson, f"It repeats an order that was {where} (“{redact(order)[:120]}”)")
     if reflection.untrusted:
-        return held_for(lesson, f"Its task had read {' and '.join(reflection.untrusted)}")
+        return held_for(lesson, f"Its task read {' and '.join(reflection.untrusted)}")
     if (looked_at := screened(lesson)).status == "quarantined":
         return looked_at
     if reflection.touches is None:
-        return held_for(lesson, "It was not said what doing it touches")
-    return held_for(lesson, f"Doing it touches {' and '.join(reflection.touches)}") if reflection.touches else lesson
+        return held_for(lesson, "It does not say what it touches")
+    return held_for(lesson, f"It touches {' and '.join(reflection.touches)}") if reflection.touches else lesson
 
 
 def matter_of(trigger: str) -> str:
@@ -247,7 +247,7 @@ def screened(lesson: Lesson) -> Lesson:
     found = objections(f"{lesson.trigger}\n{lesson.action}\n{lesson.error_signature}")
     if not found:
         return lesson
-    return held_for(lesson, f"It holds {' and '.join(found)}")
+    return held_for(lesson, f"It contains {' and '.join(found)}")
 
 
 def held_for(lesson: Lesson, why: str) -> Lesson:

@@ -241,7 +241,7 @@ def standing(
     if status in ("quarantined", "retired"):
         return status, ""
     if trust == "model" and now - max(life.last_shown or created, created) > timedelta(days=PARAMETERS.expire_days):
-        return "retired", f"Not shown for {PARAMETERS.expire_days} days."
+        return "retired", f"Not used for {PARAMETERS.expire_days} days."
     known = belief(life, trust)
     helps_one = any(_is_proven(belief(each, trust)) for each in by_model)
     unproven = life.shown >= PARAMETERS.shown_unproven and known.useful < PARAMETERS.still_unproven
@@ -250,7 +250,7 @@ def standing(
         return "retired", f"{_record(life)}: it {'does harm' if worse else 'does not help'}."
     in_doubt = known.useful < PARAMETERS.rather_helps * known.harms and not _is_proven(known)
     if trust == "model" and not helps_one and life.told >= PARAMETERS.reviewed and in_doubt:
-        return "retired", f"Told {life.told} times, and nothing shows that it helps rather than harms."
+        return "retired", f"Used {life.told} times, with no sign that it helps rather than harms."
     if status == "probation" and _is_proven(known):
         return "active", f"{_record(life)}: it helps."
     if (
@@ -259,7 +259,7 @@ def standing(
         and life.shown >= PARAMETERS.least_shown
         and known.useful < PARAMETERS.doubtful
     ):
-        return "probation", f"{_record(life)}: it is in doubt whether it helps."
+        return "probation", f"{_record(life)}: it may not help."
     return status, ""
 
 
@@ -270,8 +270,8 @@ def _is_proven(known: Belief) -> bool:
 def _record(life: Life) -> str:
     few = life.shown < FEW
     return (
-        f"Tasks went well {life.shown_ok} of {life.shown} times with it, where about"
-        f" {life.expected_ok:.{1 if few else 0}f} were to be expected without it"
+        f"Tasks went well {life.shown_ok} of {life.shown} times with it; about {life.expected_ok:.{1 if few else 0}f} "
+        "were expected without it"
     )
 
 

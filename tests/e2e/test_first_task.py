@@ -100,7 +100,7 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 await page.get_by_label("Message", exact=True).fill("@Threadwright and up to 100?")
                 await page.keyboard.press("Enter")
                 await expect(page.get_by_role("log")).to_contain_text(
-                    "You may look here, but not start or steer tasks."
+                    "You can read along here, but not start or steer tasks."
                 )
             assert await running.end() == 0
 

@@ -196,15 +196,15 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
     progress = await stage.shows("Ran the tests (python3 -m unittest -v)")
     card = await stage.shows(vendored.FAILED)
     await expect(card).to_contain_text("learned: The tests of the report need the module tabulate")
-    await expect(card).to_contain_text("an owner has to approve it first, see below")
+    await expect(card).to_contain_text("waits for an owner's approval, see below")
     asked = await stage.shows("A lesson waits for approval")
     await expect(asked).to_contain_text(f"Run `{vendored.COMMAND}` before the tests of the report.")
     await expect(asked).to_contain_text("It waits because it holds a command")
     await stage.picture("lesson.png", progress, asked)
 
     await asked.get_by_role("button", name="Edit").click()
-    await expect(page.get_by_label("When does it hold?")).to_have_value(re.compile("could not be imported"))
-    await page.get_by_label("What is to be done then?").fill(vendored.BETTER)
+    await expect(page.get_by_label("When does it apply?")).to_have_value(re.compile("could not be imported"))
+    await page.get_by_label("What should I do then?").fill(vendored.BETTER)
     await page.get_by_role("button", name="Submit").click()
     await expect(asked).to_contain_text("Said anew by you")
     await expect(asked).to_contain_text(vendored.BETTER)
@@ -214,7 +214,7 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
     await expect(done).to_contain_text("from an attempt here that scored")
     await expect(done).to_contain_text("That took 2 attempts")
     await expect(done).to_contain_text("on probation; same words: tests, report")
-    await stage.picture("lesson-used.png", await stage.shows("Running that task again"), done)
+    await stage.picture("lesson-used.png", await stage.shows("Starting that task over"), done)
 
     store = SQLiteLessonStore(stage.home / LESSONS)
     (learned,) = await store.lessons(None)
@@ -228,13 +228,13 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
         "used in matching tasks",
         "1 retired",
         "of 8 without",
-        "decided by an owner",
+        "An owner decides what waits",
     ):
         await expect(listed).to_contain_text(words)
     await stage.picture("lessons.png", listed)
     await stage.say(f"!lessons show {learned.id}")
-    shown = await stage.shows("What was done to it")
-    await expect(shown).to_contain_text("looked at it, and nothing in it needs an approval any more")
+    shown = await stage.shows("History")
+    await expect(shown).to_contain_text("reworded it; nothing in it needs approval any more")
     await stage.picture("lesson-page.png", shown)
 
 

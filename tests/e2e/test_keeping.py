@@ -71,4 +71,4 @@ async def test_a_backup_of_a_running_bot_goes_on_elsewhere_where_it_was(tmp_path
         assert not any("write it down" in request.text() for request in endpoint.requests[asked:])
         code, story = await told("replay", execution, home=readers)
         assert code == 0, story.output
-        assert "The log holds." in story.output
+        assert "The log is sound: every check passed." in story.output

@@ -131,7 +131,7 @@ async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
     assert isinstance(events[-1], Finished), running.output
     assert events[-1].answer.startswith("Stopped by the time-out.")
     assert [e.author.name for e in events if isinstance(e, InputReceived)] == ["the time-out"]
-    assert "after 4 s; the time-out ended it" in running.output
+    assert "after 4 s; the time limit ended it" in running.output
 
 
 async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
         said = "".join(running.said)
         assert "say hello" in said
         assert "hello-from-inside" in said
-        assert "The log holds." in said
+        assert "The log is sound: every check passed." in said
         assert re.search(r"Folded: done, 2 turns", said), said
         assert re.search(r"Verified: the rules \(version \d+\) decide again all \d+ decisions in it\.", said), said
         async with started("replay", env=env, cwd=tmp_path) as running:

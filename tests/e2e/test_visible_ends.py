@@ -50,7 +50,7 @@ async def test_f71_without_a_docker_engine_the_thread_is_told_what_to_do_and_can
     async with asyncio.timeout(90), ScriptedEndpoint.start(script) as endpoint:
         async with living(tmp_path, endpoint, THREADWRIGHT_SANDBOX="docker", DOCKER_HOST=nowhere) as bot:
             thread = await bot.person.mention("do something")
-            told = await bot.person.sees(thread, r"There is no sandbox to work in")
+            told = await bot.person.sees(thread, r"I have no sandbox to work in")
             assert "doctor" in told.text
             assert "Docker" in told.text
             assert await bot.running.end() == 0

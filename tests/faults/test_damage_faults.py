@@ -57,10 +57,10 @@ async def test_f83_a_damaged_log_is_put_aside_and_every_other_thread_goes_on(
     assert "threadwright import BACKUP" in told.todo
     mind.later.set()
     async with whole(guild, tmp_path, mind, monkeypatch) as bot:
-        await bot.says(hurt, "put it aside")
+        await bot.says(hurt, "set the task aside")
         await bot.says(well, "answered <stay there>")
-        await bot.says(asking, "put it aside")
-        closed = await bot.says(asking, "No longer open: what was stored of this task is damaged")
+        await bot.says(asking, "set the task aside")
+        closed = await bot.says(asking, "No longer open: this task's log is damaged")
         assert closed.id == question.id
         assert all(button["disabled"] for row in closed.components for button in row["components"])
         await guild.post(hurt, "something new")
@@ -69,7 +69,7 @@ async def test_f83_a_damaged_log_is_put_aside_and_every_other_thread_goes_on(
         assert await bot.ended(well) == ["done"]
     async with whole(guild, tmp_path, mind, monkeypatch) as bot:
         await bot.mention("hello")
-        assert sum("put it aside" in message.content for message in bot.said(hurt)) == 1, "it is said once"
+        assert sum("set the task aside" in message.content for message in bot.said(hurt)) == 1, "it is said once"
 
 
 def test_f83_a_damaged_file_is_named_with_what_brings_it_back(

@@ -62,10 +62,10 @@ async def test_f82_a_full_disk_under_a_running_bot_loses_nothing_that_was_taken_
             ballast = fill(home)
             # What still fits between two pages is spent, until nothing more is taken in.
             async with asyncio.timeout(60):
-                while not any("could not keep that" in each.content for each in bot.said(before)):
+                while not any("couldn't save that" in each.content for each in bot.said(before)):
                     await guild.post(before, "more of it " + "·" * 1_500)
                     await asyncio.sleep(0.05)
-                while not any("I could not keep that (the disk is full" in m.content for m in bot.said(bot.general)):
+                while not any("I couldn't save that (the disk is full" in m.content for m in bot.said(bot.general)):
                     await bot.mention("this cannot be kept")  # a few words may fit where many did not
                     await asyncio.sleep(0.3)
             mind.later.set()

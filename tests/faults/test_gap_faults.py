@@ -124,7 +124,7 @@ async def test_f2_a_command_that_was_missed_is_done_by_the_rights_of_who_wrote_i
     async with running_bot(guild, roles={"Guests": "viewer", "Crew": "operator"}) as scenery:
         thread = await scenery.mention("one")
         await caught_up(scenery)
-        for author, words in (("Gus", "You may look here"), ("Cleo", "Stopping")):
+        for author, words in (("Gus", "You can read along here"), ("Cleo", "Stopping")):
             guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
             await guild.post(thread, "!stop", author=author)
             guild.invalidate_sessions()
@@ -256,7 +256,7 @@ async def test_f2_what_was_missed_is_bounded_and_what_was_left_out_is_said(guild
     for number in range(205):
         await guild.post(thread, f"word {number}")
     async with running_bot(guild, before.store, after=before.talk) as scenery:
-        await scenery.says(thread, "more was said here meanwhile than I read", timeout=120)
+        await scenery.says(thread, "I was offline and missed some messages", timeout=120)
         assert [item.text for item in scenery.talk.got] == [f"word {number}" for number in range(5, 205)]
 
 
@@ -290,7 +290,7 @@ async def test_f23_a_task_that_was_kept_as_the_process_ended_is_not_begun_if_it_
         await guild.react(thread, "🛑")
     mind = Mind()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
-        await here.says(thread, "Stopped before it began")
+        await here.says(thread, "Stopped before it started")
         assert await here.ended(thread) == []
         assert mind.asked == []
 

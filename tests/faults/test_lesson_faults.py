@@ -281,7 +281,7 @@ async def test_f100_without_its_lesson_store_work_goes_on_and_status_and_doctor_
             assert WITHOUT not in str((await says(guild, again, "status")).embeds), "it is noticed by itself"
 
 
-WITHOUT, CANNOT = "without what was learned", "What was learned cannot be read"
+WITHOUT, CANNOT = "without what was learned", "I can't read or save lessons"
 
 
 async def says(guild: LocalGuild, channel: int, command: str) -> Message:

@@ -82,7 +82,7 @@ async def test_f27_nothing_on_a_card_pings(scenery: Scenery) -> None:
     claims = [{"text": hostile, "file": hostile, "note": hostile, "verdict": "contradicted"}]
     await scenery.talk.finish(execution, "See below.", claims=claims, files=[hostile])
     card = await scenery.says(thread, "See below.")
-    assert "Undo is not possible" in card.content
+    assert "Can't be undone" in card.content
     for message in scenery.of_bot(thread):
         assert message.ever_pinged in (Pings(), Pings(users=(asker,))), "only whoever gave the task is called"
         assert not set(message.content) & set("\u202e\u200b")

@@ -202,7 +202,7 @@ async def called_off(bot: Whole, thread: int) -> None:
     """React with 🛑; it is told as soon as promised, and nothing was begun and nothing is left."""
     since = time.monotonic()
     await bot.guild.react(thread, "🛑")
-    await bot.says(thread, "Stopped before it began; nothing of it was done.")
+    await bot.says(thread, "Stopped before it started; nothing was done.")
     assert time.monotonic() - since <= PROMISED
     await bot.app.threads.idle(str(thread))
     assert await bot.executions(thread) == []
@@ -231,7 +231,7 @@ async def test_f22_a_stop_during_an_undo_is_answered_at_once_and_the_undo_is_who
         await guild.click(card.id, undo)
         await asyncio.wait_for(begun.wait(), SECONDS)
         await guild.react(thread, "🛑")
-        await bot.says(thread, "is not broken off halfway")
+        await bot.says(thread, "rather than stop halfway")
         assert (bot.workspace(thread) / "new.txt").exists()
         may_go_on.set()
         await bot.says(thread, "Undone: restored 1 file")

@@ -159,7 +159,7 @@ async def test_a_database_that_acts_by_itself_is_refused(
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.close()
         found = came_through(tmp_path / f"home{number}", tmp_path, path.read_bytes(), [])
-        wall.held(statement, not found and "does more than hold rows" in capsys.readouterr().err, str(found))
+        wall.held(statement, not found and "contains more than rows" in capsys.readouterr().err, str(found))
 
 
 def bombs() -> Iterator[tuple[str, Callable[[Path], object]]]:
@@ -257,7 +257,7 @@ async def test_a_backup_leaves_out_what_is_hidden_and_says_so(
     assert b"seen" in content
     said = capsys.readouterr()
     assert "workspaces/1/deep.pem (hidden by .aiignore)" in said.err
-    assert "what .aiignore hides (copy it yourself" in said.out
+    assert "files that .aiignore hides (copy them yourself" in said.out
     assert json.loads((ignored / "1.json").read_text()) == ["keys/\n"], "the home is only read"
     assert bring_back(Settings(home=tmp_path / "there"), tmp_path / "kept.tar.gz", None) == 0
     assert json.loads((tmp_path / "there/sandboxes/ignored/1.json").read_text()) == ["keys/\n"]

@@ -103,7 +103,7 @@ async def test_nothing_that_a_folder_holds_sends_a_key_away_or_runs_on_the_host(
         wall.held("programs of .git/config and modules of the folder", not touched.exists())
         wall.held("THREADWRIGHT_INSTRUCTIONS", all("planted words" not in each.text() for each in configured.requests))
         assert (folder / "made").exists()
-        wall.held("it is said once", said.count("is not read: settings in a folder") == 1)
+        wall.held("it is said once", said.count("was not read, because settings in a working folder") == 1)
 
 
 @pytest.mark.wall("settings")
@@ -287,7 +287,7 @@ async def test_the_host_is_warned_of_in_the_first_line_and_in_the_footer(tmp_pat
         async with started("task", "Say hello.", env=env, cwd=tmp_path) as running:
             assert await running.ended(80) in (0, 1), running.output
     assert running.troubles[0].startswith("⚠ No sandbox: commands run on this machine")
-    assert "⚠ host, no sandbox" in "".join(running.said)
+    assert "⚠ no sandbox" in "".join(running.said)
 
 
 @pytest.mark.wall("settings")

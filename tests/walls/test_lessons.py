@@ -146,7 +146,7 @@ async def test_of_harmless_lessons_few_wait() -> None:
 async def test_a_lesson_of_which_nothing_usable_is_declared_waits(touches: object) -> None:
     at = at_work(lambda asked: writes(HARMLESS[0], touches))
     lesson = await learned(at, failed("x1"))
-    assert (lesson.status, "was not said what doing it touches" in lesson.note) == ("quarantined", True)
+    assert (lesson.status, "does not say what it touches" in lesson.note) == ("quarantined", True)
 
 
 @pytest.mark.wall("lessons")

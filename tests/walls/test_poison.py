@@ -56,7 +56,7 @@ async def insisting(scenery: Scenery, holds: Callable[[], object]) -> None:
 
 
 def told(scenery: Scenery, thread: int) -> list[str]:
-    return [message.content for message in scenery.of_bot(thread) if "could not send" in message.content]
+    return [message.content for message in scenery.of_bot(thread) if "couldn't send" in message.content]
 
 
 @pytest.mark.wall("output")
@@ -157,7 +157,7 @@ async def test_what_was_told_before_a_process_died_is_not_told_again(
     whys = iter((ValueError, *([TypeError] * 9)))  # another process may find another reason
 
     async def fails(desk: DiscordApi, post: Post) -> str:
-        if poison and "could not send" not in post.content and "what follows" not in post.content:
+        if poison and "couldn't send" not in post.content and "what follows" not in post.content:
             raise next(whys)
         return await create(desk, post)
 

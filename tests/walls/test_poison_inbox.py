@@ -15,7 +15,7 @@ from bot.sessions.start import Beginning
 from tests.faults.whole import Mind, Whole, whole
 
 begin = Beginning.__call__
-LEFT_OUT = "I could not begin this"
+LEFT_OUT = "couldn't start this"
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from agentic.workspace.snapshots.scan import CACHES, FOLDER, stamp_of
 
 Wanted = Mapping[str, Entry | None]
 """How each path is to be; None = nothing is to stand there."""
-_MEANWHILE = "it changed in this very moment"
+_MEANWHILE = "it changed just now"
 
 
 @dataclass(slots=True)

@@ -143,9 +143,9 @@ class Walk:
         if name in CACHES:
             self._left_out[path] = MADE_AGAIN
         elif (status.st_dev, status.st_ino) in self.avoided:
-            self._left_out[path] = "Threadwright keeps its own state there"
+            self._left_out[path] = "Threadwright keeps its own data there"
         elif depth >= MAX_DEPTH:
-            self._left_out[path] = f"it lies deeper than {MAX_DEPTH} folders"
+            self._left_out[path] = f"it is more than {MAX_DEPTH} folders deep"
         else:
             descriptor = _opened(name, FOLDER, parent)
             if descriptor is None:
@@ -198,7 +198,7 @@ class Walk:
         """Content of a file that begins at ``offset``."""
         self._room(self.pack.begin() - offset + len(block))
         if self.pack.begin() + len(block) > self.room:
-            raise SnapshotTooLarge("the disk has too little room left, so no copy was kept")
+            raise SnapshotTooLarge("the disk is too full, so no copy was kept")
         self.pack.add(block)
 
     def _room(self, size: int) -> None:

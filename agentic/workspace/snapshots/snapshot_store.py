@@ -197,7 +197,7 @@ class Snapshots:
         try:
             return await self._in_thread(lambda: restore(workspace, self._packs(thread), wanted, now), [])
         except ContentLost as lost:
-            raise SnapshotLost("Its content is damaged, so not everything could be put back.") from lost
+            raise SnapshotLost("The copy is damaged, so not everything could be restored.") from lost
 
     async def adopt(self, source: str, thread: str, manifests: Sequence[str]) -> None:
         """Give a thread its own hold on snapshots of another; those that are gone are left out.  Raises ``OSError``.

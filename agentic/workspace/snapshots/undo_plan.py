@@ -17,7 +17,7 @@ from agentic.workspace.snapshots.manifest import Entry, Manifest
 _PASSING = frozenset({"index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "gc.log"})
 """Files of a repository that git writes anew without anything having happened."""
 SINCE = "it was changed since"
-GONE_ON = "this repository has gone on since: commits, merges or branches were made or deleted"
+GONE_ON = "the repository changed since (commits or merges)"
 UNKNOWN = "it is not in the checkpoint"
 
 

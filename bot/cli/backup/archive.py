@@ -159,16 +159,14 @@ class _Bounded(io.RawIOBase):
         if self._most is not None:
             self._most -= size
             if self._most < 0:
-                raise ArchiveRefused(
-                    "It holds more than there is room for on this disk. Make room, or name another folder."
-                )
+                raise ArchiveRefused("It needs more room than this disk has. Free some space, or name another folder.")
 
     def read(self, size: int = -1, /) -> bytes:
         """The next bytes."""
         block = self._raw.read(min(size, BLOCK) if size >= 0 else BLOCK)
         self._left -= len(block)
         if self._left < 0:
-            raise ArchiveRefused("It says less of a file than it holds, which no backup does: it is not used.")
+            raise ArchiveRefused("It contains more of a file than it declares, which no backup does. Not used.")
         return block
 
 
@@ -182,7 +180,7 @@ def read(archive: Path, into: Into | None = None, told: Told = lambda _: None, m
         raw.allow(0)
         contents, promised = _members(archive, raw, into, told)
     if promised is None:
-        raise ArchiveRefused(f"{archive} is not whole: its end is missing. Use another backup.")
+        raise ArchiveRefused(f"{archive} is incomplete: its end is missing. Use another backup.")
     _compare(archive, contents, promised)
     for name, target in contents.links.items() if into is not None else ():
         into.link(name, target)  # pyright: ignore[reportOptionalMemberAccess]  # asked a line above
@@ -195,16 +193,14 @@ def _members(archive: Path, raw: _Bounded, into: Into | None, told: Told) -> tup
         members = iter(tar)
         first = next(members, None)
         if first is None or first.name != FIRST:
-            raise ArchiveRefused(f"{archive} is no backup of Threadwright's.")
+            raise ArchiveRefused(f"{archive} is not a Threadwright backup.")
         contents = Contents(_about(_listed(tar, first, raw), archive))
         promised: dict[str, object] | None = None
         for count, member in enumerate(members):
             if promised is not None:
-                raise ArchiveRefused(f"{archive} is damaged: something follows its list of hashes.")
+                raise ArchiveRefused(f"{archive} is damaged: there is extra data at its end.")
             if count > MOST_MEMBERS:
-                raise ArchiveRefused(
-                    f"It holds more than {MOST_MEMBERS:,} files, which no backup does: it is not used."
-                )
+                raise ArchiveRefused(f"It contains more than {MOST_MEMBERS:,} files, which no backup does. Not used.")
             if member.name == LAST:
                 promised = _listed(tar, member, raw)
             else:
@@ -221,7 +217,7 @@ def _take(
     name = member.name
     kind = _kind(member)
     if kind is None:
-        raise ArchiveRefused(f"It holds {name!a}, which is neither a file nor a folder: it is not used.")
+        raise ArchiveRefused(f"It holds {name!a}, which is neither a file nor a folder. Not used.")
     if not belongs(name, kind) or name in contents.files or name in contents.links:
         named = "link" if kind == "link" else kind
         raise ArchiveRefused(f"It holds a {named} named {name!a}, which no backup does: it is not used.")
@@ -265,7 +261,7 @@ def _pour(source: BinaryIO, target: BinaryIO | None, told: Told) -> tuple[int, s
 def _about(told: dict[str, object], archive: Path) -> dict[str, object]:
     form = told.get("format")
     if not isinstance(form, int):
-        raise ArchiveRefused(f"{archive} is no backup of Threadwright's.")
+        raise ArchiveRefused(f"{archive} is not a Threadwright backup.")
     if form > FORMAT:
         raise ArchiveRefused(f"{archive} was made by a newer Threadwright ({told.get('build')}): update Threadwright.")
     return told
@@ -274,7 +270,7 @@ def _about(told: dict[str, object], archive: Path) -> dict[str, object]:
 def _compare(archive: Path, contents: Contents, promised: dict[str, object]) -> None:
     files = {name: (size, sha) for name, size, sha in cast(list[tuple[str, int, str]], promised["files"])}
     if below := next((name for name in (*files, *contents.links) if _above(name) & contents.links.keys()), None):
-        raise ArchiveRefused(f"It holds {below!a} below a link, which no backup does: it is not used.")
+        raise ArchiveRefused(f"It holds {below!a} below a link, which no backup does. Not used.")
     wrong = [name for name in files.keys() | contents.files.keys() if files.get(name) != contents.files.get(name)]
     if wrong or promised["links"] != contents.links:
         names = ", ".join(ascii(name) for name in sorted(wrong)[:3]) or "its links"
@@ -301,7 +297,7 @@ def _plainly(archive: Path) -> Generator[None]:
     try:
         yield
     except EOFError as e:
-        raise ArchiveRefused(f"{archive} is not whole: its end is missing. Use another backup.") from e
+        raise ArchiveRefused(f"{archive} is incomplete: its end is missing. Use another backup.") from e
     except (
         tarfile.TarError,
         zlib.error,
@@ -311,4 +307,4 @@ def _plainly(archive: Path) -> Generator[None]:
         TypeError,
         LookupError,
     ) as e:
-        raise ArchiveRefused(f"{archive} is damaged or no backup of Threadwright's. Use another backup.") from e
+        raise ArchiveRefused(f"{archive} is damaged or not a Threadwright backup. Use another backup.") from e

@@ -225,7 +225,7 @@ def _locked(thread: Path) -> Generator[None]:
 
 
 _HIDDEN = ".threadwright-backup-"
-_HIDDEN_TOO = "what .aiignore hides (copy it yourself if you need it), "
+_HIDDEN_TOO = "files that .aiignore hides (copy them yourself if you need them), "
 _EVERY = 2.0
 SHOWN = 10
 
@@ -250,7 +250,7 @@ class BackupProgress:
 def backup(settings: Settings, where: Path | None, build: str) -> int:
     """Write the archive and say where it is; 1 if there is none, or what it was taken from is damaged."""
     if not databases(settings.home):
-        return fail(f"There is nothing to keep below {settings.home}: no bot has run there.")
+        return fail(f"There is nothing to back up in {settings.home}: no bot has run there.")
     now = datetime.now().astimezone()
     named = where is not None and not where.is_dir()
     target = where if where is not None and named else (where or Path()) / f"threadwright-{now:%Y%m%d-%H%M%S}.tar.gz"
@@ -266,13 +266,13 @@ def backup(settings: Settings, where: Path | None, build: str) -> int:
     except FileExistsError:
         return fail(f"{target} is there already, and nothing is overwritten. Name another file, or a folder.")
     except StoreError as error:
-        return fail(f"There is no backup: {error}.")
+        return fail(f"No backup was made: {error}.")
     except ArchiveRefused as refused:
         return fail(
-            f"There is no backup: what was written there cannot be read back. {refused} Name a folder on another disk."
+            f"No backup was made: what was written could not be read back. {refused} Name a folder on another disk."
         )
     except OSError as error:
-        return fail(f"There is no backup: {not_written(target, error)}")
+        return fail(f"No backup was made: {not_written(target, error)}")
     return _tell(target, contents, gathered)
 
 
@@ -341,14 +341,13 @@ def _tell(target: Path, contents: Contents, gathered: Gathering) -> int:
         note(f"Left out: {more} more")
     hidden = HIDDEN in gathered.left_out.values()
     say(
-        f"Not in it: tokens and keys, {_HIDDEN_TOO if hidden else ''}and what the sandboxes installed for themselves. "
-        "To have it back:\n"
-        f"  threadwright import {target}            into an empty THREADWRIGHT_HOME\n"
-        f"  threadwright import {target} --into FOLDER"
+        f"Not included: tokens and keys, {_HIDDEN_TOO if hidden else ''}and what the sandboxes installed for "
+        f"themselves. To restore:\n  threadwright import {target}            into an empty THREADWRIGHT_HOME\n  "
+        f"threadwright import {target} --into FOLDER"
     )
     if not gathered.damaged:
         return 0
-    note("What it was taken from is damaged, so keep your earlier backups:")
+    note("Some of the original data is damaged, so keep your earlier backups:")
     for what in gathered.damaged[:SHOWN]:
         note(f"- {what}")
     return 1

@@ -88,11 +88,11 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
                     problems = [str(problem) for each in found for problem in maintenance.problems(each)]
                     return _to_file(_Export(store, database.parent, found, wanted.files, build, problems), file)
     except StoreError as error:
-        return fail(f"It cannot be exported: {error}.")
+        return fail(f"Nothing was exported: {error}.")
     except OSError as error:
         return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
-    what = f"execution {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
-    return fail(f"There is no {what} below {settings.home}. `/status` in its thread shows the execution's id.")
+    what = f"task {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
+    return fail(f"There is no {what} in {settings.home}. `/status` in its thread shows the task's id.")
 
 
 def _to_file(export: _Export, file: Path | None) -> int:
@@ -109,7 +109,7 @@ def _to_file(export: _Export, file: Path | None) -> int:
         finally:
             hidden.unlink(missing_ok=True)
         names = ", ".join(each.name for each in export.found)
-        note(f"{file}: {names}. Have it elsewhere: threadwright import {file}")
+        note(f"{file}: {names}. To read it elsewhere: threadwright import {file}")
     for problem in export.problems:
         note(f"Damaged: {problem}")
     return 1 if export.problems else 0

@@ -55,7 +55,7 @@ class _Coming:
     def stored(self) -> list[StoredExecution]:
         """The executions; an event is one of theirs."""
         if (self.events.keys() | self.outcomes.keys()) - self.executions.keys():
-            raise ArchiveRefused("It holds events of an execution that it does not hold: export it anew.")
+            raise ArchiveRefused("It contains events of a task that is missing from it. Export it again.")
         return [
             StoredExecution(
                 tuple(cast(Value, line[name]) for name in EXECUTION_FIELDS),
@@ -76,7 +76,9 @@ def import_execution(file: Path, home: Path) -> int:
         coming = _rows(file)
         found = coming.stored()
     except (ValueError, KeyError, TypeError, LookupError, AttributeError) as error:
-        raise ArchiveRefused(f"{file} is damaged, or was not made by `threadwright export`. Export it anew.") from error
+        raise ArchiveRefused(
+            f"{file} is damaged, or was not made by `threadwright export`. Export it again."
+        ) from error
     maintenance = store_maintenance(home / DATABASE)
     for each in found:
         for problem in maintenance.problems(each):
@@ -94,9 +96,9 @@ def import_execution(file: Path, home: Path) -> int:
             _contents(store, file)
             files.place()
     if not fresh:
-        say("All of it was here already; nothing was changed.")
+        say("Everything in it was already here; nothing was changed.")
     for name in fresh:
-        say(f"{name} can be read: threadwright replay {name}. Read-only here.")
+        say(f"{name} is here, read-only: threadwright replay {name}")
     return 0
 
 
@@ -115,17 +117,17 @@ def _check(file: Path) -> None:
                 break
             told = cast(Line, json.loads(line))
             if ended:
-                raise ArchiveRefused(f"{file} is damaged: something follows its end. Export it anew.")
+                raise ArchiveRefused(f"{file} is damaged: there is extra data at its end. Export it again.")
             if count == 0:
                 _head(file, told)
             if told["line"] == "end":
                 ended = (told["sha"], told["lines"]) == (seen.hexdigest(), count)
                 if not ended:
-                    raise ArchiveRefused(f"{file} is damaged: it is not what was written. Export it anew.")
+                    raise ArchiveRefused(f"{file} is damaged: its content was changed. Export it again.")
             seen.update(line)
             count += 1
     if not ended:
-        raise ArchiveRefused(f"{file} is not whole: its end is missing. Export it anew.")
+        raise ArchiveRefused(f"{file} is incomplete: its end is missing. Export it again.")
 
 
 def _head(file: Path, told: Line) -> None:
@@ -183,13 +185,13 @@ class _Files:
     def _keep(self, parts: Path, told: Line, sha: str) -> None:
         thread, folder, name = (str(told[key]) for key in ("thread", "folder", "name"))
         if folder not in _NAMES or not _NAMES[folder].fullmatch(name) or not _THREAD.fullmatch(thread):
-            raise ArchiveRefused(f"It holds a file named {name!a}, which no export does: it is not used.")
+            raise ArchiveRefused(f"It holds a file named {name!a}, which no export does. Not used.")
         if told["sha"] != sha:
-            raise ArchiveRefused(f"The checkpoint {name} in it is damaged. Export it anew.")
+            raise ArchiveRefused(f"The checkpoint {name} in it is damaged. Export it again.")
         target = self.home / CHECKPOINTS / thread / folder / name
         if target.exists():
             if hashlib.sha256(target.read_bytes()).hexdigest() != sha:
-                raise ArchiveRefused(f"The thread {thread} has checkpoints of its own here; import it without them.")
+                raise ArchiveRefused(f"Thread {thread} already has checkpoints here; import it without them.")
             parts.unlink()
             return
         kept = self.staging / str(len(self._whole))
@@ -215,14 +217,14 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
         with only_one(home):
             return _backup(file, home) if packed else _execution(file, home)
     except AlreadyRunning:
-        return fail(f"Threadwright runs on {home}. Stop it first, or name another folder with --into.")
+        return fail(f"Threadwright is running on {home}. Stop it first, or name another folder with --into.")
     except ArchiveRefused as refused:
         return fail(f"Nothing was imported. {refused}")
     except StoreError as error:
         return fail(f"Nothing was imported: {error}.")
     except NotEmpty as found:
         return fail(
-            f"Nothing was imported: {home} is not empty ({found}), and nothing in it is overwritten. Move it away, or "
+            f"Nothing was imported: {home} is not empty ({found}), and nothing there is overwritten. Move it away, or "
             f"name another folder: threadwright import {file} --into FOLDER"
         )
     except OSError as error:
@@ -234,10 +236,11 @@ def _backup(file: Path, home: Path) -> int:
     contents = restore(file, home, BackupProgress("Unpacking", file.stat().st_size))
     about = contents.about
     say(
-        f"{home} is as it was at {about.get('at')}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, all checked."
+        f"Restored {home} as of {about.get('at')}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, "
+        "all checked."
     )
     for what in about.get("damaged") or ():  # type: ignore[attr-defined]
-        note(f"It was damaged already when the backup was made: {what}")
+        note(f"Already damaged when the backup was made: {what}")
     say(
         f"Go on with: THREADWRIGHT_HOME={home} threadwright run. What was set stands in {home / RESTORED}, where nothing "
         "reads it: set again what you want of it. Tokens and keys are not in a backup. Do not let two bots with one token "

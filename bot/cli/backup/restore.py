@@ -119,12 +119,12 @@ class _Dated:
 def _make_ours(staging: Path, archive: Path) -> None:
     """Check that we can read it, and give back all leases: whoever held them works on another home."""
     if not any((place / DATABASE).is_file() for _, place in places(staging)):
-        raise ArchiveRefused(f"{archive} holds no {DATABASE}: use another backup.")
+        raise ArchiveRefused(f"{archive} contains no {DATABASE}. Use another backup.")
     for _, place in places(staging):
         for name in DATABASES:
             if (place / name).is_file() and database_maintenance(place / name).acts_by_itself():
                 raise ArchiveRefused(
-                    f"The database {name} in it does more than hold rows, which no backup does: it is not used."
+                    f"The database {name} in it contains more than rows, which no backup does. Not used."
                 )
         path = place / DATABASE
         if not path.is_file():
@@ -134,7 +134,7 @@ def _make_ours(staging: Path, archive: Path) -> None:
         except StoreCorrupt as corrupt:
             if place == staging:
                 raise ArchiveRefused(
-                    f"{archive} holds a damaged database ({corrupt}). Use another backup."
+                    f"{archive} contains a damaged database ({corrupt}). Use another backup."
                 ) from corrupt
 
 

@@ -28,9 +28,7 @@ def verdict_of(verification: Verification) -> str:
         return "\n".join([*lines, _differs(verification.divergence)])
     count = len(verification.decisions)
     if not count:
-        return "\n".join(
-            [*lines, "There is no decision in it to verify." if not lines else "Nothing of it was verified."]
-        )
+        return "\n".join([*lines, "There is no decision in it to verify." if not lines else "Nothing was verified."])
     decisions = "the one decision" if count == 1 else f"all {count} decisions"
     where = "in the rest of it" if lines else f"since event {verification.copied}" if verification.copied else "in it"
     return "\n".join([*lines, f"Verified: the rules (version {RULES_VERSION}) decide again {decisions} {where}."])

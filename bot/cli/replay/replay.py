@@ -47,7 +47,7 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
         finally:
             await store.close()
     known = "`threadwright replay` lists the newest ones, and `/status` in a thread shows its id."
-    return fail(f"There is no execution {execution!r} below {settings.home}. {known}")
+    return fail(f"There is no task {execution!r} in {settings.home}. {known}")
 
 
 def deleted(execution: str) -> str:
@@ -67,7 +67,7 @@ async def newest(settings: Settings, *, deciding_again: bool = False, request: s
     rows = [row async for row in _rows(settings.home)]
     rows.sort(key=lambda row: row.started_at or _BEGINNING, reverse=True)
     if not rows:
-        return fail(f"There is no execution below {settings.home} yet. Begin one: threadwright task 'say hello'")
+        return fail(f"There is no task in {settings.home} yet. Start one: threadwright task 'say hello'")
     for row in rows[:NEWEST]:
         began = f"{row.started_at:%Y-%m-%d %H:%M}" if row.started_at else ""
         say(f"{row.execution}  {began:<16}  {row.finished or 'open':<9}  {_line(row.task)}")
@@ -104,7 +104,7 @@ async def _replay(store: Store, execution: str, database: Path, deciding_again: 
         folded = fold(log)
     except (StoreError, LogInvalid) as error:
         return fail(f"The log of {execution} in {database} cannot be read: {error}")
-    say(f"Execution {execution}, {len(log)} events, in {database}\n")
+    say(f"Task {execution}, {len(log)} events, in {database}\n")
     for envelope in (*log, *outcome):
         if line := line_of(envelope):
             say(f"{envelope.at:%H:%M:%S} {envelope.seq:>4}  {line}")
@@ -112,7 +112,11 @@ async def _replay(store: Store, execution: str, database: Path, deciding_again: 
     turns = "1 turn" if folded.turn.number == 1 else f"{folded.turn.number} turns"
     say(f"\nFolded: {end}, {turns}, tier {folded.tier}, {folded.spent.tokens} tokens, {folded.spent.usd:.4f} USD.")
     broken = broken_promises(log, outcome)
-    say("The log holds." if not broken else "The log does not hold:\n" + "\n".join(f"- {one}" for one in broken))
+    say(
+        "The log is sound: every check passed."
+        if not broken
+        else "The log breaks these promises:\n" + "\n".join(f"- {one}" for one in broken)
+    )
     verified = await _verify(store, log) if deciding_again else 0
     return 1 if broken else verified
 

@@ -110,7 +110,7 @@ BEGIN_SECONDS = 60.0
 STOP_SECONDS = 10.0
 ANSWER_LOOKS, LOOK_SECONDS = 600, 0.05
 """How often, and how many seconds apart, it is looked whether an answer was taken."""
-TIMED_OUT = "the time-out ended it"
+TIMED_OUT = "the time limit ended it"
 NOBODY = Person(id="0", name="the time-out", level="operator")
 """The author of a stop by time-out."""
 
@@ -133,7 +133,7 @@ async def task(settings: Settings, order: TaskOrder) -> int:
     from bot.config.models import NO_MODEL, has_model
 
     if not has_model(settings, os.environ):
-        note(f"Nothing was begun. {NO_MODEL}")
+        note(f"Nothing was started. {NO_MODEL}")
         return UNCONFIGURED
     if settings.sandbox == "host":
         note(NO_WALLS)
@@ -183,7 +183,7 @@ class _Watch:
             if not limit.expired():
                 raise
             await self._end(thread)
-            return fail(f"Not done after {self._order.timeout:g} s; {TIMED_OUT}.")
+            return fail(f"Not done after {self._order.timeout:g} s: {TIMED_OUT}.")
         finally:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
@@ -202,8 +202,9 @@ class _Watch:
         folder = self._order.folder or self._workspace(home)
         again = f" with --dir {shlex.quote(str(folder))}" if folder.is_dir() else ""
         return (
-            f"It waits for an answer. Run it again{again} and give the answer: --answer TEXT, --answer - reads standard "
-            "input, --yes allows every step that needs an approval. Or use `threadwright run`, where you can answer."
+            f"It's waiting for an answer. Run it again{again} with the answer: --answer TEXT, or --answer - to read "
+            "standard input, or --yes to allow every step that needs approval. Or use `threadwright run`, where you "
+            "can answer."
         )
 
     def _workspace(self, home: Path) -> Path:
@@ -221,7 +222,7 @@ class _Watch:
         try:
             await self._guild.wait_for(lambda _: self._app.threads.took_up(thread), BEGIN_SECONDS)
         except TimeoutError:
-            return fail("The bot did not take the task up. `threadwright doctor` shows what is missing.")
+            return fail("The bot didn't start the task. `threadwright doctor` shows what is missing.")
         worked = asyncio.create_task(self._work(thread))
         interrupted = asyncio.create_task(self._interrupted.wait())
         try:
@@ -264,7 +265,7 @@ class _Watch:
             if (await self._app.threads.status(thread)).question != asked.question:
                 return
             await asyncio.sleep(LOOK_SECONDS)
-        note("The answer was not taken in time.")
+        note("The answer was not accepted in time.")
 
     async def _stop(self, message: int, thread: str) -> None:
         """Stop as a person would: 🛑 on the task's message."""
@@ -284,7 +285,7 @@ class _Watch:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._app.threads.idle(thread)
         except TimeoutError:
-            note("It did not end in time.")
+            note("The task did not stop in time.")
 
     async def _verdict(self, thread: str) -> int:
         status = await self._app.threads.status(thread)

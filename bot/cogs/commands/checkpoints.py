@@ -50,7 +50,7 @@ class CheckpointCommands(commands.Cog):
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
 
-    @commands.hybrid_command(description="What was kept of a thread's files and log, and can be gone back to")
+    @commands.hybrid_command(description="Saved states of a thread that you can go back to")
     @reads_much()
     @app_commands.describe(thread=THREAD)
     async def checkpoints(self, ctx: Context, thread: str = "") -> None:
@@ -64,8 +64,8 @@ class CheckpointCommands(commands.Cog):
         text = "\n".join([report_text.checkpoints(kept)] * (bool(kept) or not left_out) + [left_out]).strip()
         await answer_at_length(ctx, "Checkpoints", text, "checkpoints.md")
 
-    @commands.hybrid_command(description="Run a task again, from its beginning or from one of its turns")
-    @app_commands.describe(turn="The turn to think again; without it, the task from its beginning", thread=THREAD)
+    @commands.hybrid_command(description="Run a task again, from the start or from one of its turns")
+    @app_commands.describe(turn="The turn to redo; without it, the whole task", thread=THREAD)
     async def retry(self, ctx: Context, turn: Turn = 0, thread: str = "") -> None:
         """Run a task again, from its beginning or from one of its turns."""
 
@@ -74,7 +74,7 @@ class CheckpointCommands(commands.Cog):
 
         await steer(ctx, "retry", thread, complete)
 
-    @commands.hybrid_command(description="Let a paused thread go on, or an ended task from a checkpoint")
+    @commands.hybrid_command(description="Resume a paused thread, or continue an ended task from a checkpoint")
     @app_commands.describe(checkpoint=CHECKPOINT, thread=THREAD)
     async def resume(self, ctx: Context, checkpoint: str = "", thread: str = "") -> None:
         """Let a paused thread go on, or an ended task from a checkpoint."""
@@ -86,7 +86,7 @@ class CheckpointCommands(commands.Cog):
 
         await (steer(ctx, "rewind", thread, complete) if checkpoint else steer(ctx, "resume", thread))
 
-    @commands.hybrid_command(description="Open a new thread that goes on from a checkpoint of this one")
+    @commands.hybrid_command(description="Open a new thread that continues from a checkpoint of this one")
     @app_commands.describe(checkpoint=f"{CHECKPOINT}; without it, the newest", text="What to do there", thread=THREAD)
     async def fork(self, ctx: Context, checkpoint: str = "", *, text: str = "", thread: str = "") -> None:
         """Open a new thread that goes on from a checkpoint of this one."""
@@ -94,7 +94,7 @@ class CheckpointCommands(commands.Cog):
             checkpoint, text = "", f"{checkpoint} {text}".strip()
         text = unquoted(text)
         if len(text) > LONGEST:
-            raise OutOfReach(f"That is too long: at most {LONGEST:,} characters. Write the rest in the new thread.")
+            raise OutOfReach(f"That's too long (at most {LONGEST:,} characters). Write the rest in the new thread.")
 
         async def complete(item: InboxItem, row: SessionRow) -> InboxItem:
             named = (await self._named(row, checkpoint)).id if checkpoint else ""

@@ -22,8 +22,8 @@ from bot.messages.error_text import Attempted, error_text
 from bot.rendering.discord_text import inline
 from reflexion.errors import ReflexionError
 
-STALE = "Discord showed you an older list of my commands. Reload Discord (Ctrl+R), then choose `/{name}` again."
-NOT_ALLOWED = "You may not use `{name}` here. An operator of this server can give you the right to."
+STALE = "Discord showed you an old version of my commands. Reload Discord (Ctrl+R), then choose `/{name}` again."
+NOT_ALLOWED = "You're not allowed to use `{name}` here. An operator of this server can change that."
 IN_A_SERVER = "`{name}` works in a server, not in a direct message. Use it in the thread of a task."
 IN_A_DM = "`{name}` works in a direct message to me, not here."
 TOO_FAST = "That was too fast. Try `{name}` again in {seconds:.0f} s."
@@ -88,7 +88,7 @@ def command_error_text(error: Exception, used: UsedCommand) -> str:
         case UnknownSubcommand():
             near = nearest(error.given, error.known)
             meant = f" Did you mean `{used.name} {near}`?" if near else ""
-            return f"`{used.name}` has no {inline(error.given)}.{meant} There is: {', '.join(error.known)}."
+            return f"`{used.name}` has no {inline(error.given)}.{meant} It can be: {', '.join(error.known)}."
         case commands.UserInputError() | app_commands.TransformerError():
             return f"{_wrong(error, used)} For example: `{used.example}`"
         case commands.NoPrivateMessage() | app_commands.NoPrivateMessage():
@@ -133,7 +133,7 @@ def _wrong(error: Exception, used: UsedCommand) -> str:
         case commands.MissingRequiredArgument():
             return f"`{used.name}` needs `{error.param.displayed_name or error.param.name}`."
         case commands.TooManyArguments():
-            return f"`{used.name}` takes fewer words than that; put quotes around one with blanks."
+            return f"`{used.name}` takes fewer words than that; put quotes around one with spaces."
         case commands.BadLiteralArgument():
             said = f"{inline(error.argument)} cannot be" if error.argument else "That cannot be"
             return f"{said} `{error.param.name}`. It can be: {', '.join(map(str, error.literals))}."
@@ -142,11 +142,11 @@ def _wrong(error: Exception, used: UsedCommand) -> str:
         case commands.BadArgument():
             return f"I did not understand `{used.argument or 'an argument'}`."
         case commands.ArgumentParsingError():
-            return "The quotes in that do not fit together."
+            return "The quotes in that don't match."
         case app_commands.TransformerError():
             return f"{inline(str(error.value))} cannot be used here."
         case _:
-            return f"I did not understand that use of `{used.name}`."
+            return f"I didn't understand that use of `{used.name}`."
 
 
 def _range(error: commands.RangeError) -> str:

@@ -66,16 +66,15 @@ async def steer(ctx: Context, sort: Sort, named: str, complete: Complete | None 
     elif isinstance(outcome, Reply):
         await answer(ctx, outcome.text)
     else:
-        raise OutOfReach("That cannot be done here.")
+        raise OutOfReach("That can't be done here.")
 
 
 WITHOUT_LESSONS = (
-    "They cannot be read or kept at the moment, so tasks run without what was learned before."
-    " Whoever runs me finds out why with `threadwright doctor`."
+    "Lessons can't be read right now, so tasks run without them. Whoever runs the bot can find the cause with "
+    "`threadwright doctor`."
 )
 LEFT = (
-    "What an earlier start left there could not be ended ({count})."
-    " Whoever runs me finds out more with `threadwright doctor`."
+    "{count} from an earlier start could not be stopped. Whoever runs the bot can see more with `threadwright doctor`."
 )
 
 
@@ -106,7 +105,7 @@ class ControlCommands(commands.Cog):
         """Stop what is running in a thread, at once."""
         await steer(ctx, "stop", thread)
 
-    @commands.hybrid_command(description="Let a thread finish its current step and then wait")
+    @commands.hybrid_command(description="Pause a thread after its current step")
     @app_commands.describe(thread=THREAD)
     async def pause(self, ctx: Context, thread: str = "") -> None:
         """Let a thread finish its current step and then wait."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LESSON = "Its id, as `lessons list` shows it"
 NO_LESSONS = "Lessons are not kept here."
 NO_SUCH = "There is no lesson {id} here. `lessons list` shows them."
-EVERYWHERE = "That lesson counts in all servers; only who runs me can change it, on my machine."
+EVERYWHERE = "That lesson is for all servers; only whoever runs the bot can change it."
 MOST = 500
 DESCRIPTION = "What was learned in this server"
 SIZE = 8
@@ -81,13 +81,13 @@ class LessonCommands(commands.Cog):
     @lessons.command(name="list", description=DESCRIPTION)
     @reads_much()
     @app_commands.describe(
-        status="Only those of one status", page=f"{SIZE} lessons stand on one; those that wait for an owner come first"
+        status="Only those of one status", page=f"{SIZE} lessons a page; those waiting for an owner come first"
     )
     async def list_(self, ctx: Context, status: Wanted = "all", page: Page = 1) -> None:
         """What was learned in this server."""
         await self._list(ctx, status, page)
 
-    @lessons.command(description="One lesson: what it says, whether it helps, where it was used, what was done to it")
+    @lessons.command(description="One lesson: what it says, whether it helps, where it was used, its history")
     @app_commands.describe(lesson=LESSON)
     async def show(self, ctx: Context, lesson: str) -> None:
         """One lesson: what it says, whether it helps, where it was used, what was done to it."""
@@ -97,23 +97,23 @@ class LessonCommands(commands.Cog):
         whole = may(stand.speaker.level, "lessons") and not stand.openly
         await answer_at_length(ctx, f"Lesson {found.id}", lesson_text.shown(found, known, whole=whole), "lesson.md")
 
-    @lessons.command(description="Let a lesson count from now on")
+    @lessons.command(description="Use a lesson from now on")
     @app_commands.describe(lesson=LESSON)
     async def approve(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count from now on."""
         found = await self._changed(ctx, lesson, approved)
         await answer(ctx, f"Lesson `{found.id}` is active now: {lesson_text.MEANING['active']}.")
 
-    @lessons.command(description="Let a lesson count no longer")
+    @lessons.command(description="Stop using a lesson")
     @app_commands.describe(lesson=LESSON)
     async def retire(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count no longer."""
         found = await self._changed(ctx, lesson, retired)
         back = f"`/lessons approve lesson:{found.id}` brings it back."
-        await answer(ctx, f"Lesson `{found.id}` no longer counts: {lesson_text.MEANING['retired']}. {back}")
+        await answer(ctx, f"Lesson `{found.id}` is retired: {lesson_text.MEANING['retired']}. {back}")
 
-    @lessons.command(description="Say better what a lesson is about, or what to do")
-    @app_commands.describe(lesson=LESSON, action="What to do", trigger="When that holds; without it, as it is")
+    @lessons.command(description="Reword when a lesson applies, or what to do")
+    @app_commands.describe(lesson=LESSON, action="What to do", trigger="When it applies; unchanged if left out")
     async def edit(
         self, ctx: Context, lesson: str, *, action: commands.Range[str, 1, MOST],
         trigger: commands.Range[str, 0, MOST] = "",
@@ -136,7 +136,7 @@ class LessonCommands(commands.Cog):
         if not found:
             raise OutOfReach(lesson_text.NONE)
         count = lesson_text.times(len(found), "lesson")
-        text = f"{count}: `{JSON}` has all that is kept of each, `{MARKDOWN}` is to be read."
+        text = f"{count}: `{JSON}` has all data, `{MARKDOWN}` is for reading."
         await answer(ctx, text, files=exported(found, discord.utils.utcnow()))
 
     async def _list(self, ctx: Context, status: Wanted = "all", page: int = 1) -> None:

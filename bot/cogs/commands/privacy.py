@@ -20,28 +20,28 @@ if TYPE_CHECKING:
     from bot.cogs.commands.replies import Context, Interaction
     from bot.retention.personal_data import StoredData
 
-NOTHING = "I store nothing of you: no task, no message, no vote."
+NOTHING = "I store nothing about you: no task, no message, no vote."
 WHERE = (
-    "**Where:** on the computer that runs me; whoever runs it can read it. What you write to a task also goes to the "
-    "provider of the model that answers{models}, who keeps it by their own rules."
+    "**Where:** on the computer that runs the bot; whoever runs it can read it. What you write to a task also goes "
+    "to the model's provider{models}, who has their own rules."
 )
 HOW_LONG = {
-    True: "**How long:** a task with all that was said in it is deleted {days} days after it ended. Lessons, files in a "
+    True: "**How long:** a task and everything said in it is deleted {days} days after it ended. Lessons, files in a "
     "thread and open tasks stay until somebody deletes them.",
     False: "**How long:** until somebody deletes it; nothing expires here.",
 }
 CONFIRM = (
-    "Erase it for good? Your tasks are deleted with all that was said and done in them, so they can be neither undone nor "
-    "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n"
-    "**Not erased:** messages here in Discord, files in threads, what commands in other people's tasks printed, what answers "
-    "and lessons of others made of your words, what tasks cost you today, backups that were made before, and what model "
-    "providers keep."
+    "Erase it for good? Your tasks are deleted with everything said and done in them, so they can't be undone or "
+    "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n**Not erased:** "
+    "messages here in Discord, files in threads, what commands in other people's tasks printed, what other people's "
+    "answers and lessons took from your words, what your tasks cost today, earlier backups, and what model providers "
+    "keep."
 )
-ERASED_ALL = "✅ Erased. I keep nothing of you any more, except for files in threads and what you spent today."
-LEFT = "✅ Erased, except for tasks that are still open: {threads}. Stop them there with 🛑, then use `/privacy` once more."
-UNREAD = "{number} damaged log(s) could not be read, so nothing in them was erased. Ask whoever runs me to look."
+ERASED_ALL = "✅ Erased. I keep nothing about you, except files in threads and what your tasks cost today."
+LEFT = "✅ Erased, except tasks that are still open: {threads}. Stop them there with 🛑, then use `/privacy` again."
+UNREAD = "{number} damaged log(s) could not be read, so nothing in them was erased. Ask whoever runs the bot to look."
 NOT_NOW = "Nothing was erased."
-NOT_YOU = "Only who asked for it can erase it. Use `/privacy` yourself."
+NOT_YOU = "Only the person who opened this can use it. Use `/privacy` yourself."
 CONFIRM_SECONDS = 300.0
 SHOWN = 5
 
@@ -66,8 +66,8 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
     lines = [f"• {number:,} {one if number == 1 else many}" for number, one, many in counted if number]
     if lines:
         since = f", since {stored.since:%Y-%m-%d}" if stored.since else ""
-        lines.append("• with each of these your Discord name and id, and per day what your tasks cost")
-        lines.insert(0, f"**What I store of you{since}, on all servers:**")
+        lines.append("• your Discord name and id with each of these, and what your tasks cost per day")
+        lines.insert(0, f"**What I store about you{since}, on all servers:**")
     providers = sorted({name.partition("/")[0] for name in models if not name.startswith("scripted/")})
     where = WHERE.format(models=f" ({', '.join(providers)})" if providers else "")
     return "\n".join([*(lines or [NOTHING]), where, HOW_LONG[bool(days)].format(days=days)])
@@ -87,7 +87,7 @@ class PrivacyCommands(commands.Cog):
         self.bot = bot
         self._erasing = asyncio.Lock()
 
-    @commands.hybrid_command(description="What I store of you, where and for how long; and erasing it")
+    @commands.hybrid_command(description="What I store about you, where and how long, and how to erase it")
     @reads_much()
     async def privacy(self, ctx: Context) -> None:
         """What I store of you, where and for how long; and erasing it."""

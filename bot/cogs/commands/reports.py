@@ -52,7 +52,7 @@ class ReportCommands(commands.Cog):
 
     @commands.hybrid_command(description="The threads you can see, and what each is doing")
     @reads_much()
-    @app_commands.describe(page=f"{SESSIONS} threads stand on one, last used first")
+    @app_commands.describe(page=f"{SESSIONS} threads a page, last used first")
     async def sessions(self, ctx: Context, page: Page = 1) -> None:
         """The threads you can see, and what each is doing."""
         stand = await self._stand(ctx)
@@ -65,7 +65,7 @@ class ReportCommands(commands.Cog):
 
     @commands.hybrid_command(description="What this thread, all threads, or each person's tasks cost")
     @reads_much()
-    @app_commands.describe(of="here: this thread; threads, people: everything that you can see", thread=THREAD)
+    @app_commands.describe(of="here: this thread; threads or people: everything you can see", thread=THREAD)
     async def cost(self, ctx: Context, of: Grouping = "here", thread: str = "") -> None:
         """What this thread, all threads, or each person's tasks cost."""
         if of == "here" or thread:
@@ -93,7 +93,7 @@ class ReportCommands(commands.Cog):
             of_today(await purse.today(str(ctx.author.id), guild, discord.utils.utcnow())) if purse is not None else ""
         )
 
-    @commands.hybrid_command(description="How sure the agent is, and how that went turn by turn")
+    @commands.hybrid_command(description="How sure the agent is, turn by turn")
     @app_commands.describe(thread=THREAD)
     async def confidence(self, ctx: Context, thread: str = "") -> None:
         """How sure the agent is, and how that went turn by turn."""
@@ -131,7 +131,7 @@ class ReportCommands(commands.Cog):
         text = _lines(report_text.log(told[-lines:]), await self.bot.expiry.of_thread(row.thread))
         await answer_at_length(ctx, report_text.title_of_log(len(told), lines), text, "log.md")
 
-    @commands.hybrid_command(description="What the agent noted for itself in a thread, its to-do list, what it learned")
+    @commands.hybrid_command(description="The agent's notes and to-do list in a thread, and what it learned")
     @app_commands.describe(thread=THREAD)
     async def memory(self, ctx: Context, thread: str = "") -> None:
         """What the agent noted for itself in a thread, its to-do list, what it learned."""
@@ -151,7 +151,7 @@ class ReportCommands(commands.Cog):
         row = await self._row(ctx, thread)
         await answer(ctx, report_text.role(await self.bot.records.newest(row.thread)))
 
-    @commands.hybrid_command(description="Which rules and caps the agent follows here")
+    @commands.hybrid_command(description="Which rules and limits the agent follows here")
     async def rules(self, ctx: Context) -> None:
         """Which rules and caps the agent follows here."""
         await self._stand(ctx)

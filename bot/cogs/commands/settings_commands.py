@@ -24,15 +24,15 @@ Where = Literal["thread", "channel", "server"]
 MODEL = "model"
 HERE = "For this thread, this channel or the whole server; without it, the nearest"
 NAME, SCOPE = "Which setting", "For this thread, this channel or the whole server"
-NOT_IN_A_THREAD = "This is no thread. Use it in the thread that is meant, or choose `channel` or `server`."
-ONLY_HERE = "A direct message has no channel or server: choose `thread`, which is this conversation."
+NOT_IN_A_THREAD = "This is not a thread. Use the command in one, or choose `channel` or `server`."
+ONLY_HERE = "A direct message has no channel or server. Choose `thread`: this conversation."
 _PLACES = {
     "default": "default",
-    "guild": "chosen for the server",
-    "channel": "chosen for the channel",
-    "thread": "chosen for this thread",
+    "guild": "set for the server",
+    "channel": "set for the channel",
+    "thread": "set for this thread",
 }
-DESCRIPTION = "What applies here, and where that was chosen"
+DESCRIPTION = "What applies here, and where it was set"
 
 
 class SettingsCommands(commands.Cog):
@@ -53,8 +53,8 @@ class SettingsCommands(commands.Cog):
         """What applies here, and where that was chosen."""
         await self._show(ctx)
 
-    @settings.command(name="set", description="Choose for this thread, this channel or the server")
-    @app_commands.describe(name=NAME, value="What it shall be", scope=SCOPE)
+    @settings.command(name="set", description="Set something for this thread, this channel or the server")
+    @app_commands.describe(name=NAME, value="The new value", scope=SCOPE)
     async def set_(self, ctx: Context, name: str, value: str, scope: Where = "channel") -> None:
         """Choose for this thread, this channel or the server."""
         known = name.strip().lower()
@@ -63,7 +63,7 @@ class SettingsCommands(commands.Cog):
         await self.bot.preferences.put(place, id, known, kept)
         await answer(ctx, f"`{known}` is now **{kept}** for {_said(scope, stand)}: {CHOICES[known].meaning(kept)}.")
 
-    @settings.command(description="Take a choice back, so that the wider one counts")
+    @settings.command(description="Remove a setting, so that the wider one applies")
     @app_commands.describe(name=NAME, scope=SCOPE)
     async def reset(self, ctx: Context, name: str, scope: Where = "channel") -> None:
         """Take a choice back, so that the wider one counts."""
@@ -72,7 +72,7 @@ class SettingsCommands(commands.Cog):
         stand, place, id = await self._place(ctx, known, scope)
         await self.bot.preferences.put(place, id, known, "")
         value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
-        await answer(ctx, f"Taken back for {_said(scope, stand)}. Here `{known}` is **{value}** ({_PLACES[origin]}).")
+        await answer(ctx, f"Removed for {_said(scope, stand)}. `{known}` is now **{value}** here ({_PLACES[origin]}).")
 
     @commands.hybrid_command(description="Which model answers here, what it costs, and choosing another")
     @app_commands.describe(name="A model or tier that new tasks start with; `auto` for the usual one", scope=HERE)
@@ -112,7 +112,7 @@ class SettingsCommands(commands.Cog):
             lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].meaning(value)}.")
             others = [f"{other} ({about})" for other, about in CHOICES[name].offered.items() if other != value]
             lines.append(f"-# {CHOICES[name].about}. It can also be: {'; '.join(others)}.")
-        lines.append(f"Your right here: **{stand.speaker.level}**.")
+        lines.append(f"Your level here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
 
     async def _place(self, ctx: Context, name: str, scope: Where) -> tuple[Stand, Scope, str]:

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
 
-NO_WORKSPACES = "There are no workspaces here."
-RUNNING = "Something runs here. Stop it first (🛑), then clean."
-EMPTY = "The workspace is empty already."
+NO_WORKSPACES = "This bot keeps no workspaces."
+RUNNING = "A task is running here. Stop it first (🛑), then clean."
+EMPTY = "The workspace is already empty."
 CONFIRM = "Delete everything in this thread's workspace ({what})? {copy}{kept}"
-COPY = "A copy is kept as a checkpoint, so it can be put back; only caches and installed packages are gone for good."
-NO_COPY = "No copy is kept, so that cannot be undone."
+COPY = "I'll save a copy as a checkpoint, so you can restore it; only caches and installed packages are gone for good."
+NO_COPY = "No copy is kept, so this can't be undone."
 KEPT = "\n-# `.aiignore` and what it hides stay."
 BEGUN = "On it. I'll say in the thread how it went."
 NOT_NOW = "Nothing was deleted."
-NOT_YOU = "Only who asked for it can confirm it. Use `/workspace clean` yourself."
+NOT_YOU = "Only the person who opened this can confirm it. Use `/workspace clean` yourself."
 CONFIRM_SECONDS = 120.0
 FRESH_SECONDS = 5.0
 """So long a list of paths is proposed again while somebody types."""
@@ -86,8 +86,8 @@ class WorkspaceCommands(commands.Cog):
         file = Attached(safe_name(name), content, made=False)
         await answer(ctx, f"{inline(path, SHORT)}, {browse.bytes_of(len(content))}", files=[file])
 
-    @workspace.command(description="Delete every file of the workspace, after you confirm it")
-    @app_commands.describe(copy="Keep a copy as a checkpoint; without it the files are gone for good")
+    @workspace.command(description="Delete every file of the workspace, after a confirmation")
+    @app_commands.describe(copy="Save a copy as a checkpoint; otherwise the files are gone for good")
     async def clean(self, ctx: Context, *, copy: bool = True) -> None:
         """Delete every file of the workspace, after you confirm it."""
         stand, row = await self._row(ctx)

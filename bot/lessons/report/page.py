@@ -170,10 +170,9 @@ def _header(report: LessonsReport, guild: str, at: datetime) -> Html:
 def _footer() -> Html:
     return tag(
         "footer",
-        tag("p", "An execution counts where something outside of the agent says how it went: a check that ran, or people's "
-            "votes. A lesson that fits a task is left out at random about one time in ten, however good it looks; "
-            "the uplift is the difference between the times it was shown and those it was held back, compared lesson by "
-            "lesson."),
+        tag("p", "A task counts if something other than the agent says how it went: a check, or people's votes. About one "
+            "time in ten, a lesson that fits a task is left out at random, however good it looks. The uplift "
+            "compares tasks with a lesson to tasks where it was left out, lesson by lesson."),
         tag("p", "Lessons quote models and the output of commands. They are shown here as text; nothing on this page runs, "
             "and nothing is fetched from anywhere."),
     )  # fmt: skip

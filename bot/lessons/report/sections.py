@@ -40,11 +40,11 @@ def judge(report: LessonsReport) -> Html:
     title = tag("h2", "The judge")
     if not report.judges:
         said = (
-            f"No model has judged an execution yet. Its opinion counts nothing in the score until {LABELLED} executions with "
-            "a known outcome show that it can tell good from bad."
+            f"No model has judged a task yet. Its opinion counts for nothing until {LABELLED} tasks with a known "
+            "outcome show that it can tell good from bad."
         )
         return tag("section", title, tag("p", said, class_="nothing"))
-    said = "A model of another family answers yes or no about each execution. What counts is how far that fits what came out."
+    said = "A model of another family answers yes or no about each task. What counts is how often it is right."
     cards = (
         tag("div", _drawn(each), tag("div", _facts(each), _worth(each)), class_="card pair") for each in report.judges
     )
@@ -53,7 +53,7 @@ def judge(report: LessonsReport) -> Html:
 
 def _drawn(account: JudgeAccount) -> Html:
     if not account.points:
-        return tag("p", "None of the executions that it read has a known outcome.", class_="nothing")
+        return tag("p", "None of the tasks it judged has a known outcome.", class_="nothing")
     said = "; ".join(f"{percent(p.said)} yes: {percent(p.came)} of {p.count} went well" for p in account.points)
     ends = tag("p", tag("span", "0 % yes"), tag("span", "100 % yes"), class_="ends quiet small")
     axes = "Across: the judge's share of yes. Up: the share that went well, 0 to 100 %. On the dotted line they agree."
@@ -64,10 +64,10 @@ def _facts(account: JudgeAccount) -> Html:
     auc = "not known" if account.auc is None else f"{account.auc:.2f} (a coin has 0.50)"
     rows = (
         ("Model", account.model or "not recorded"),
-        ("Read by it", number_of(account.read, "execution")),
+        ("Tasks judged", number_of(account.read, "execution")),
         ("Of these, known outcome", str(account.labelled)),
         ("Tells good from bad (AUC)", auc),
-        ("Its weight λ in the score", f"{account.weight:.2f} of 1"),
+        ("Its weight in the score", f"{account.weight:.2f} of 1"),
     )
     parts = [tag(name, words) for row in rows for name, words in zip(("dt", "dd"), row, strict=True)]
     return tag("dl", *parts, class_="facts")
@@ -75,11 +75,11 @@ def _facts(account: JudgeAccount) -> Html:
 
 def _worth(account: JudgeAccount) -> Html:
     if account.missing:
-        said = f"It has no say yet: {number_of(account.missing, 'more execution')} with a known outcome are needed."
+        said = f"It has no say yet: it needs {number_of(account.missing, 'more task')} with a known outcome."
     elif account.weight == 0:
         said = "It has no say: it tells good from bad no better than a coin."
     else:
-        said = f"It gives up to {15 * account.weight:.1f} of the 100 points of an execution's score."
+        said = f"It gives up to {15 * account.weight:.1f} of the 100 points of a task's score."
     return tag("p", said, style="margin-top:16px")
 
 
@@ -116,7 +116,7 @@ def each_effect(report: LessonsReport) -> Html:
             class_="rows",
         )
     else:
-        body = tag("p", "No lesson was both shown and held back yet, so there is nothing to compare.", class_="nothing")
+        body = tag("p", "No lesson was both used and held back yet, so there is nothing to compare.", class_="nothing")
     return tag(
         "section",
         tag("h2", "What each lesson does"),
@@ -137,8 +137,8 @@ def lives(report: LessonsReport) -> Html:
     return tag(
         "section",
         tag("h2", "The lessons' lives"),
-        tag("p", "Each mark is an execution that the lesson fitted: above, those that went well; below, those that did not. "
-            "The band under them is its status.", class_="quiet"),
+        tag("p", "Each mark is a task that the lesson fitted: above, those that went well; below, those that did not. The "
+            "band under them is its status.", class_="quiet"),
         tag("div", head, *rows, *_and_more(len(lived), MOST_LANES), _legend(), class_="rows"),
     )  # fmt: skip
 
@@ -271,11 +271,11 @@ def _whole(told: Told) -> Html:
             tag("div", f"{day(step.at)}: {step.what}{f' ({step.by})' if step.by else ''}", class_="words")
             for step in lesson.history
         )
-        parts += [tag("dt", "What was done to it"), tag("dd", *steps)]
+        parts += [tag("dt", "History"), tag("dd", *steps)]
     if lesson.error_signature:
-        parts += [tag("dt", "The error it is known by"), tag("dd", tag("pre", lesson.error_signature))]
+        parts += [tag("dt", "The error it belongs to"), tag("dd", tag("pre", lesson.error_signature))]
     if lesson.evidence:
-        parts += [tag("dt", "The output it rests on"), tag("dd", tag("pre", "\n".join(lesson.evidence)))]
+        parts += [tag("dt", "The output it is based on"), tag("dd", tag("pre", "\n".join(lesson.evidence)))]
     title = tag("summary", together(tag("span", lesson.trigger, class_="words"), _pill(lesson.status)))
     return tag("details", title, tag("div", tag("dl", *parts, class_="said")))
 
@@ -302,7 +302,7 @@ def tiles(report: LessonsReport) -> Html:
         _tile(str(count("candidate")), "seen once, not shown yet", "tile"),
         _tile(str(waits), "waiting for approval", "tile waits" if waits else "tile"),
         _tile(str(count("retired")), "retired", "tile"),
-        _tile(str(report.known), f"of {number_of(len(report.verdicts), 'execution')} with a known outcome", "tile"),
+        _tile(str(report.known), f"of {number_of(len(report.verdicts), 'task')} with a known outcome", "tile"),
     ]
     return tag("div", *made, class_="tiles")
 
@@ -315,7 +315,7 @@ def waiting(report: LessonsReport) -> Html:
     return tag(
         "section",
         tag("h2", "Waiting for approval"),
-        tag("p", "None of these is shown to an agent until an owner of the server approves it: ",
+        tag("p", "No task uses these until an owner of the server approves them: ",
             tag("code", "/lessons approve"), " or ", tag("code", "/lessons retire"), " in Discord.", class_="quiet"),
         tag("div", *(_waiting(lesson) for lesson in found[:MOST]), *_and_more(len(found), MOST), class_="rows"),
     )  # fmt: skip
@@ -342,7 +342,7 @@ def _verdict(tone: str) -> str:
     return {
         "up": "Tasks go well more often with their lesson than with the same lesson left out at random.",
         "down": "Tasks go well less often with their lesson than with the same lesson left out at random.",
-        "unsure": "It cannot be told yet whether lessons help or hurt: the interval holds both.",
+        "unsure": "It is too early to tell whether lessons help or hurt: both are still possible.",
     }[tone]
 
 
@@ -376,6 +376,6 @@ def _waiting(lesson: Lesson) -> Html:
             tag("dt", "Do"), tag("dd", lesson.action, class_="words"),
             class_="said",
         ),
-        tag("p", lesson.note or "A person has to look at it first.", class_="why words"),
+        tag("p", lesson.note or "A person has to check it first.", class_="why words"),
         class_="waiting",
     )  # fmt: skip

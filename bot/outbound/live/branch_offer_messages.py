@@ -76,7 +76,7 @@ def _ending(created: CommitCreated, verdict: Verdict | None) -> str:
     by = plain(verdict.by.name, 40)
     if isinstance(verdict, BranchMerged):
         return f"✅ {by} merged it into {inline(created.base)} as {inline(verdict.commit[:10])}."
-    return f"🗑️ {by} turned it down; the branch was deleted."
+    return f"🗑️ {by} rejected it; the branch was deleted."
 
 
 async def _read(store: Store, item: OutboxItem) -> tuple[CommitCreated | None, Verdict | None]:

@@ -146,7 +146,7 @@ class Hearing:
             opinion = command(said.text) is not None
             scene = await scene_of(self._process.threads, said.thread, wholly=opinion)
         except AgenticError as error:
-            await self._process.intake.tell(f"I could not keep that ({error}).", said.id, place)
+            await self._process.intake.tell(f"I couldn't save that ({error}).", said.id, place)
             self._town.handled.add(said.id)
             return
         outcome = translate_message(said, scene, HOUSE)
@@ -165,7 +165,7 @@ class Hearing:
                 item.channel, item.thread, title_of(self._process.desk.discreet_text(item.text))
             )
         except (Held, Unfit) as problem:
-            await self._process.intake.tell(f"I could not open a thread for it: {problem}", item.id, place)
+            await self._process.intake.tell(f"I couldn't open a thread for it: {problem}", item.id, place)
 
     async def _sign(self, heard: ReactionEvent | ClickEvent) -> None:
         try:

@@ -134,7 +134,7 @@ class Truth(MemoryStore):
         for id in ids:
             if id in self._inbox:
                 self.dropped[id] = now()
-                self.town.tell(f"taken out: {id}")
+                self.town.tell(f"dropped it: {id}")
         await super().discard(ids)
 
     def _holds(self, lease: Lease) -> bool:

@@ -192,7 +192,7 @@ class Process:
         try:
             await self.threads.recover()
         except AgenticError as error:
-            self.town.tell(f"{self.name} cannot begin: {error}")
+            self.town.tell(f"{self.name} can't start: {error}")
             self.kill()
             return
         closing = QuestionMessages(self.access, self.desk, self.feed, partial(asyncio.sleep, 1.0))

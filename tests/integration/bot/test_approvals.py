@@ -38,7 +38,7 @@ async def test_f31_what_hides_or_reorders_in_a_command_is_written_out_where_it_i
         _, shown = await seeking(scenery, hostile)
         written = "ls ⟨U+202E⟩fr- mr⟨U+202C⟩; echo a⟨U+200B⟩b⟨U+E0041⟩⟨U+00A0⟩c⟨U+2066⟩d⟨U+3164⟩"
         assert written in shown.content
-        assert "characters that cannot be seen" in shown.content
+        assert "invisible or text-reordering characters" in shown.content
         assert not set(hostile) & set(shown.content) - set(" lsfr-m;echoabd")
 
 
@@ -85,7 +85,7 @@ async def test_it_says_that_it_expired(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery)
         await scenery.talk.add(scenery.talk.newest(thread), decided("deny", "Threadwright", "0"))
-        assert "Nobody decided this in time, so it was denied" in (await closed(scenery, shown)).content
+        assert "Nobody decided in time, so it was denied" in (await closed(scenery, shown)).content
 
 
 @pytest.mark.wall("rights")
@@ -134,7 +134,7 @@ async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whateve
         thread, shown = await seeking(scenery)
         guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS, member="chief")
         await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "You may look here", "chief")
+        await told(scenery, thread, "You can read along here", "chief")
         await guild.react(shown.id, "🛑", author="chief")
         await guild.click(shown.id, shown.custom_ids()[0])
         await scenery.until(lambda: len(scenery.talk.got) == 2)
@@ -147,7 +147,7 @@ async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_sto
         thread, shown = await seeking(scenery)
         guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS)
         await guild.click(shown.id, shown.custom_ids()[0])
-        await told(scenery, thread, "I may not write in this thread")
+        await told(scenery, thread, "I'm not allowed to write in this thread")
         await guild.click(shown.id, shown.custom_ids()[2])
         await scenery.until(lambda: scenery.talk.got[-1].sort == "stop")
         assert "answer" not in {item.sort for item in scenery.talk.got}

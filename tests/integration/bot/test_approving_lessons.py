@@ -109,7 +109,7 @@ async def test_a_lesson_is_asked_about_once_silently_and_approved_by_an_owner_al
             await press(scenery, message, wish, "eve")
         await told(scenery, thread, "Only an owner of this server decides which lessons count", "eve")
         await guild.react(message.id, "👍", author="own")
-        await scenery.says(thread, "A sign does not decide on a lesson")
+        await scenery.says(thread, "Reactions don't decide about lessons")
         assert (await stored(lessons, guild)).status == "quarantined"
         await press(scenery, message, "approve")
         shown = await becomes(scenery, message, "**Approved** by own")
@@ -179,7 +179,7 @@ async def test_a_decision_while_the_lessons_cannot_be_written_is_told_and_can_be
             with closing(sqlite3.connect(tmp_path / "lessons.sqlite", isolation_level=None)) as another:
                 another.execute("ALTER TABLE lesson RENAME TO away")
                 await press(scenery, message, "approve")
-                await told(scenery, thread, "What was learned cannot be read or kept at the moment", "own")
+                await told(scenery, thread, "I can't read or save lessons right now", "own")
                 another.execute("ALTER TABLE away RENAME TO lesson")
             assert (await stored(lessons, guild)).status == "quarantined"
             await press(scenery, message, "approve")
@@ -214,7 +214,7 @@ async def test_buttons_and_an_open_form_live_through_a_restart(guild: LocalGuild
     async with learning(guild, lessons, store, before.talk) as scenery:
         blank = {"trigger": "imports fail", "action": "  "}
         await guild.submit(opened, blank)
-        await told(scenery, thread, "one of the two was empty", "own")
+        await told(scenery, thread, "One was empty", "own")
         _, text = await form(scenery, message)
         assert CURL in text
         await guild.submit(opened, {"trigger": "imports fail", "action": f"never {CURL}"})
@@ -243,7 +243,7 @@ async def test_a_press_counts_only_for_the_lesson_that_was_asked_about_there(gui
             await lessons.amend(target.model_copy(update={"scope": lesson("777").scope}))
         await press(scenery, message, "approve")
         await told(scenery, thread, "no longer kept", "own")
-        await becomes(scenery, message, "It is no longer kept")
+        await becomes(scenery, message, "It no longer exists")
         foreign = await lessons.lesson("777", ID)
         assert foreign is None or foreign.status == "quarantined"
 
@@ -280,5 +280,5 @@ async def test_a_lesson_says_where_it_was_used_as_far_as_whoever_asks_may_see(gu
         assert f"<#{thread}>" in said
         assert "told of it: ✔ went well" in said
         assert "1 task in threads that you cannot see" in said
-        assert "Told of it: 1 of 2 tasks went well" in said
+        assert "With it: 1 of 2 tasks went well" in said
         assert "went well 1 of 2 times with it" in words(await one.slash(thread, "lessons list"))

@@ -138,12 +138,12 @@ async def test_nothing_is_overwritten_and_a_running_bot_is_left_alone(
     assert said == f"There is no folder {tmp_path / 'no'}. Make it first, or name another one.\n"
     assert backup(settings(home), Path("/proc/kept.tar.gz"), BUILD) == 1
     said = capsys.readouterr().err
-    assert said.startswith("There is no backup: /proc/kept.tar.gz (")
+    assert said.startswith("No backup was made: /proc/kept.tar.gz (")
     assert said.endswith("). Name another folder.\n"), "there is no lack of room"
     archive.write_bytes(archive.read_bytes()[:-100])
     assert bring_back(settings(home), archive, tmp_path / "cut") == 1
     said = capsys.readouterr().err
-    assert said == f"Nothing was imported. {archive} is not whole: its end is missing. Use another backup.\n"
+    assert said == f"Nothing was imported. {archive} is incomplete: its end is missing. Use another backup.\n"
 
 
 def packed(*members: tuple[str, bytes | str], last: dict[str, object] | None = None, form: int = 1) -> bytes:
@@ -181,7 +181,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "unlisted": (packed(("blobs/a", b"x"), last=EMPTY), "is damaged"),
     "without its end": (packed(("blobs/a", b"x")), "its end is missing"),
     "newer": (packed(form=2, last=EMPTY), "update Threadwright"),
-    "something else": (gzip.compress(b"hello" * 100), "no backup of Threadwright's"),
+    "something else": (gzip.compress(b"hello" * 100), "not a Threadwright backup"),
     "without a database": (packed(last=EMPTY), "holds no threadwright.sqlite"),
 }
 

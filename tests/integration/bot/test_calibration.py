@@ -122,5 +122,5 @@ def test_the_command_tells_what_the_labels_say_and_draws_it(
     assert perform(["calibration", "--diagram", str(picture)]) == 1
     assert "name a new file" in capsys.readouterr().err
     assert perform(["calibration", "--rebuild", "--diagram", str(page)]) == 0
-    assert "0 labels were derived again" in capsys.readouterr().out
+    assert "0 outcomes were worked out again" in capsys.readouterr().out
     assert "data:image/png;base64" in page.read_text(encoding="utf-8")

@@ -74,7 +74,7 @@ async def test_a_card_is_whole_though_the_answer_is_delivered_before_the_feed_sa
         card = await scenery.says(thread, "It is too loud.")
         assert card.content.startswith("❌ **Failed**")
         assert "**What I changed**" in card.content
-        assert "-# 🔄 tries it again from its beginning (attempt 2 of 3)." in card.content
+        assert "-# 🔄 starts it over (attempt 2 of 3)." in card.content
         assert [name.split(":")[1] for name in card.custom_ids()] == ["vote", "vote", "undo", "again"]
 
 
@@ -101,7 +101,7 @@ async def test_without_a_checkpoint_the_card_says_why_there_is_no_undo(scenery: 
     await scenery.talk.add(execution, problem, *edited(change("a.py")))
     await scenery.talk.finish(execution, "Done it.")
     card = await scenery.says(thread, "Done it.")
-    assert "-# Undo is not possible: 120,000 files, too many to keep a copy" in card.content
+    assert "-# Can't be undone: 120,000 files, too many to keep a copy" in card.content
     assert not any("undo" in name for name in card.custom_ids())
 
 

@@ -73,9 +73,9 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         assert names(folder) == before
         assert "in the thread how it went" in (await asked(running, thread, 0)).content
         receipt = await running.says(thread, "The workspace is empty now: 3 files")
-        assert "kept as checkpoint `" in receipt.content
-        assert "Not in it, and gone for good: `node_modules`" in receipt.content
-        assert "Left where it is, since no copy can hold it: `pipe`" in receipt.content
+        assert "saved as checkpoint `" in receipt.content
+        assert "Not saved, and gone for good: `node_modules`" in receipt.content
+        assert "Left in place, because it can't be copied: `pipe`" in receipt.content
         assert names(folder) == {*hidden, "pipe"}
         assert (tmp_path / "outside.txt").read_text() == "stays"
         await running.app.threads.idle(str(thread))
@@ -86,7 +86,7 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         assert isinstance(cleaned, WorkspaceRestored)
         assert cleaned.way == "clean"
         (button,) = receipt.interactive()
-        assert button["label"] == "Put it back"
+        assert button["label"] == "Restore"
         await guild.click(receipt.id, str(button["custom_id"]))
         await running.says(thread, "Restored 3 files from before the cleaning")
         assert names(folder) == before - {"node_modules/m.js"}

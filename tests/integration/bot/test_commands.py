@@ -74,7 +74,9 @@ async def test_a_viewer_may_look_and_not_stop(guild: LocalGuild) -> None:
         await registered(scenery)
         thread = await scenery.mention("go")
         await guild.slash(thread, "stop", author="vic")
-        await guild.wait_for(lambda g: any("may look here" in m.content for m in g.messages(thread, viewer="vic")))
+        await guild.wait_for(
+            lambda g: any("can read along here" in m.content for m in g.messages(thread, viewer="vic"))
+        )
         assert len(scenery.talk.got) == 1
 
 

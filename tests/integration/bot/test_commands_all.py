@@ -38,7 +38,7 @@ RIGHT = [
     Use("fork", "!fork try it another way", "On it", {"text": "try it another way"}),
     Use("fork", "!fork {checkpoint} as before", "On it", {"checkpoint": "{checkpoint}"}),
     Use("sessions", "!sessions", "<#{thread}>"),
-    Use("sessions", "!sessions 2", "There are no more", {"page": 2}),
+    Use("sessions", "!sessions 2", "That's all", {"page": 2}),
     Use("search", "!search tests", "gave this task", {"words": "tests"}),
     Use("search", "!search fix the", "There are no more|gave this task", {"words": "fix", "page": 2}),
     Use("model", "!model", "starts with **small** (tier 2): nobody chose another"),
@@ -56,16 +56,16 @@ RIGHT = [
     Use("logs", "!logs 2", "newest 2 of", {"lines": 2}),
     Use("memory", "!memory", "Python 3.11"),
     Use("role", "!role", "Role: **"),
-    Use("rules", "!rules", "A task ends at $5.00"),
+    Use("rules", "!rules", "A task may use $5.00"),
     Use("workspace list", "!workspace list", "a.txt"),
     Use("workspace list", "!workspace list src", "main.py", {"path": "src"}),
     Use("workspace get", "!workspace get a.txt", "5 B", {"path": "a.txt"}),
-    Use("workspace clean", "!workspace clean", "A copy is kept as a checkpoint"),
+    Use("workspace clean", "!workspace clean", "I'll save a copy as a checkpoint"),
     Use("workspace clean", "!workspace clean no", "No copy is kept", {"copy": False}),
     Use("lessons list", "!lessons list", "l0123456789a"),
     Use("lessons list", "!lessons list waiting 1", "l0123456789a", {"status": "waiting", "page": 1}),
     Use("lessons list", "!lessons list active", "None is active", {"status": "active"}),
-    Use("lessons list", "!lessons list all 2", "There are no more", {"page": 2}),
+    Use("lessons list", "!lessons list all 2", "That's all", {"page": 2}),
     Use("lessons show", "!lessons show l0123456789a", "install the project", {"lesson": "l0123456789a"}),
     Use("lessons edit", "!lessons edit l0123456789a use the copy first", "no module → use the copy first",
         {"lesson": "l0123456789a", "action": '"use the copy first"'}),
@@ -130,7 +130,7 @@ async def played(one: Desk) -> int:
 
 def wrong_answers(use: Use, said: str, thread: int) -> list[str]:
     wanted = filled(use.says, thread).split("|")
-    broken = "of mine broke" in said or len(said) > 3 * LIMIT
+    broken = "broke on my side" in said or len(said) > 3 * LIMIT
     return [f"{use.name} {use.options}: {said!r}"] if broken or not any(each in said for each in wanted) else []
 
 

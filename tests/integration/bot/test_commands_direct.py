@@ -26,7 +26,7 @@ async def test_in_a_direct_message_commands_speak_of_that_conversation_alone(gui
         assert "for this conversation" in words(await one.slash(direct.id, "settings set", option, author="eve"))
         assert (await one.scenery.bot.preferences.of(thread=str(direct.id))).verbosity == "quiet"
         option = {"name": "verbosity", "value": "quiet", "scope": "server"}
-        assert "choose `thread`" in words(await one.slash(direct.id, "settings set", option, author="eve"))
+        assert "Choose `thread`" in words(await one.slash(direct.id, "settings set", option, author="eve"))
         here, other = (Scope(kind="thread", thread=thread) for thread in (str(direct.id), "12345"))
         for id, scope in (("lserver", None), ("lmine", here), ("lother", other)):
             kept = lesson(str(guild.guild_id), id=id, status="active")

@@ -55,11 +55,11 @@ async def test_a_command_is_done_for_those_who_may_and_refused_to_all_others(
         before = await one.lessons.lesson(str(guild.guild_id), "l0123456789a")
         for who in refused:
             said = words(await one.slash(thread, name, options, author=who))
-            assert "need the right" in said or "may look here" in said or "someone else's" in said, said
+            assert "can do that" in said or "can read along here" in said or "someone else's" in said, said
         assert await one.lessons.lesson(str(guild.guild_id), "l0123456789a") == before
         assert (await one.scenery.bot.preferences.of(channel=str(one.scenery.general))).verbosity == "normal"
         done = words(await one.slash(thread, name, options, author=allowed))
-        assert "need the right" not in done
+        assert "can do that" not in done
 
 
 @pytest.mark.wall("rights")
@@ -71,7 +71,7 @@ async def test_f41_a_role_that_was_lost_counts_no_more_at_the_click_that_confirm
         asked = await one.slash(thread, "workspace clean", author="ops")
         guild.set_roles("ops", [])
         await guild.click(asked.id, asked.custom_ids()[0], author="ops")
-        await guild.wait_for(lambda g: any("need the right" in m.content for m in g.messages(thread, viewer="ops")))
+        await guild.wait_for(lambda g: any("can do that" in m.content for m in g.messages(thread, viewer="ops")))
         assert (one.folder / "workspaces" / str(thread) / "a.txt").exists()
 
 

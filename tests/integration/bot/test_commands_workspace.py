@@ -71,7 +71,9 @@ async def test_nobody_elses_click_cleans_and_nothing_is_cleaned_while_something_
         one.put(thread, "a.txt", "1")
         asked = await one.write(thread, "!workspace clean")
         await guild.click(asked.id, asked.custom_ids()[0], author="eve")
-        await guild.wait_for(lambda g: any("Only who asked" in m.content for m in g.messages(thread, viewer="eve")))
+        await guild.wait_for(
+            lambda g: any("Only the person who opened this" in m.content for m in g.messages(thread, viewer="eve"))
+        )
         assert names(one, thread) == {"a.txt"}
         await guild.post(thread, "and another thing")
         await one.scenery.until(lambda: one.scenery.talk.state(str(thread)) == "busy")

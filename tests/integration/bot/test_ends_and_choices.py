@@ -103,8 +103,8 @@ async def test_a_task_that_waits_for_a_place_is_told_so_and_begins_by_itself(gui
         first = await mention(running, "count the files")
         await running.says(first, "Thinking")
         second = await mention(running, "count the folders")
-        waiting = await running.says(second, "Waiting for a free place")
-        assert "the tasks that run now are before this one" in waiting.content
+        waiting = await running.says(second, "Waiting for a free slot")
+        assert "the running tasks are ahead of this one" in waiting.content
         go.set()
         await running.says(first, "Counted.")
         await running.says(second, "Counted.")
@@ -122,7 +122,7 @@ async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
         thread = await mention(running, "throw the notes away")
         asked = await running.says(thread, "needs an approval")
         await running.says(thread, "Then I leave them.")
-        await guild.wait_for(lambda g: "Nobody decided this in time" in g.state.find_message(asked.id).content, 30.0)
+        await guild.wait_for(lambda g: "Nobody decided in time" in g.state.find_message(asked.id).content, 30.0)
         assert "nobody approved it in time" in endpoint.requests[-1].text()
 
 

@@ -72,14 +72,14 @@ async def test_an_execution_is_read_elsewhere_word_for_word(tmp_path: Path, caps
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(file.read_bytes()[:-50])
     assert bring_back(settings(there), cut, None) == 1
-    assert "is not whole: its end is missing" in capsys.readouterr().err
+    assert "is incomplete: its end is missing" in capsys.readouterr().err
     code = await replay(settings(home), "x1")
     story = capsys.readouterr().out
 
     assert bring_back(settings(there), file, None) == 0
     said = capsys.readouterr().out
     assert "threadwright replay x1" in said
-    assert "Read-only here" in said
+    assert "is here, read-only" in said
     assert await replay(settings(there), "x1") == code
     assert capsys.readouterr().out == story.replace(str(home), str(there))
     snapshots = Snapshots(there / "checkpoints")
@@ -152,7 +152,7 @@ async def test_what_is_another_execution_of_the_same_name_is_refused(
     assert await log_of(store, "x1") == before
     await store.close()
     assert export(settings(home), ExportSelection("nothing"), None, BUILD) == 1
-    assert "There is no execution 'nothing'" in capsys.readouterr().err
+    assert "There is no task 'nothing'" in capsys.readouterr().err
 
 
 async def test_f83_a_damaged_export_is_refused_and_a_damaged_log_is_said(

@@ -59,7 +59,7 @@ async def test_a_message_says_what_became_of_its_lesson_whoever_or_whatever_chan
         await fails(elsewhere, guild, thread)
         before.bot.approving.messages.look_again()
         retired = await becomes(before, message, "🗑️ **Retired**: no longer used")
-        assert "to be expected without it" in retired.content, "and says why"
+        assert "expected without it" in retired.content, "and says why"
         await guild.archive(thread)
         put_aside = changed(await stored(lessons, guild), at=datetime.now(UTC), what="Looks odd.", status="quarantined")
         await elsewhere.amend(put_aside)

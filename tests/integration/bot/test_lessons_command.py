@@ -83,7 +83,7 @@ def test_few_showings_are_said_to_be_too_few_and_only_a_report_is_written_over(
     mine.write_text("my own page")
     capsys.readouterr()
     assert perform(["lessons", "report", "--out", str(mine)]) == 1
-    assert "is no report of mine" in capsys.readouterr().err
+    assert "is not a lessons report" in capsys.readouterr().err
     assert mine.read_text() == "my own page"
 
 

@@ -113,7 +113,7 @@ async def test_a_branch_is_turned_down_after_a_restart(guild: LocalGuild, tmp_pa
         async with whole(tmp_path / "home", endpoint, guild) as running:
             await guild.click(offer.id, button(offer, "reject"))
             await running.says(thread, f"Deleted `{branch}`")
-            await running.says(thread, "turned it down; the branch was deleted")
+            await running.says(thread, "rejected it; the branch was deleted")
             assert git(running, thread, "branch", "--format=%(refname:short)") == "main"
             execution = (await running.executions(thread))[1]
             assert any(isinstance(event, BranchRejected) for event in await running.outcome(execution))

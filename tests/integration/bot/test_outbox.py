@@ -168,7 +168,7 @@ async def test_a_thread_that_was_never_made_is_made_from_its_task(guild: LocalGu
     async with running_bot(guild) as scenery:
         guild.misbehave(Rule("POST */threads", Refused(403, 50013, "Missing Permissions")))
         posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
-        await scenery.says(scenery.general, "could not open a thread")
+        await scenery.says(scenery.general, "couldn't open a thread")
         scenery.bot.outbox.retry_now()
         await scenery.says(posted.id, "Starting")
 

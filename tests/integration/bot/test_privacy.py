@@ -75,7 +75,7 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
     ):
         store, channel = running.app.store, guild.channel().id
         nothing = await asked(running, "vic")
-        assert "I store nothing of you" in nothing.content
+        assert "I store nothing about you" in nothing.content
         assert nothing.ephemeral
         posted = await guild.post(channel, f"{guild.bot.mention} {PLAN}, note it", author="vic")
         await running.says(posted.id, "Noted.")
@@ -140,7 +140,7 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         known = {each.executions[0]: each for each in await lessons.lessons(here) if each.executions}
         assert (known[own].action, known[own].status) == (ERASED, "retired")
         assert (known[others].action, known[others].history[0].what) == ("Look twice.", "Approved by somebody.")
-        assert "I store nothing of you" in (await asked(running, "vic")).content
+        assert "I store nothing about you" in (await asked(running, "vic")).content
         async with asyncio.timeout(SECONDS):
             while any(b"tangerine" in each.read_bytes() for each in tmp_path.glob(f"{DATABASE}*")):
                 await asyncio.sleep(0.05)  # the last of it goes beside other work

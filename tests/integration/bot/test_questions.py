@@ -83,7 +83,7 @@ async def closed(scenery: Scenery, question: Message) -> Message:
 async def test_a_thumb_on_a_question_is_told_how_to_answer_it(scenery: Scenery) -> None:
     thread, question = await asking(scenery)
     await scenery.guild.react(question.id, "👍")
-    await scenery.says(thread, "👍 and 👎 do not answer a question")
+    await scenery.says(thread, "👍 and 👎 don't answer a question")
     assert scenery.talk.state(str(thread)) == "asking"
 
 

@@ -158,7 +158,7 @@ async def test_a_later_task_in_the_thread_can_be_stopped_on_its_own_message(scen
     assert (scenery.talk.got[3].sort, scenery.talk.got[3].message) == ("stop", str(second.id))
 
 
-@pytest.mark.parametrize(("sign", "words"), [("✅", "I'm on it"), ("🔄", "🛑 stops it; then 🔄 runs it again")])
+@pytest.mark.parametrize(("sign", "words"), [("✅", "I'm on it"), ("🔄", "Stop it with 🛑, then 🔄 starts it over")])
 async def test_a_sign_that_changes_nothing_now_is_answered_plainly_and_once(
     scenery: Scenery, sign: str, words: str
 ) -> None:
@@ -249,4 +249,4 @@ async def test_a_reaction_that_could_not_be_kept_is_said(scenery: Scenery) -> No
     thread = await scenery.mention("go")
     scenery.talk.refuse = StoreError("the disk is full")
     await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
-    await scenery.says(thread, "I could not keep that")
+    await scenery.says(thread, "I couldn't save that")

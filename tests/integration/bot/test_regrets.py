@@ -114,10 +114,10 @@ async def test_what_was_wrong_reaches_the_reflection_and_the_next_attempt(guild:
         question = await regretted(running, thread, "Answer 1.")
         assert not mind.reflections, "it waits for what the person says"
         await guild.click(question.id, pressed(question, "why:0"), author="eve")
-        await private(guild, thread, "That is someone else's task.", "eve")
+        await private(guild, thread, "That's someone else's task.", "eve")
         await guild.click(question.id, pressed(question, "why:1"))
 
-        thanks = await running.says(thread, f"Thanks. “{OTHER}” is noted")
+        thanks = await running.says(thread, f"Thanks, “{OTHER}” is noted")
         assert "🔄 tries the task again from its beginning, with that (attempt 2 of 3)." in thanks.content
         closed = await running.says(thread, f"✔ **{OTHER}**")
         assert closed.id == question.id
@@ -168,7 +168,7 @@ async def test_the_question_survives_a_restart_and_is_put_once_and_takes_words_o
 async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so_and_a_stop_ends_the_wait(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mind, waits = Mind(), "⏳ I am still working out what to learn from what was before."
+    mind, waits = Mind(), "⏳ I'm still working out what to learn from the last task."
     monkeypatch.setattr(waiting_notices, "AFTER", 0.05)
     async with alive(mind, guild, tmp_path) as running:
         thread = await running.task("list the folders")
@@ -182,7 +182,7 @@ async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so
         await running.says(thread, waits)
         await guild.post(thread, "stop")
         await running.says(
-            thread, "Stopped before it began; nothing of it was done. Send it again if you want it:\n- and sort"
+            thread, "Stopped before it started; nothing was done. Send it again if you want it:\n- and sort"
         )
         assert len(mind.turns) == 1
 
@@ -279,8 +279,8 @@ async def _takes_a_vote(scenery: Scenery, store: MemoryStore, thread: str) -> No
     reluctant = Reluctant()
     opinions = Opinions(store, reluctant, tell)
     assert await opinions.take(item)
-    told: Message = await scenery.says(int(thread), "could not be taken in yet")
-    assert told.content.startswith("⚠️ The vote of Ann could not be taken in yet (the disk is full). It is kept")
+    told: Message = await scenery.says(int(thread), "couldn't process")
+    assert told.content.startswith("⚠️ The vote of Ann couldn't process (the disk is full). It is kept")
     await scenery.until(lambda: not opinions.tasks)
     assert reluctant.tries == 2
     assert all(one.id != "v1" for one in await store.pending(thread)), "taken in, it is kept no longer"

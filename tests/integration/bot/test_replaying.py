@@ -63,7 +63,7 @@ async def test_a_log_that_other_rules_decided_holds_and_is_not_verified(
     older = changed_at(envelopes(WORK), 1, rules=RULES_VERSION + 5)
     settings = await keep(tmp_path, older)
     assert await replay(settings, older[0].execution) == 0
-    assert "The log holds." in capsys.readouterr().out
+    assert "The log is sound: every check passed." in capsys.readouterr().out
     assert await replay(settings, older[0].execution, deciding_again=True) == UNVERIFIED
     assert f"decided by rules of version {RULES_VERSION + 5}" in capsys.readouterr().out
 
@@ -108,7 +108,7 @@ async def test_the_newest_executions_are_listed_and_a_damaged_database_hides_no_
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert await newest(Settings(home=tmp_path)) == 1
-    assert "Begin one" in capsys.readouterr().err
+    assert "Start one" in capsys.readouterr().err
     log = envelopes(WORK)
     many = [[e.model_copy(update={"execution": f"x{number:03}"}) for e in log[:2]] for number in range(NEWEST + 3)]
     settings = await keep(tmp_path, *many)

@@ -90,7 +90,7 @@ async def test_what_an_expired_task_left_in_discord_says_so_and_the_thread_goes_
         for command in ("logs", "cost", "checkpoints"):
             assert "1 earlier task is left out" in (await slash(running, thread, command)).content
         await slash(running, thread, "retry")
-        await running.says(thread, "The log of that task was deleted, so it cannot be run again")
+        await running.says(thread, "That task's log was deleted, so I can't run it again")
 
         await running.task("say something", thread)
         (new,) = await running.executions(thread)

@@ -36,7 +36,7 @@ async def test_a_retry_of_a_turn_is_no_second_showing_of_lessons_that_the_first_
     lease = await scene.store.acquire("100", "test")
     assert lease is not None
     item = InboxItem(id="77", thread="100", sort="retry", author=ANN, at=datetime.now(UTC), target="x1", text="2")
-    assert "Going on from turn 2" in (await scene.acts.act(item, ROW, lease)).text
+    assert "Continuing from turn 2" in (await scene.acts.act(item, ROW, lease)).text
     (_, again) = [row.execution for row in await scene.store.executions("100")]
     copy = [each async for each in scene.store.read(again)]
     rest = Log(execution=again).does().does(PASSES).ends().events[4:]

@@ -88,7 +88,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
 
         card = await running.says(thread, "Seven lines.")
         await guild.react(card.id, "🔄")
-        receipt = await running.says(thread, "Running that task again from its beginning.")
+        receipt = await running.says(thread, "Starting that task over.")
         assert "1 file was restored: `log.txt`" in receipt.content
         second = await ended(running, thread, 2)
         assert lines(running, thread) == ["again"]
@@ -99,7 +99,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
 
         assert "no turn 99" in await retried(running, thread, second, turn=99)
         await slash(running, thread, "retry", turn=2)
-        receipt = await running.says(thread, "Going on from turn 2 of")
+        receipt = await running.says(thread, "Continuing from turn 2 of")
         assert "The files are as they were after turn 1" in receipt.content
         third = await ended(running, thread, 3)
         assert lines(running, thread) == ["again", "seven"]
@@ -113,7 +113,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         told = await slash(running, thread, "checkpoints")
         assert f"`{after_six}`" in told
         assert "after turn 6" in told
-        assert "In none of them: files in /tmp" in told
+        assert "Not in any of them: files in /tmp" in told
         assert after_six in [str(c.value) for c in await guild.autocomplete(thread, "resume", "checkpoint", "")]
         await slash(running, thread, "resume", checkpoint=after_six)
         await running.says(thread, "The files are as they were after turn 6")
@@ -151,7 +151,7 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         at_end = re.search(r"`([0-9a-f]{6})` \S+ at the end", told)
         assert at_end is not None, told
         await slash(running, thread, "resume", checkpoint=at_end[1])
-        await running.says(thread, "Going on with “count”.")
+        await running.says(thread, "Continuing “count”.")
         second = await ended(running, thread, 2)
         assert lines(running, thread) == [*"12345", "cut"]
         restored = [event for event in await running.log(second) if isinstance(event, WorkspaceRestored)]
@@ -207,8 +207,8 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         first = await ended(running, thread, 1)
         assert len(await running.executions(thread)) == 1
 
-        await slash(running, thread, "fork", text="read it first")
-        receipt = await running.says(thread, "it begins there with what you wrote")
+        await slash(running, thread, "fork", text="Read all of it")
+        receipt = await running.says(thread, "it starts there with what you wrote")
         third = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         welcome = await running.says(third, "wrote with it: “read it first”")
         assert "Write what I should do next" not in welcome.content
@@ -216,7 +216,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         await running.says(third, "Read in the third fork.")
 
         await slash(running, thread, "fork")
-        receipt = await running.says(thread, "it waits there for a task")
+        receipt = await running.says(thread, "it's waiting there for a task")
         second = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         await running.says(second, "Write what I should do next")
         await running.task("read it", second)
@@ -248,7 +248,7 @@ async def test_an_undo_is_taken_back_by_its_receipts_button(guild: LocalGuild, t
         assert (folder / "a.txt").read_text() == "new"
         assert (folder / "d/x.txt").read_text() == "x"
         await guild.click(receipt.id, redo)
-        await running.says(thread, "That task is not undone")
+        await running.says(thread, "That task was not undone")
         await pressed(guild, card.id, "tw:undo:")
         await guild.wait_for(lambda _: not (folder / "a.txt").exists() or None, SECONDS)
 

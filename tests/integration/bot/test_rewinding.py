@@ -47,14 +47,14 @@ async def names(scene: Scene) -> list[str]:
 async def test_a_retry_that_is_done_again_after_a_crash_changes_nothing_more(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"))
     told = await scene.act("retry", "", id="77")
-    assert "Running that task again from its beginning. The files are as they were before it." in told
+    assert "Starting that task over. The files are back as they were before it." in told
     assert "1 file was restored: `a.txt`" in told
     (_, again) = await names(scene)
     (scene.files / "a.txt").write_text("what it did by then")
     assert await scene.act("retry", "", id="77") == told
     assert (scene.files / "a.txt").read_text() == "what it did by then"
     assert await names(scene) == ["x1", again]
-    assert "was undone already by Ann" in await scene.undo("x1")
+    assert "was already undone by Ann" in await scene.undo("x1")
 
 
 async def test_a_crash_after_the_files_were_put_back_loses_neither_the_state_before_nor_the_retry(scene: Scene) -> None:
@@ -90,11 +90,13 @@ async def test_a_trial_of_the_machine_is_numbered_and_yields_to_whoever_says_som
     await scene.executed("x1", ("a.txt", "new"))
     waits = InboxItem(id="55", thread="100", sort="task", author=ANN, at=datetime.now(UTC), text="leave it")
     await scene.store.put(waits)
-    assert "Something new was said here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
+    assert "Somebody wrote something new here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
     assert await names(scene) == ["x1"]
     await scene.store.discard([waits.id])
     told = await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
-    assert told.startswith("Its check still fails, so I try again with what I learned (attempt 2 of 3). 🛑 stops it.")
+    assert told.startswith(
+        "Its check still fails, so I'm trying again with what I learned (attempt 2 of 3). 🛑 stops it."
+    )
     assert (scene.files / "a.txt").read_text() == "old"
     assert await scene.act("trial", "x1/result", MACHINE, id="trial.x1") == told, "after a crash it is the same one"
     (_, second) = await names(scene)
@@ -108,7 +110,7 @@ async def test_a_trial_of_the_machine_is_numbered_and_yields_to_whoever_says_som
 async def test_what_a_person_undid_is_not_tried_again_by_the_machine(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"))
     await scene.undo("x1")
-    assert "Something new was said here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
+    assert "Somebody wrote something new here" in await scene.act("trial", "x1/result", MACHINE, id="trial.x1")
     assert await names(scene) == ["x1"]
 
 
@@ -116,7 +118,7 @@ async def test_what_a_person_undid_is_not_tried_again_by_the_machine(scene: Scen
 async def test_only_operators_run_again_what_others_asked_for(scene: Scene, level: Level, allowed: bool) -> None:
     await scene.executed("x1", ("a.txt", "new"))
     told = await scene.act("retry", "x1/result", BEN.model_copy(update={"level": level}))
-    assert ("Running that task again" in told) is allowed
+    assert ("Starting that task over" in told) is allowed
     assert len(await names(scene)) == 1 + allowed
     if allowed:  # it stays hers
         (_, again) = await names(scene)
@@ -127,10 +129,10 @@ async def test_only_operators_run_again_what_others_asked_for(scene: Scene, leve
 
 async def test_without_a_copy_of_before_a_task_is_not_run_again_from_its_beginning(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"), saved=Saved(problem="the disk is full"))
-    assert "cannot be run again from its beginning, since there is no copy" in await scene.act("retry", "")
+    assert "can't start that task over, because there is no copy" in await scene.act("retry", "")
     assert (scene.files / "a.txt").read_text() == "new"
     assert "I know no checkpoint `abc123`" in await scene.act("rewind", "abc123")
-    assert "Nothing has ended here yet" in await scene.act("retry", "", thread="200")
+    assert "No task has ended here yet" in await scene.act("retry", "", thread="200")
 
 
 def test_a_budget_that_is_used_up_is_given_once_more_by_who_may_raise_it() -> None:
@@ -176,5 +178,5 @@ async def test_where_there_is_no_place_for_a_fork_it_is_said_and_nothing_is_kept
         guild.deny(here, Permission.CREATE_PUBLIC_THREADS, member="eve")
         assert "someone else's task" in words(await one.slash(thread, "fork", author="eve"))
         guild.deny(here, Permission.CREATE_PUBLIC_THREADS)
-        assert "I may not open threads in" in words(await one.slash(thread, "fork"))
+        assert "I'm not allowed to open threads in" in words(await one.slash(thread, "fork"))
         assert len(one.scenery.talk.got) == before

@@ -99,7 +99,7 @@ async def test_a_card_of_an_ended_task_does_nothing_to_the_one_that_runs_now(sce
     await scenery.guild.post(thread, "and now this")
     await scenery.until(lambda: len(scenery.talk.got) == 2)
     await press(scenery, card, "Stop")
-    await told(scenery, thread, "has ended already")
+    await told(scenery, thread, "has already ended")
     assert len(scenery.talk.got) == 2
 
 

@@ -85,12 +85,12 @@ async def test_a_reaction_an_edit_and_a_click_that_cannot_be_taken_in_are_refuse
     await scenery.until_delivered()
     store.broken = frozenset(("execution",))
     await scenery.guild.react(answer.id, "👍")
-    await scenery.says(thread, "could not keep that")
+    await scenery.says(thread, "couldn't save that")
     await scenery.guild.edit(thread, f"{scenery.guild.bot.mention} other words")
-    await scenery.says(scenery.general, "could not keep that")
+    await scenery.says(scenery.general, "couldn't save that")
     await scenery.guild.click(answer.id, answer.custom_ids()[0])
     await scenery.guild.wait_for(
-        lambda g: any(m.ephemeral and "could not keep that" in m.content for m in g.messages(thread))
+        lambda g: any(m.ephemeral and "couldn't save that" in m.content for m in g.messages(thread))
     )
     assert len(scenery.talk.got) == 1
     assert question.custom_ids()

@@ -109,7 +109,7 @@ async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guil
     async with running_bot(guild, roles={"@everyone": "viewer"}) as scenery:
         guild.add_member("vic")
         await guild.post(scenery.general, f"{guild.bot.mention} go", author="vic")
-        await scenery.says(scenery.general, "may look here")
+        await scenery.says(scenery.general, "can read along here")
         await scenery.mention("go")
         assert [item.author.level for item in scenery.talk.got] == ["owner"]
 
@@ -127,7 +127,7 @@ async def test_a_task_that_could_get_no_thread_is_not_begun(scenery: Scenery) ->
         )
     )  # type: ignore[union-attr]
     await guild.post(scenery.general, f"{guild.bot.mention} go")
-    told = await scenery.says(scenery.general, "I cannot begin")
+    told = await scenery.says(scenery.general, "I can't start")
     assert "Create Public Threads" in told.content
     assert scenery.talk.got == []
 
@@ -198,13 +198,13 @@ async def test_a_command_that_there_is_not_is_neither_a_task_nor_guidance(scener
     thread = await scenery.mention("one")
     for text in ("!undo", "!bogus", "/other", "/stop"):
         await guild.post(thread, text)
-    await scenery.says(thread, "press “Undo”")
+    await scenery.says(thread, "Press “Undo”")
     await scenery.says(thread, "no command `!bogus`")
     await scenery.says(thread, "no command `/other`")
     await scenery.says(thread, "or write `!stop`")
     await talk.add(talk.newest(thread), Asked(question="q1", text="Where?"))
     await guild.post(thread, "/stop")
-    await scenery.says(thread, "still open; if that is your answer, write it in a sentence")
+    await scenery.says(thread, "still open; if that's your answer, write it as a sentence")
     await guild.post(thread, "/tmp")
     await scenery.until(lambda: len(talk.got) == 2)
     assert (talk.got[1].sort, talk.got[1].text) == ("answer", "/tmp")

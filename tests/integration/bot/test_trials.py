@@ -117,9 +117,9 @@ async def test_it_is_tried_again_by_itself_with_what_was_learned_from_the_first_
         assert await decisions(running, thread) == [("again", 2), ("again", 3), ("leave", 0)]
 
         second = await running.says(thread, "(attempt 2 of 3)")
-        told = "`sh check.sh` still fails, so I try again with what I learned (attempt 2 of 3). 🛑 stops it."
+        told = "`sh check.sh` still fails, so I'm trying again with what I learned (attempt 2 of 3). 🛑 stops it."
         assert told in second.content
-        assert "The files are as they were before it." in second.content
+        assert "The files are back as they were before it." in second.content
         third = await running.says(thread, "(attempt 3 of 3)")
         assert "3 files were restored" in third.content
         files = {path.name for path in running.workspace(thread).iterdir()}

@@ -48,7 +48,7 @@ async def test_a_click_puts_back_exactly_what_the_task_changed(
         assert (folder / "made/deep/x.txt").exists()
         await click_undo(running, thread)
         receipt = await running.says(thread, "Undone: restored 3 files")
-        assert "kept as checkpoint" in receipt.content
+        assert "saved as checkpoint" in receipt.content
         assert sorted(path.name for path in folder.iterdir()) == ["gone.txt", "kept.txt"]
         assert [(folder / name).read_text() for name in ("gone.txt", "kept.txt")] == ["old", "old"]
         second = (await running.executions(thread))[1]

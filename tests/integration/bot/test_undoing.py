@@ -150,7 +150,7 @@ async def test_what_was_before_the_undo_is_kept(scene: Scene) -> None:
     told = await scene.undo("x1")
     (restored,) = [e.event for e in await scene.store.read_outcome("x1") if isinstance(e.event, WorkspaceRestored)]
     name = id_in_outcome("x1", CheckpointSaved(manifest=restored.kept, through_seq=0, why="restore"))
-    assert f"kept as checkpoint `{name}`" in told
+    assert f"saved as checkpoint `{name}`" in told
     assert await scene.snapshots.content("100", restored.kept, "a.txt") == b"new"
 
 
@@ -225,7 +225,7 @@ async def test_files_whose_names_are_no_text_are_undone_and_cleaned(tmp_path: Pa
         await store.close()
     for name in ("caf\udce9[a].secret", "pipe\udcff\n*"):
         wall.held(f"clean spares {name!r}", os.path.lexists(scene.files / name), told)
-    assert "Not all of it" not in told
+    assert "Not everything" not in told
     for name in names:
         wall.held(
             f"clean {name!r}", not (scene.files / name).exists() and not (scene.files / "made" / name).exists(), told
@@ -238,8 +238,8 @@ async def test_what_changed_nothing_has_nothing_to_undo(scene: Scene) -> None:
     assert await scene.undo("x1") == "That task changed no files, so there is nothing to undo."
     await scene.executed("x2", ("a.txt", "new"))
     (scene.files / "a.txt").write_text("old")
-    assert "as they were before that task already" in await scene.undo("x2")
-    assert "was undone already by Ann" in await scene.undo("x2")
+    assert "already as they were before that task" in await scene.undo("x2")
+    assert "was already undone by Ann" in await scene.undo("x2")
 
 
 @pytest.mark.parametrize(("level", "allowed"), [("executor", False), ("operator", True)])
@@ -253,8 +253,8 @@ async def test_only_operators_undo_what_others_asked_for(scene: Scene, level: Le
 
 async def test_a_task_of_another_thread_is_not_undone_from_here(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"))
-    assert "not of this thread" in await scene.undo("x1", thread="200")
-    assert "not of this thread" in await scene.undo("x7")
+    assert "from another thread" in await scene.undo("x1", thread="200")
+    assert "from another thread" in await scene.undo("x7")
     assert (scene.files / "a.txt").read_text() == "new"
 
 

@@ -144,7 +144,7 @@ async def test_every_word_and_every_sign_written_alone_means_what_its_reaction_d
     told_at = {
         "resume": "Nothing is paused",
         "continue": "I'm on it",
-        "retry": "🛑 stops it; then 🔄 runs it again",
+        "retry": "Stop it with 🛑, then 🔄 starts it over",
     }
     for text, (sort, vote) in {**WORDS, **SIGNS}.items():
         thread = await scenery.mention(f"go on with {text}")

@@ -69,7 +69,7 @@ async def test_another_remedy_for_the_failure_is_a_candidate_that_names_the_one_
     await found_useless(lesson_store)
     stands = await lesson_store.propose(remedy("Skip empty rows before the date is parsed", "x41"), verified=True)
     assert (stands.status, stands.supersedes, stands.executions) == ("candidate", "l", ("x41",))
-    assert stands.history[-1].what == "Another remedy than l, which was retired."
+    assert stands.history[-1].what == "Replaces l, which was retired."
     old = await known(lesson_store, "l")
     assert (old.status, old.executions[-1]) == ("retired", "x41"), "its failure was met again, and it stays retired"
     met = await lesson_store.propose(remedy("Skip the empty rows before the date is parsed", "x42"), verified=True)
@@ -92,7 +92,7 @@ async def test_a_person_brings_the_retired_one_back_and_what_came_in_its_place_s
     assert gone.trigger == back.trigger
     stays, gives_way = await known(lesson_store, other.id), await known(lesson_store, against.id)
     assert (stays.status, stays.supersedes, stays.contradicts) == ("probation", "", ())
-    assert stays.history[-1].what == "l, in whose place it came, counts again."
+    assert stays.history[-1].what == "l, which it had replaced, is active again."
     assert gives_way.status == "retired"
     found = await lesson_store.search("g1", "900", ["parser", "rows"], 5)
     assert sorted(each.id for each in found) == sorted(("l", other.id))

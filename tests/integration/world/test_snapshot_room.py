@@ -17,7 +17,7 @@ def test_new_content_ends_where_the_room_does(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (workspace / name).write_bytes(name.encode() * 3_000)
     pack = OpenPack(tmp_path / "1.pack")
-    with pytest.raises(SnapshotTooLarge, match="too little room"):
+    with pytest.raises(SnapshotTooLarge, match="disk is too full"):
         Walk(pack, {}, room=8_000).run(str(workspace))
     pack.drop()
     pack = OpenPack(tmp_path / "2.pack")

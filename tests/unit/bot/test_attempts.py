@@ -10,7 +10,7 @@ from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.reflexion.logs import Did, Log
 
 PASSES, FAILS = Did("pytest -q", 0), Did("pytest -q", 1)
-AGAIN = "-# 🔄 tries it again from its beginning (attempt {} of 3)."
+AGAIN = "-# 🔄 starts it over (attempt {} of 3)."
 
 
 def of(did: Did, reason: Reason, attempt: int = 1, trials: str = "offer") -> Tried:
@@ -25,7 +25,7 @@ def test_after_an_outage_nothing_was_learned_and_it_can_still_be_tried_again() -
     log = Log().does(Did("ls")).fails_to_ask().ends("failed")
     first = log.events[0].event
     assert isinstance(first, Started)
-    lines = ("-# 🔄 tries it again from its beginning (attempt 2 of 3).",)
+    lines = ("-# 🔄 starts it over (attempt 2 of 3).",)
     assert tried(first, read_trajectory(log.events)) == Tried(lines, offered=True)
 
 

@@ -13,10 +13,10 @@ from bot.cogs.commands.command_errors import UsedCommand, command_error_text
     ("error", "words"),
     [
         (commands.BadArgument("no int"), "did not understand"),
-        (commands.MissingPermissions(["administrator"]), "may not use `stop`"),
-        (app_commands.MissingPermissions(["administrator"]), "may not use `stop`"),
+        (commands.MissingPermissions(["administrator"]), "not allowed to use `stop`"),
+        (app_commands.MissingPermissions(["administrator"]), "not allowed to use `stop`"),
         (commands.CommandOnCooldown(commands.Cooldown(1, 9), 8.6, commands.BucketType.user), "again in 9 s"),
-        (commands.CommandInvokeError(ValueError("secret path")), "Something of mine broke"),
+        (commands.CommandInvokeError(ValueError("secret path")), "Something broke on my side"),
     ],
 )
 def test_a_failed_command_says_what_to_do_and_nothing_of_our_insides(error: Exception, words: str) -> None:

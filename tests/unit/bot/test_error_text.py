@@ -22,14 +22,14 @@ def test_each_kind_of_error_has_the_words_of_its_own_line(failed: Attempted) -> 
 
 def test_a_task_that_broke_off_says_whose_fault_it_is_and_how_it_goes_on() -> None:
     said = error_text(Attempted.RUN, StoreUnavailable("no room is left"))
-    assert "could not write its log: no room is left. Whoever runs it" in said
-    assert said.endswith("Nothing is lost: write anything here to go on from where it stopped.")
-    assert "ours, not yours" in error_text(Attempted.RUN, KeyError("x"))
-    assert "broke off: odd." in error_text(Attempted.RUN, AgenticError("odd"))
+    assert "couldn't write to its disk: no room is left. Ask whoever runs the bot" in said
+    assert said.endswith("Nothing is lost: write anything here and I'll continue where I stopped.")
+    assert "not your fault" in error_text(Attempted.RUN, KeyError("x"))
+    assert "interrupted: odd." in error_text(Attempted.RUN, AgenticError("odd"))
 
 
 def test_what_is_damaged_cannot_go_on() -> None:
-    assert "go on from where it stopped" not in error_text(Attempted.RUN, StoreCorrupt("row 3"))
+    assert "I'll continue where I stopped" not in error_text(Attempted.RUN, StoreCorrupt("row 3"))
 
 
 def test_braces_in_what_an_error_says_stay_as_they_are() -> None:

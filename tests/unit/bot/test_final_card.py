@@ -104,7 +104,7 @@ def test_undo_is_offered_where_something_changed_and_a_checkpoint_was_saved_befo
     assert not undoable(after(STARTED, called(1), change, end))
     assert not undoable(after(STARTED, saved, called(1), ended(1), end))
     assert not undoable(after(STARTED, failed, called(1), change, end))
-    assert "-# Undo is not possible: full" in card("ok", after(STARTED, failed, called(1), change, end))
+    assert "-# Can't be undone: full" in card("ok", after(STARTED, failed, called(1), change, end))
     later = after(STARTED, saved, called(1), change, failed, end)
     assert undoable(later), "what could not be saved at the end does not matter for going back to the beginning"
 
@@ -133,7 +133,7 @@ def test_what_nobody_knows_the_outcome_of_is_said_in_the_answer_too() -> None:
     line = card("Done.", progress).splitlines()[-1]
     assert line.startswith("-# ❔ Outcome unknown: `")
     assert line.count("`") == 6
-    assert "and 2 more. I was interrupted there and did not repeat it." in line
+    assert "and 2 more. I was interrupted there and didn't repeat it." in line
 
 
 def test_a_task_that_asked_for_a_change_and_got_mere_words_says_so_first() -> None:
@@ -165,7 +165,7 @@ def test_the_last_words_of_a_task_that_is_not_done_are_quoted_as_the_models() ->
     progress = after(STARTED, end)
     assert card("All green!\nReally.", progress).endswith("not checked)\n> All green!\n> Really.")
     assert card("See:\n```\nx\n```", progress).endswith("not checked)\nSee:\n```\nx\n```")
-    assert card("", progress).endswith("*(It ended without an answer.)*")
+    assert card("", progress).endswith("*(No answer was given.)*")
 
 
 def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cost_is_an_estimate() -> None:
@@ -175,7 +175,7 @@ def test_where_the_provider_did_not_say_what_was_used_the_card_says_that_the_cos
     guessed = known.model_copy(update={"estimated": True})
     cut_off = ModelFailed(request="r", failure="cancelled", begun=True, usd=0.2)
     stopped = Finished(reason="stopped", answer="")
-    line = "-# Cost estimated: the provider's usage did not arrive for"
+    line = "-# Cost estimated: the provider didn't report usage for"
     assert line not in card("Text.", after(STARTED, asked, refused, asked, known, stopped))
     assert f"{line} 1 request." in card("Text.", after(STARTED, asked, known, asked, cut_off, stopped))
     assert f"{line} 2 requests." in card("Text.", after(STARTED, asked, guessed, asked, cut_off, stopped))
@@ -185,9 +185,9 @@ def test_what_was_put_back_and_denied_stands_on_the_card_and_what_was_let_does_n
     ran = called(1, command="make fresh")
     back = Gated(call=ran.call, args_sha="s", reason="deleted 12 files", put_back=True)
     denied = after(STARTED, ran, back, ended(1, outcome="denied"), Finished(reason="done", answer="Done."))
-    line = "-# ⊘ Put back and denied: `make fresh`. It had destroyed files; they are as they were."
+    line = "-# ⊘ Denied afterwards: `make fresh`. It had destroyed files; I restored them."
     assert line in card("Done.", denied).splitlines()
-    assert "-# ⊘ Built (`make fresh`) · put back" in progress_text(after(STARTED, ran, back)), (
+    assert "-# ⊘ Built (`make fresh`) · restored" in progress_text(after(STARTED, ran, back)), (
         "nobody has denied it yet"
     )
     let = after(STARTED, ran, back, ran, ended(1), Finished(reason="done", answer="Done."))

@@ -30,7 +30,7 @@ def test_a_page_of_nothing_says_what_is_missing() -> None:
     made = page(lessons_report([], [], []), guild="77", at=EPOCH)
     for words in (
         "Server 77", "0 showings so far", "No lesson was shown or held back yet", "No lesson was retired",
-        "No model has judged an execution yet",
+        "No model has judged a task yet",
     ):  # fmt: skip
         assert words in made
     assert "Waiting for approval" not in made
@@ -38,10 +38,10 @@ def test_a_page_of_nothing_says_what_is_missing() -> None:
 
 def test_a_judge_says_what_its_word_is_worth() -> None:
     for rows, said in (
-        ([(0.9, True)] * 5, "45 more executions with a known outcome are needed"),
+        ([(0.9, True)] * 5, "it needs 45 more tasks with a known outcome"),
         ([(0.5, True), (0.5, False)] * 30, "no better than a coin"),
         ([(0.9, True), (0.1, False)] * 30, "up to 15.0 of the 100 points"),
-        ([(0.9, None)] * 3, "None of the executions that it read has a known outcome"),
+        ([(0.9, None)] * 3, "None of the tasks it judged has a known outcome"),
     ):
         assert said in page(lessons_report([], [], verdicts(*rows)), guild="", at=EPOCH)
 

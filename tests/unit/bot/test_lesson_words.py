@@ -92,7 +92,7 @@ def test_the_card_says_what_was_used_and_why_and_what_was_held_back() -> None:
         f"-# 📖 used: `case 1 of {CURL}` (`l1`) – on probation; 70% alike in meaning; not shown before",
     ]
     assert lines[3] == "-# … and 2 more"
-    assert lines[4:] == ["-# 📖 held back this time, to measure whether it helps: `l9`"]
+    assert lines[4:] == ["-# 📖 left out this time, to measure whether it helps: `l9`"]
     assert used_lines([], []) == []
 
 
@@ -106,8 +106,8 @@ def test_a_long_name_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("status", "says"),
     [
-        ("quarantined", "an owner has to approve it first"), ("candidate", "once the same failure is seen again"),
-        ("probation", "used from now on"), ("active", "active"), ("retired", "stays so"),
+        ("quarantined", "waits for an owner's approval"), ("candidate", "once the same failure is seen again"),
+        ("probation", "in use, while"), ("active", "active"), ("retired", "stays retired"),
     ],
 )  # fmt: skip
 def test_what_was_learned_names_the_lesson_and_what_becomes_of_it(status: LessonStatus, says: str) -> None:
@@ -146,7 +146,7 @@ def test_the_message_says_what_was_decided_and_by_whom() -> None:
     assert "✅ **Approved** by Ann" in asked(yes)
     assert "`/lessons retire lesson:l0123456789a` takes that back" in asked(yes)
     assert "🗑️ **Retired** by Ann" in asked(no)
-    assert already(no).startswith("This was decided already. 🗑️")
+    assert already(no).startswith("This was already decided. 🗑️")
     assert "**Approve**:" not in asked(yes)
     later = changed(yes, at=AT, what="Went well 1 of 9 times with it.", status="retired")
     assert "🗑️ **Retired**: no longer used. Went well 1 of 9 times with it." in asked(later)
@@ -155,7 +155,7 @@ def test_the_message_says_what_was_decided_and_by_whom() -> None:
 @pytest.mark.parametrize(
     ("status", "says"),
     [("active", "✅ **Active**: used in matching tasks. Why."), ("probation", "◐ **On probation**: "),
-     ("candidate", "💤 **Put back**: remembered only; "),
+     ("candidate", "💤 **Remembered**: not used yet; "),
      ("retired", "🗑️ **Retired**: no longer used. Why.")],
 )  # fmt: skip
 def test_the_message_says_what_came_of_it_by_itself_and_how_to_change_that(status: LessonStatus, says: str) -> None:
@@ -167,7 +167,7 @@ def test_the_message_says_what_came_of_it_by_itself_and_how_to_change_that(statu
 
 
 def test_what_says_the_opposite_of_another_is_nowhere_said_to_be_told_to_tasks() -> None:
-    note = "l2 says the opposite: neither is shown until a person approves or retires one of them."
+    note = "l2 says the opposite: neither is used until a person approves or retires one of them."
     against = lesson("probation", contradicts=("l2",), note=note)
     for text in (asked(against), shown(against, Known(), whole=False), listed([against], {against.id: "2 tasks"})):
         assert text.count("contradicts `l2`: neither is used until an owner") == 1
@@ -179,18 +179,18 @@ def test_what_says_the_opposite_of_another_is_nowhere_said_to_be_told_to_tasks()
 
 def test_what_waits_says_how_it_is_decided() -> None:
     for text in (listed([WAITING, lesson(id="l2")], {}), shown(WAITING, Known(), whole=True)):
-        assert f"What waits is decided by an owner: `/lessons approve lesson:{WAITING.id}`" in text
-    assert "decided by an owner" not in listed([lesson()], {}) + shown(lesson(), Known(), whole=True)
+        assert f"An owner decides what waits: `/lessons approve lesson:{WAITING.id}`" in text
+    assert "An owner decides what waits" not in listed([lesson()], {}) + shown(lesson(), Known(), whole=True)
 
 
 def test_who_says_a_waiting_lesson_better_lets_it_through_where_nothing_needs_a_yes_any_more() -> None:
     better = said_anew(WAITING, by="Ann", at=AT, action="install it first")
     assert (better.status, better.action) == ("probation", "install it first")
-    assert "✏️ **Said anew** by Ann" in asked(better)
+    assert "✏️ **Reworded** by Ann" in asked(better)
     assert better.history[-1].what == LOOKED_AT.format(by="Ann")
     still = said_anew(WAITING, by="Ann", at=AT, trigger="imports break", action=f"never run {CURL}")
     assert still.status == "quarantined"
-    assert "Ann said it anew; it still needs an approval" in asked(still)
+    assert "Ann reworded it; it still needs approval" in asked(still)
 
 
 def test_words_that_bring_in_a_command_wait_and_the_same_words_change_nothing() -> None:
@@ -209,10 +209,10 @@ def test_a_list_has_what_waits_first_counts_filters_and_pages() -> None:
     assert text.count("`l0") == 5
     assert listed(many, {}, page=2, size=5).count("`l0") == 5
     assert "more" not in listed(many, {}, page=2, size=5)
-    assert listed(many, {}, page=3, size=5) == "There are no more."
+    assert listed(many, {}, page=3, size=5) == "That's all."
     assert "`l0123456789a`" not in listed(many, {}, of="active")
-    assert listed(many, {}, of="retired") == "None is retired."
-    assert listed(many, {}, of="probation") == "None is on probation."
+    assert listed(many, {}, of="retired") == "No lesson is retired."
+    assert listed(many, {}, of="probation") == "No lesson is on probation."
     assert listed([], {}) == NONE
 
 
@@ -223,10 +223,10 @@ def test_one_lesson_tells_its_history_its_uses_and_its_evidence_to_those_who_may
     text = shown(told, known, whole=True)
     assert text.index("Retired by Bob") < text.index("Approved by Ann")
     for words in ("effects", "<#50> use 0", "… and 2 earlier tasks", "1 task in threads that you cannot see", "E1",
-                  "seen in 2 tasks", "It rests on this output", f"**Do** `run {CURL}`"):  # fmt: skip
+                  "seen in 2 tasks", "It is based on this output", f"**Do** `run {CURL}`"):  # fmt: skip
         assert words in text
     assert SECRET not in text
-    assert "It rests on" not in shown(told, known, whole=False)
+    assert "It is based on" not in shown(told, known, whole=False)
 
 
 def showings(arm: Arm, ok: int, of: int) -> list[Showing]:
@@ -238,9 +238,9 @@ def showings(arm: Arm, ok: int, of: int) -> list[Showing]:
 @pytest.mark.parametrize(
     ("told", "held", "long", "short"),
     [
-        ((0, 0), (0, 0), "No task was told of it yet.", ""),
-        ((1, 1), (0, 0), "Told of it: 1 of 1 task went well. It was not held back", "went well 1 of 1 times with it"),
-        ((0, 0), (1, 2), "Held back: 1 of 2 tasks went well. It was not told to any", "not told to any task yet"),
+        ((0, 0), (0, 0), "No task has used it yet.", ""),
+        ((1, 1), (0, 0), "With it: 1 of 1 task went well. It was never left out", "went well 1 of 1 times with it"),
+        ((0, 0), (1, 2), "Without it: 1 of 2 tasks went well. No task has used it yet", "not used in any task yet"),
         ((3, 4), (1, 2), "**+25 points**, 95 % sure between −", "+25 points (too few tasks to be sure)"),
         ((19, 20), (1, 20), "**+90 points**, 95 % sure between +", "1 of 20 without · +90 points (it helps)"),
         ((1, 20), (19, 20), "**−90 points**, 95 % sure between −", "−90 points (it hurts)"),

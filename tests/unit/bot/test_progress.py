@@ -63,7 +63,7 @@ def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> Non
 
 def test_what_a_restart_interrupts_says_so_until_it_goes_on() -> None:
     handed = after(STARTED, REQUESTED, HandedOver(worker="w"))
-    assert progress_text(handed).startswith("⏸ **Interrupted** by a restart of the bot · it resumes by itself · turn 3")
+    assert progress_text(handed).startswith("⏸ **Interrupted** by a restart of the bot · resumes by itself · turn 3")
     assert "Interrupted" not in progress_text(
         after(STARTED, REQUESTED, HandedOver(worker="w"), OwnerChanged(worker="v"))
     )
@@ -165,7 +165,7 @@ def test_an_escalation_and_a_failing_model_are_said() -> None:
 
 def test_an_attachment_that_was_left_out_is_said() -> None:
     started = STARTED.model_copy(update={"files": (FileRef(name="big.iso", skipped="it has 900 MB"),)})
-    assert "`big.iso` was left out: it has 900 MB" in progress_text(after(started))
+    assert "`big.iso` was skipped: it has 900 MB" in progress_text(after(started))
 
 
 def test_the_footer_has_role_model_cost_confidence_and_sandbox_and_at_the_end_turns_and_time() -> None:

@@ -10,7 +10,7 @@ from tests.unit.bot.following import STARTED, log_of
 
 def test_rules_do_not_say_that_a_file_is_read_which_nothing_reads() -> None:
     said = report_text.rules(Policy())
-    assert "an AGENTS.md is not read by itself" in said
+    assert "I don't read an AGENTS.md by myself" in said
 
 
 def test_the_role_is_told_with_the_tools_that_it_has_and_the_others_there_are() -> None:

@@ -120,7 +120,7 @@ def test_a_task_is_run_again_only_where_nothing_runs(words: str) -> None:
     assert (item.sort, item.text, item.target) == ("retry", "", "")
     told = translate_message(said(words), BUSY, HOUSE)
     assert isinstance(told, Reply)
-    assert "🛑 stops it" in told.text
+    assert "Stop it with 🛑" in told.text
 
 
 @pytest.mark.parametrize(("words", "sort"), [("pause", "pause"), ("⏸", "pause"), ("ask me", "ask"), ("👎", "feedback")])

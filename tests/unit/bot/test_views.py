@@ -77,7 +77,7 @@ def test_a_cost_is_told_by_model_and_in_all() -> None:
     cost = summaries.cost_of(log)
     assert cost is not None
     assert (cost.usd, cost.tokens, cost.models) == (1.25, 30, (("a/large", 1.0), ("a/small", 0.25)))
-    assert "**$1.25** in 1 execution" in report_text.cost_of_thread([cost])
+    assert "**$1.25** in 1 task" in report_text.cost_of_thread([cost])
 
 
 def test_costs_are_summed_by_person_and_thread_the_dearest_first() -> None:
@@ -141,14 +141,14 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
     said = report_text.confidence([found])
     assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
     assert "**60** of 100, moderate · falling" in said
-    assert "An estimate, by its tools, tests and reports" in said
+    assert "An estimate from tools, tests and reports" in said
 
 
 def test_a_calibrated_confidence_says_what_it_was_held_against() -> None:
     told = Trend("a", "task", (64,), heuristics=(88,), labels=132)
-    assert "Held against how 132 tasks came out; before that it would be 88." in report_text.confidence([told])
+    assert "Checked against how 132 tasks turned out; without that it would be 88." in report_text.confidence([told])
     same = replace(told, heuristics=(64,), labels=1)
-    assert "Held against how 1 task came out." in report_text.confidence([same])
+    assert "Checked against how 1 task turned out." in report_text.confidence([same])
 
 
 def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
@@ -169,9 +169,9 @@ def test_one_number_is_shown_of_an_execution_wherever_people_look() -> None:
 def test_an_end_without_success_has_no_number_anywhere_and_its_turns_are_told() -> None:
     log = logged(started(), asked(1), ended(1, 90), Finished(reason="failed", answer="", confidence=90))
     said = report_text.confidence([summaries.trend(log)])
-    assert said.startswith("No number: the last task was talk, or ended without success.")
+    assert said.startswith("No number: the last task was small talk, or did not succeed.")
     assert "90" in said
-    assert report_text.confidence([]).startswith("Nothing is known yet")
+    assert report_text.confidence([]).startswith("Not known yet")
 
 
 def test_the_numbers_of_a_threads_tasks_stand_beside_each_other() -> None:
@@ -196,7 +196,7 @@ def test_foreign_words_are_shown_and_not_obeyed() -> None:
 
 def test_the_rules_name_every_cap() -> None:
     said = report_text.rules(Policy(max_usd=2.5, max_minutes=30, turns_simple=4))
-    assert all(word in said for word in ("$2.50", "30 min", "after 4, 20 or 35 turns", ".aiignore"))
+    assert all(word in said for word in ("$2.50", "30 min", "4, 20 or 35 turns", ".aiignore"))
 
 
 def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> None:
@@ -204,14 +204,14 @@ def test_a_list_of_threads_tells_who_is_waited_for_and_what_is_quarantined() -> 
     asking = StatusView("asking", task="do it", requester="1")
     asking = replace(asking, confidence=72, fitted=True)
     listed = report_text.sessions([report_text.ThreadLine(row, asking)], asker="1")
-    assert "<#7> 💬 waits for you · begun <t:" in listed
+    assert "<#7> 💬 waits for you · started <t:" in listed
     assert "confidence 72\n" in listed
     assert "do it" in listed
     others = report_text.sessions([report_text.ThreadLine(row, asking)], asker="2", more=2)
     assert "waits for an answer" in others
     assert "There are more: `page:2`" in others
     left = StatusView("busy", task="do it", crashes=3)
-    assert "quarantined" in report_text.sessions([report_text.ThreadLine(row, left)], asker="1")
+    assert "set aside" in report_text.sessions([report_text.ThreadLine(row, left)], asker="1")
 
 
 def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None:
@@ -228,9 +228,9 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
     assert "at the end, after turn 5 · 2 files changed since the one before" in told
     assert "○ `cccccc`" in told
     assert "no longer there" in told
-    assert "could not be kept (the disk is full)" in told
-    assert told.count("In none of them: files in /tmp.") == 1
-    assert "There is none" in report_text.checkpoints([])
+    assert "could not be saved (the disk is full)" in told
+    assert told.count("Not in any of them: files in /tmp.") == 1
+    assert "None yet" in report_text.checkpoints([])
 
 
 def test_the_time_between_a_position_and_going_on_from_it_is_known() -> None:

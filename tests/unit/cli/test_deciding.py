@@ -66,7 +66,7 @@ def test_what_the_rules_would_do_is_told_in_words() -> None:
     stops.request()
     stops.say("stop")
     said = told(stops, CancelRequested(refs=("r3",), reason="because"))
-    assert "the log says:  ending what runs: because" in said
+    assert "the log says:  stopping what runs: because" in said
     assert "the rules say: end what runs: stopped by you" in said
 
 
@@ -87,7 +87,7 @@ def test_what_other_rules_decided_is_told_as_not_verified() -> None:
     log = begun().envelopes
     said = verdict_of(verify(stamped(log, 0)))
     assert "events 1 to 2, decided by rules from before their version was recorded" in said
-    assert said.endswith("Nothing of it was verified.")
+    assert said.endswith("Nothing was verified.")
     assert "event 1, decided by rules of version 7" in verdict_of(verify(stamped(log[:1], 7)))
 
 

@@ -227,6 +227,6 @@ def test_whatever_the_rules_do_holds(data: st.DataObject) -> None:
 def test_the_story_tells_who_asked_what_was_done_and_how_it_ended() -> None:
     told = "\n".join(line_of(envelope) for envelope in log(*WHOLE))
     assert "Ann asked: fix it" in told
-    assert "began shell" in told
+    assert "started shell" in told
     assert "ok (exit 0): fine" in told
     assert "done: it works" in told

@@ -151,7 +151,7 @@ def test_one_unproven_lesson_is_shown_at_a_time_and_proven_ones_beside_it() -> N
 def test_a_lesson_that_helps_becomes_active_and_says_by_how_much() -> None:
     status, why = standing("probation", life(8, 9), created=NOW, now=NOW)
     assert status == "active"
-    assert why == "Tasks went well 8 of 9 times with it, where about 2 were to be expected without it: it helps."
+    assert why == "Tasks went well 8 of 9 times with it; about 2 were expected without it: it helps."
 
 
 @pytest.mark.parametrize("expected_then", [0.1, 0.25, 0.5, 0.8])
@@ -206,7 +206,7 @@ def test_no_life_moves_what_a_person_has_to_decide() -> None:
 
 def test_what_is_not_shown_expires_unless_a_person_wrote_it() -> None:
     late = NOW + timedelta(days=PARAMETERS.expire_days + 1)
-    assert standing("candidate", Life(), created=NOW, now=late) == ("retired", "Not shown for 90 days.")
+    assert standing("candidate", Life(), created=NOW, now=late) == ("retired", "Not used for 90 days.")
     assert becomes(Life(), now=late, trust="person") == "probation"
     assert becomes(Life(), now=late, created=late) == "probation"
     recent = life_of([shown(ok=True).model_copy(update={"at": late})])

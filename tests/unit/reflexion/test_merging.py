@@ -94,7 +94,7 @@ def test_where_a_failure_has_its_remedies_the_least_useful_unproven_one_makes_ro
     assert placement.stands.action == FURTHER.action, "no text is thrown away"
     assert placement.stands.supersedes == around[3].id
     assert (now[around[3].id].status, now[around[3].id].revision) == ("retired", 1)
-    assert "made room" in now[around[3].id].note
+    assert "Made room" in now[around[3].id].note
     assert now[around[0].id].contradicts == (), "what is retired holds nobody back"
     assert sum(each.status not in ("retired", "quarantined") for each in now.values()) == REMEDIES
 

@@ -39,7 +39,7 @@ def reflection(number: int, evidence: str = "E  ValueError: row 3", long: int = 
 
 
 def fared(ok: int, of: int, expected: float = 0.4) -> Life:
-    """The life of a lesson that was shown so often, and went well so often, where that was to be expected without it."""
+    """The life of a lesson that was shown so often, and went well so often, where that was expected without it."""
     life = Life()
     for number in range(of):
         told = {"lesson": "l", "execution": f"x{number}", "guild": "g1", "at": EPOCH, "expected": expected}

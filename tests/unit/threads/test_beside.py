@@ -92,7 +92,7 @@ async def test_a_side_question_that_fails_is_taken_up_after_the_task_as_its_pers
         await home.say("count the stars")
         await bench.began.wait()
         await home.threads.deliver(item("side", "how far are you?"), guild="1")
-        await until(home, "I'll take it up after this task: a fault in Threadwright itself (ValueError)")
+        await until(home, "I'll take it up after this task: a bug in Threadwright (ValueError)")
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -188,7 +188,7 @@ async def test_a_message_that_is_deleted_while_it_waits_is_taken_out() -> None:
         await home.threads.deliver(queued, guild="1")
         gone = await home.threads.deliver(item("deleted", by=BEN, message=queued.id), guild="1")
         assert gone.accepted
-        assert "write a poem" in await until(home, "taken out")
+        assert "write a poem" in await until(home, "I dropped it")
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -324,7 +324,7 @@ async def test_an_act_on_what_was_left_is_done_between_executions_under_the_leas
         acts.problem = ValueError("a fault of ours")
         await home.threads.deliver(undo.model_copy(update={"id": "558"}), guild="1")
         await home.threads.idle("100")
-        await until(home, "could not be done: a fault in Threadwright itself (ValueError)")
+        await until(home, "could not be done: a bug in Threadwright (ValueError)")
         await home.say("go on")
         await home.threads.idle("100")
         assert (await home.reasons())[-1] == "done"

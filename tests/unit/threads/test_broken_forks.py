@@ -35,5 +35,5 @@ async def test_a_fork_that_breaks_is_told_once_and_kept(tmp_path: Path, monkeypa
         for task in forks.tasks:
             await task
     (row,) = await scene.store.undelivered("100")
-    assert "could not be completed" in row.item.text
+    assert "fork failed" in row.item.text
     assert [one.id for one in await scene.store.pending("100")] == ["900"]

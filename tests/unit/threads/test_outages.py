@@ -182,7 +182,7 @@ async def test_what_is_said_in_the_moment_in_which_the_work_breaks_off_is_taken_
     finish = answer("", ("finish", {"answer": "Done."}))
     async with asyncio.timeout(30), house([answer("", ("work", {})), finish, finish], bench=bench) as home:
         await home.say("go")
-        await until_told(home, "A fault in Threadwright itself")
+        await until_told(home, "A bug in Threadwright")
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]
 

@@ -25,12 +25,12 @@ async def test_a_task_that_waits_for_a_place_is_told_how_many_are_before_it(monk
         await home.say("third", "300")
 
         async def waiting(thread: str) -> str:
-            while not (found := [text for text in await home.texts(thread) if "Waiting for a free place" in text]):
+            while not (found := [text for text in await home.texts(thread) if "Waiting for a free slot" in text]):
                 await asyncio.sleep(0.01)
             return found[0]
 
-        assert "the tasks that run now are before this one" in await waiting("200")
-        assert "the running tasks and 1 more are before this one" in await waiting("300")
+        assert "the running tasks are ahead of this one" in await waiting("200")
+        assert "the running tasks and 1 more are ahead of this one" in await waiting("300")
         assert not any("Waiting" in text for text in await home.texts("100"))
         bench.hold.set()
         for thread in ("100", "200", "300"):

@@ -32,7 +32,7 @@ async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> No
         await home.threads.idle("100")
         assert await home.reasons() == ["done"], await home.texts()
         assert home.bench.began.is_set() is False, "a call without a key is not run again"
-        assert any("interrupted in the middle" in text for text in await home.texts())
+        assert any("I was interrupted" in text for text in await home.texts())
 
 
 async def test_a_question_outlives_the_process_that_asked_it() -> None:
@@ -215,11 +215,11 @@ async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_unti
     assert [await interrupt(store, in_order=False) for _ in range(5)] == [True, True, True, False, False]
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         assert await home.threads.recover() == 0
-        assert sum("leave it alone" in text for text in await home.texts()) == 1, "told once, however often it starts"
+        assert sum("stopped trying" in text for text in await home.texts()) == 1, "told once, however often it starts"
         assert home.threads.state("100") == "paused"
         status = await home.threads.status("100")
         assert status.crashes == 3
-        assert "Left alone" in (status_embed(status).description or "")
+        assert "Set aside" in (status_embed(status).description or "")
         await home.say("", sort="resume")
         await home.threads.idle("100")
         assert await home.reasons() == ["done"], await home.texts()

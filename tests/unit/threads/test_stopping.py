@@ -91,7 +91,7 @@ async def test_a_stop_after_the_end_calls_off_what_was_queued_before_it_and_says
         bench.go.set()
         await home.threads.idle("100")
         assert await tasks(home) == [("first", "done")]
-        assert any("Stopped before it began" in text and "second" in text for text in await home.texts())
+        assert any("Stopped before it started" in text and "second" in text for text in await home.texts())
         assert home.threads.state("100") == "idle"
 
 
@@ -180,7 +180,7 @@ async def test_a_stop_that_cannot_be_kept_interrupts_all_the_same_and_says_what_
         receipt: Receipt = await home.threads.deliver(item("9", "stop"), guild="1")
         await home.threads.idle("100")
         assert bench.ended.is_set()
-        assert "interrupted" in receipt.text
+        assert "I stopped it" in receipt.text
         assert "the disk is full" in receipt.text
         store.full = False
         await home.say("", sort="stop")
@@ -249,7 +249,7 @@ async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
         await home.say("", sort="stop")
         await home.threads.idle("100")
         assert await tasks(home) == []
-        assert any("Stopped before it began" in text for text in await home.texts())
+        assert any("Stopped before it started" in text for text in await home.texts())
         assert await home.store.pending("100") == []
 
 

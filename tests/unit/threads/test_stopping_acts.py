@@ -45,7 +45,7 @@ async def test_a_stop_during_an_act_is_answered_at_once_and_begins_nothing_that_
         await home.threads.idle("100")
         texts = await home.texts()
         assert texts[0] == "Undone."
-        assert any("Stopped before it began" in text and "count the stars" in text for text in texts)
+        assert any("Stopped before it started" in text and "count the stars" in text for text in texts)
         assert await home.reasons() == []
         assert await home.store.pending("100") == []
 
@@ -60,6 +60,6 @@ async def test_a_stop_while_an_act_waits_for_another_process_calls_it_off_and_sa
         await home.threads.deliver(item("9", "stop"), guild="1")
         async with asyncio.timeout(2):
             await home.threads.idle("100")
-        assert any("Stopped before it began" in text and "an undo" in text for text in await home.texts())
+        assert any("Stopped before it started" in text and "an undo" in text for text in await home.texts())
         assert (acts.done, await store.pending("100")) == (0, [])
         assert home.threads.state("100") == "idle"

@@ -202,7 +202,7 @@ async def test_a_fault_of_ours_is_told_as_ours_and_the_next_message_goes_on() ->
         await home.say("fix it")
         await home.threads.idle("100")
         assert home.threads.state("100") == "paused", "it is open: it can be steered, stopped and gone on with"
-        assert any("fault in Threadwright itself" in text for text in await home.texts())
+        assert any("bug in Threadwright" in text for text in await home.texts())
         free = await home.store.acquire("100", "another")
         assert free is not None, "the lease was not given back"
         await home.store.release(free)
@@ -247,7 +247,7 @@ async def test_a_sandbox_that_is_lost_again_and_again_is_told_to_a_person() -> N
         await home.say("fix it")
         await home.threads.idle("100")
         assert await home.reasons() == [""]
-        assert sum("The sandbox went away" in text for text in await home.texts()) == 1
+        assert sum("The sandbox stopped while" in text for text in await home.texts()) == 1
         assert len(home.model.asked) == 3
 
 

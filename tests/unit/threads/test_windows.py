@@ -81,7 +81,7 @@ async def test_a_stop_in_the_very_moment_of_a_start_calls_off_a_task_that_an_ear
         await home.threads.deliver(item("9", "stop"), guild="1")
         await home.threads.idle("100")
         assert await home.reasons() == []
-        assert any("Stopped before it began" in text for text in await home.texts())
+        assert any("Stopped before it started" in text for text in await home.texts())
         assert await store.pending("100") == []
 
 
@@ -128,7 +128,7 @@ async def test_a_stop_while_what_was_left_over_is_answered_calls_off_what_is_abo
         await stopping
         await home.threads.idle("100")
         assert home.model.asked == []
-        assert any("Stopped before it began" in text for text in await home.texts())
+        assert any("Stopped before it started" in text for text in await home.texts())
 
 
 async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_that_it_came_with() -> None:
@@ -158,7 +158,7 @@ async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_tha
             await asyncio.sleep(0.01)
         await home.threads.idle("100")
         assert await tasks(home) == [("first", "done")]
-        assert any("Stopped before it began" in text and "use this" in text for text in await home.texts())
+        assert any("Stopped before it started" in text and "use this" in text for text in await home.texts())
         assert await home.store.pending("100") == []
 
 
@@ -231,7 +231,7 @@ async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the
         await home.threads.idle("100")
         assert "use that" in str(home.model.asked[-1].prompt.messages)
         assert "use this" not in str(home.model.asked[-1].prompt.messages)
-        assert not any("edit changes nothing" in text for text in await home.texts())
+        assert not any("edit changed nothing" in text for text in await home.texts())
 
 
 # --- nothing lies there while the thread waits for a person -----------------------------------------------------------
@@ -290,7 +290,7 @@ async def test_a_question_of_what_broke_off_can_still_be_answered_by_its_buttons
         await home.say("do one of two")
         await home.threads.settled("100")
         question = (await home.threads.status("100")).question
-        assert "I interrupted it" in (await home.threads.deliver(item("9", "stop"), guild="1")).text
+        assert "I stopped it" in (await home.threads.deliver(item("9", "stop"), guild="1")).text
         assert home.threads.state("100") == "paused"
         while not at_once and home.roster.sessions["100"].task is not None:
             await asyncio.sleep(0.01)
