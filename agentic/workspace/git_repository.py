@@ -165,7 +165,7 @@ class Repository:
             script += "".join(f"rmdir -p -- {shlex.quote(folder)} 2>/dev/null || true\n" for folder in folders)
         done = await self._git(script)
         if not done.ok:
-            raise GitProblem(f"The branch was made, but its files could not be put back as on the base: {_said(done)}")
+            raise GitProblem(f"The branch was made, but the files could not be restored to the base: {_said(done)}")
 
     async def _offered(
         self, offer: str, branch: str, commit: str, base: str, head: str, message: str, changes: Sequence[Change]

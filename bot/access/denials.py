@@ -14,7 +14,7 @@ NOTHING_RUNS = "Nothing is running here. Write what I should do."
 IN_THE_THREAD = "That works in a task's thread. Mention me here with a task, and I'll open one."
 ANSWERED = "This question is no longer open."
 ENDED = "That task has already ended. Write what I should do next."
-NOT_OF_HERE = "That button belongs to an older task, so nothing was done."
+NOT_OF_HERE = "That button no longer applies here, so nothing was done."
 BOT_CANNOT_WRITE = "I'm not allowed to write in this thread, so I did nothing. An administrator can allow it."
 APPROVE_THERE = "A step is waiting for approval. Press “Allow once” or “Deny” on its message."
 NO_ADVICE = "I have no recommendation for this question. Please write your answer."
@@ -42,12 +42,12 @@ class Bound:
     def missing(self, number: int) -> str:
         """Say how many tasks a list of this thread leaves out."""
         tasks = "1 earlier task is" if number == 1 else f"{number} earlier tasks are"
-        return f"-# {tasks} left out: the log was deleted{self._why}."
+        return f"-# {tasks} not shown: the log was deleted{self._why}."
 
     @property
     def always(self) -> str:
         """Say what lists of several threads leave out, '' for nothing."""
-        return f"-# Logs are kept for {self.days} days; older tasks are left out." if self.days else ""
+        return f"-# Logs are kept for {self.days} days; older tasks are not shown." if self.days else ""
 
 
 LEVELS: Mapping[Level, str] = {

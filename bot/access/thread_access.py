@@ -25,9 +25,7 @@ from agentic.ports.runtime import SessionRow, Store
 from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed
 
-NO_SUCH = (
-    "I can't find a thread {named} that you can see here. Pick one from the list, or use the command in the thread."
-)
+NO_SUCH = "There is no thread {named} that you can see here. Pick one from the list, or use the command in the thread."
 NOT_A_THREAD = "That works in a task's thread. Use it there, or pick the thread with `thread:`."
 ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see the reply."
 NO_THREADS = "Direct messages have no threads, so I can't fork here. `/retry` works."

@@ -15,7 +15,7 @@ class CannotConnect(Exception):
 
 REFUSED = "Discord refused the token. Copy a new one from the bot's page in the developer portal to DISCORD_TOKEN."
 INTENT = (
-    "Discord does not let the bot read messages. Switch on “Message Content Intent” on the bot's page in the developer "
+    "Discord doesn't let the bot read messages. Turn on “Message Content Intent” on the bot's page in the developer "
     "portal."
 )
 _CLOSED = {4004: REFUSED, 4014: INTENT}

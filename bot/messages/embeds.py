@@ -89,7 +89,7 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
             embed.add_field(name="Time", value=duration(view.seconds))
         else:
             embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
-        embed.set_footer(text=f"Execution {view.execution}")
+        embed.set_footer(text=f"Task {view.execution}")
     if view.model:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")
     if view.confidence is not None:

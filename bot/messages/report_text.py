@@ -139,7 +139,7 @@ def title_of_hits(*, openly: bool) -> str:
 def hits(found: Sequence[HitLine], query: WordQuery, *, page: int = 1, more: int = 0) -> str:
     """List what was found in two lines each, with the words marked, newest first."""
     if not found:
-        return NOTHING_FOUND if page == 1 else "There are no more."
+        return NOTHING_FOUND if page == 1 else "That's all."
     lines = [line for each in found for line in _hit(each, query)]
     if more:
         lines.append(f"-# There are more: `page:{more}`.")

@@ -237,7 +237,7 @@ class Outbox:
             except Held as held:
                 if not (held.perhaps_unfit and tired) and not (held.code == NO_RIGHT and shown.files):
                     raise
-                why = "Discord keeps rejecting it" if held.perhaps_unfit else "I may not attach files here"
+                why = "Discord keeps rejecting it" if held.perhaps_unfit else "I'm not allowed to attach files here"
                 log.error("item %s is not taken (%s)", item.key, held)
         return await self._left_out(item, why)
 

@@ -15,7 +15,7 @@ from agentic.workspace.workspace import RealWorld
 
 MOST_LISTED = 1_000
 CLEAN_SECONDS = 60.0
-PASSED_OVER = "-# Folders such as `.git` and `node_modules` are left out."
+PASSED_OVER = "-# Folders such as `.git` and `node_modules` are not shown."
 _PATTERN = re.compile(r"([*?\[\]\\])")
 
 

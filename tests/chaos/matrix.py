@@ -19,7 +19,7 @@ from tests.chaos.nursery import Child, Nursery
 from tests.chaos.outside import judged
 
 REACHED_SECONDS = 30.0
-UNDONE = ("Undone:", "as before that task already", "was already undone", "there is nothing to undo")
+UNDONE = ("Undone:", "as they were before that task", "was already undone", "there is nothing to undo")
 MERGED = ("Merged ", "was merged already")
 
 Scene = Callable[[House, str], Awaitable[None]]

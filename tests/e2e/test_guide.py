@@ -199,7 +199,7 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
     await expect(card).to_contain_text("waits for an owner's approval, see below")
     asked = await stage.shows("A lesson waits for approval")
     await expect(asked).to_contain_text(f"Run `{vendored.COMMAND}` before the tests of the report.")
-    await expect(asked).to_contain_text("It waits because it holds a command")
+    await expect(asked).to_contain_text("It waits because it contains a command")
     await stage.picture("lesson.png", progress, asked)
 
     await asked.get_by_role("button", name="Edit").click()

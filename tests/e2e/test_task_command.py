@@ -40,7 +40,7 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     assert "✅ Done" in said, "the progress message shows the end"
     assert not re.search(r"\*\*|^-# |<t:", said, re.MULTILINE), "a terminal shows no Discord markup"
     files = re.search(r"^Files: (.+)$", said, re.MULTILINE)
-    execution = re.search(r"^Execution: (\w+)", said, re.MULTILINE)
+    execution = re.search(r"^Task: (\w+)", said, re.MULTILINE)
     assert files, said
     assert (Path(files[1]) / "made").is_file()
     assert execution, said

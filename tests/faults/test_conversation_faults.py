@@ -72,7 +72,7 @@ async def test_f25_fifty_messages_a_second_are_one_bounded_queue_in_order_and_wh
     full = await here.says(thread, "more than I can handle at once")
     here.mind.go.set()
     await here.says(thread, "answered <hold it>")
-    await here.says(thread, "I left out 15 of")
+    await here.says(thread, "I skipped 15 of")
     assert await here.ended(thread) == ["done"]
     seen = here.mind.asked[-1]
     places = [seen.find(f"word {number:03}") for number in range(ROOM)]

@@ -120,7 +120,7 @@ async def test_f43_in_the_chat_a_dictated_command_waits_for_an_owner_and_reaches
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} {WORK} {ORDER}", author="eve")
         message = await running.says(posted.id, "A lesson waits for approval")
         assert f"```\n{ORDER}\n```" in message.content
-        assert "It waits because it holds an address and a command" in message.content
+        assert "It waits because it contains an address and a command" in message.content
         approve = next(each for each in message.custom_ids() if ":approve:" in each)
         await guild.click(message.id, approve, author="eve")
         await guild.wait_for(
@@ -281,7 +281,7 @@ async def test_f100_without_its_lesson_store_work_goes_on_and_status_and_doctor_
             assert WITHOUT not in str((await says(guild, again, "status")).embeds), "it is noticed by itself"
 
 
-WITHOUT, CANNOT = "without what was learned", "I can't read or save lessons"
+WITHOUT, CANNOT = "tasks run without them", "I can't read or save lessons"
 
 
 async def says(guild: LocalGuild, channel: int, command: str) -> Message:

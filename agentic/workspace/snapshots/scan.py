@@ -137,7 +137,7 @@ class Walk:
         elif stat.S_ISREG(status.st_mode):
             self._file(parent, name, path, status)
         else:
-            self._left_out[path] = "it is no regular file (a pipe, socket or device)"
+            self._left_out[path] = "it is not a regular file (a pipe, socket or device)"
 
     def _below(self, parent: int, name: str, path: str, status: os.stat_result, depth: int) -> None:
         if name in CACHES:

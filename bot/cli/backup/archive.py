@@ -217,10 +217,10 @@ def _take(
     name = member.name
     kind = _kind(member)
     if kind is None:
-        raise ArchiveRefused(f"It holds {name!a}, which is neither a file nor a folder. Not used.")
+        raise ArchiveRefused(f"It contains {name!a}, which is neither a file nor a folder. Not used.")
     if not belongs(name, kind) or name in contents.files or name in contents.links:
         named = "link" if kind == "link" else kind
-        raise ArchiveRefused(f"It holds a {named} named {name!a}, which no backup does: it is not used.")
+        raise ArchiveRefused(f"It contains a {named} named {name!a}, which no backup does. Not used.")
     mode = member.mode & 0o777
     if kind == "folder":
         if into is not None:
@@ -270,7 +270,7 @@ def _about(told: dict[str, object], archive: Path) -> dict[str, object]:
 def _compare(archive: Path, contents: Contents, promised: dict[str, object]) -> None:
     files = {name: (size, sha) for name, size, sha in cast(list[tuple[str, int, str]], promised["files"])}
     if below := next((name for name in (*files, *contents.links) if _above(name) & contents.links.keys()), None):
-        raise ArchiveRefused(f"It holds {below!a} below a link, which no backup does. Not used.")
+        raise ArchiveRefused(f"It contains {below!a} below a link, which no backup does. Not used.")
     wrong = [name for name in files.keys() | contents.files.keys() if files.get(name) != contents.files.get(name)]
     if wrong or promised["links"] != contents.links:
         names = ", ".join(ascii(name) for name in sorted(wrong)[:3]) or "its links"

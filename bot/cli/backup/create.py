@@ -297,7 +297,7 @@ def _add_settings(archive: Writing, settings: Settings, staging: Path) -> None:
 
 def settings_without_secrets(settings: Settings) -> str:
     """What was set, as lines of a `.env`; no token, no key, and not the home."""
-    lines = ["# What was set when this backup was made; tokens and keys are not here, set them anew."]
+    lines = ["# The settings when this backup was made. Tokens and keys are not included; set them again."]
     held: set[str] = set()
     for name, about in type(settings).model_fields.items():
         value: object = getattr(settings, name)
@@ -336,9 +336,9 @@ def _tell(target: Path, contents: Contents, gathered: Gathering) -> int:
     size = target.stat().st_size
     say(f"{target}: {len(contents.files)} files, {contents.bytes / 1e6:.1f} MB, in {size / 1e6:.1f} MB. Verified.")
     for name, why in list(gathered.left_out.items())[:SHOWN]:
-        note(f"Left out: {ascii(name)[1:-1]} ({why})")
+        note(f"Not included: {ascii(name)[1:-1]} ({why})")
     if (more := len(gathered.left_out) - SHOWN) > 0:
-        note(f"Left out: {more} more")
+        note(f"Not included: {more} more")
     hidden = HIDDEN in gathered.left_out.values()
     say(
         f"Not included: tokens and keys, {_HIDDEN_TOO if hidden else ''}and what the sandboxes installed for "

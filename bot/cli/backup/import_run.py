@@ -185,7 +185,7 @@ class _Files:
     def _keep(self, parts: Path, told: Line, sha: str) -> None:
         thread, folder, name = (str(told[key]) for key in ("thread", "folder", "name"))
         if folder not in _NAMES or not _NAMES[folder].fullmatch(name) or not _THREAD.fullmatch(thread):
-            raise ArchiveRefused(f"It holds a file named {name!a}, which no export does. Not used.")
+            raise ArchiveRefused(f"It contains a file named {name!a}, which no export does. Not used.")
         if told["sha"] != sha:
             raise ArchiveRefused(f"The checkpoint {name} in it is damaged. Export it again.")
         target = self.home / CHECKPOINTS / thread / folder / name
@@ -242,9 +242,9 @@ def _backup(file: Path, home: Path) -> int:
     for what in about.get("damaged") or ():  # type: ignore[attr-defined]
         note(f"Already damaged when the backup was made: {what}")
     say(
-        f"Go on with: THREADWRIGHT_HOME={home} threadwright run. What was set stands in {home / RESTORED}, where nothing "
-        "reads it: set again what you want of it. Tokens and keys are not in a backup. Do not let two bots with one token "
-        "run on two copies: each would answer."
+        f"Next: THREADWRIGHT_HOME={home} threadwright run. Your old settings are in {home / RESTORED} for reading "
+        "only: set what you want again. Tokens and keys are not in a backup. Don't run two bots with one token on "
+        "two copies: each would answer."
     )
     return 0
 

@@ -53,8 +53,8 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
 def deleted(execution: str) -> str:
     """Say that the log of an execution was deleted."""
     return (
-        f"The log of {execution} was deleted: logs of finished tasks are kept for THREADWRIGHT_RETENTION_DAYS days. A "
-        "backup from before may hold it."
+        f"The log of {execution} was deleted: logs of finished tasks are kept for THREADWRIGHT_RETENTION_DAYS days. "
+        "An earlier backup may have it."
     )
 
 

@@ -19,10 +19,10 @@ from agentic.runtime.request_refs import (
 )
 from bot.cli.console import fail, note, say
 
-EXACT = "This is the request as it was sent: its history has the hash that was recorded with it."
+EXACT = "This is the request exactly as it was sent; its history matches the recorded hash."
 OTHER = (
-    "The history is NOT as it was sent: folded by this version it has another hash than was recorded. System text, tools "
-    "and tail are as they were."
+    "The history is NOT exactly what was sent: this version builds it differently. System text, tools and tail are "
+    "unchanged."
 )
 
 

@@ -194,7 +194,7 @@ class _Watch:
             lines.append(f"Files: {folder}")
         if execution := (await self._app.threads.status(self._thread)).execution:
             forgotten = self._app.settings.store == "memory"
-            lines.append(f"Execution: {execution}" + ("" if forgotten else f" (threadwright replay {execution})"))
+            lines.append(f"Task: {execution}" + ("" if forgotten else f" (threadwright replay {execution})"))
         return "\n".join(lines)
 
     def how_to_answer(self, home: Path) -> str:

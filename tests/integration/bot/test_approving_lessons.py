@@ -107,7 +107,7 @@ async def test_a_lesson_is_asked_about_once_silently_and_approved_by_an_owner_al
         await scenery.bot.approving.ask(await stored(lessons, guild), str(thread), "")
         for wish in ("approve", "retire", "edit"):
             await press(scenery, message, wish, "eve")
-        await told(scenery, thread, "Only an owner of this server decides which lessons count", "eve")
+        await told(scenery, thread, "Only an owner of this server can decide about lessons", "eve")
         await guild.react(message.id, "👍", author="own")
         await scenery.says(thread, "Reactions don't decide about lessons")
         assert (await stored(lessons, guild)).status == "quarantined"
@@ -137,7 +137,7 @@ async def test_a_lesson_is_retired_by_a_press_and_brought_back_by_a_command(guil
         edit = {"lesson": ID, "action": f"always {CURL}"}
         assert "has to approve it" in words(await one.slash(thread, "lessons edit", edit, author="own"))
         again = await becomes(one.scenery, message, f"always {CURL}", closed=False)
-        assert "own said it anew; it still needs an approval" in again.content
+        assert "own reworded it; it still needs approval" in again.content
 
 
 async def test_the_form_says_it_better_and_lets_it_through_where_nothing_needs_a_yes(guild: LocalGuild) -> None:
@@ -148,7 +148,7 @@ async def test_the_form_says_it_better_and_lets_it_through_where_nothing_needs_a
         assert CURL in shown
         late, _ = await form(scenery, message)
         await guild.submit(first, {"trigger": "imports fail", "action": "install the project"})
-        await becomes(scenery, message, "**Said anew** by own")
+        await becomes(scenery, message, "**Reworded** by own")
         kept = await stored(lessons, guild)
         assert (kept.status, kept.trigger, kept.action) == ("probation", "imports fail", "install the project")
         await guild.submit(late, {"trigger": "my words", "action": "get lost"})
@@ -165,7 +165,7 @@ async def test_f41_who_lost_the_right_between_the_form_and_its_words_changes_not
         opened, _ = await form(scenery, message)
         guild.set_roles("own", [])
         await guild.submit(opened, {"trigger": "imports fail", "action": "install the project"})
-        await told(scenery, thread, "Only an owner of this server decides", "own")
+        await told(scenery, thread, "Only an owner of this server can decide", "own")
         assert (await stored(lessons, guild)).action == CURL
 
 
@@ -218,7 +218,7 @@ async def test_buttons_and_an_open_form_live_through_a_restart(guild: LocalGuild
         _, text = await form(scenery, message)
         assert CURL in text
         await guild.submit(opened, {"trigger": "imports fail", "action": f"never {CURL}"})
-        await becomes(scenery, message, "own said it anew; it still needs an approval", closed=False)
+        await becomes(scenery, message, "own reworded it; it still needs approval", closed=False)
         await press(scenery, message, "approve")
         await becomes(scenery, message, "**Approved** by own")
 
@@ -235,14 +235,14 @@ async def test_a_press_counts_only_for_the_lesson_that_was_asked_about_there(gui
             view.add_item(OfLesson.make("approve", ID, key_of(ID)))
             sent = await scenery.bot.get_partial_messageable(other).send("x", view=view)
             await scenery.guild.click(sent.id, f"tw:lesson:approve:{ID}:{key_of(ID)}", author="own")
-            await told(scenery, other, "does not belong", "own")
+            await told(scenery, other, "no longer applies here", "own")
             assert (await stored(lessons, guild)).status == "quarantined"
             return
         del lessons._lessons[ID]  # pyright: ignore[reportPrivateUsage]
         if why == "another guild's lesson":
             await lessons.amend(target.model_copy(update={"scope": lesson("777").scope}))
         await press(scenery, message, "approve")
-        await told(scenery, thread, "no longer kept", "own")
+        await told(scenery, thread, "no longer exists", "own")
         await becomes(scenery, message, "It no longer exists")
         foreign = await lessons.lesson("777", ID)
         assert foreign is None or foreign.status == "quarantined"
@@ -262,7 +262,7 @@ async def test_lessons_are_exported_to_owners_as_files_and_never_openly(guild: L
         lines, page = (guild.file(file.id).decode() for file in files)
         assert Lesson.model_validate_json(lines) == await stored(one.lessons, guild)
         assert "Seen again." in page
-        assert "need the right of an owner" in words(await one.slash(thread, "lessons export", author="eve"))
+        assert "Only an owner can do that" in words(await one.slash(thread, "lessons export", author="eve"))
         assert "Everyone here could read that answer" in words(await one.write(thread, "!lessons export", author="own"))
 
 
@@ -278,7 +278,7 @@ async def test_a_lesson_says_where_it_was_used_as_far_as_whoever_asks_may_see(gu
             await one.lessons.record(verdict, [showing])
         said = words(await one.slash(thread, "lessons show", {"lesson": ID}))
         assert f"<#{thread}>" in said
-        assert "told of it: ✔ went well" in said
+        assert "used: ✔ went well" in said
         assert "1 task in threads that you cannot see" in said
         assert "With it: 1 of 2 tasks went well" in said
         assert "went well 1 of 2 times with it" in words(await one.slash(thread, "lessons list"))

@@ -182,7 +182,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "without its end": (packed(("blobs/a", b"x")), "its end is missing"),
     "newer": (packed(form=2, last=EMPTY), "update Threadwright"),
     "something else": (gzip.compress(b"hello" * 100), "not a Threadwright backup"),
-    "without a database": (packed(last=EMPTY), "holds no threadwright.sqlite"),
+    "without a database": (packed(last=EMPTY), "contains no threadwright.sqlite"),
 }
 
 

@@ -117,7 +117,7 @@ def test_the_command_tells_what_the_labels_say_and_draws_it(
     told = capsys.readouterr().out
     assert re.search(r"^all +40 +25% +0\.5\d\d +0\.5\d\d +0\.6\d\d +0\.18\d +0\.6\d\d$", told, re.MULTILINE)
     assert f"{MODEL} " in told
-    assert "fitted on 40 labels" in told
+    assert "fitted on 40 outcomes" in told
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert perform(["calibration", "--diagram", str(picture)]) == 1
     assert "name a new file" in capsys.readouterr().err

@@ -56,7 +56,7 @@ async def test_money_is_given_by_an_operator_and_not_by_who_asked_for_the_task(
         assert not asked.silent
         assert labels(asked)[:3] == ["$0.005 more", "$0.01 more", "Stop here"]
         await guild.click(asked.id, asked.custom_ids()[0], author="ann")
-        await seen_by(guild, "Only an operator may give it more of this", thread, "ann")
+        await seen_by(guild, "Only an operator can give it more", thread, "ann")
         await guild.post(thread, "another 3 dollars", author="ann")
         await running.says(thread, "Only an operator can give this task more money.")
         await guild.post(thread, "that is too dear")
@@ -137,7 +137,7 @@ async def test_a_budget_of_the_day_is_raised_by_an_operator_for_the_whole_server
         assert "At 00:00 UTC a new day's budget starts, and I continue by myself" in asked.content
         assert endpoint.requests == []
         await guild.click(asked.id, asked.custom_ids()[0], author="ann")
-        await seen_by(guild, "Only an operator may give it more of this", thread, "ann")
+        await seen_by(guild, "Only an operator can give it more", thread, "ann")
         await guild.post(thread, "$2")
         await running.says(thread, "One.")
         (change,) = [e for e in await events(running, thread) if isinstance(e, PolicyChanged)]

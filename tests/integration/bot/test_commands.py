@@ -52,7 +52,9 @@ async def test_status_tells_of_what_an_earlier_start_left_and_cannot_be_ended(sc
     await registered(scenery)
     await scenery.guild.slash(scenery.general, "status")
     await scenery.guild.wait_for(
-        lambda g: any("could not be ended (1)" in str(m.embeds) for m in g.messages(scenery.general))
+        lambda g: any(
+            "1 from an earlier start could not be stopped" in str(m.embeds) for m in g.messages(scenery.general)
+        )
     )
 
 

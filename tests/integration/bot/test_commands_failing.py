@@ -24,7 +24,7 @@ async def test_a_fault_of_ours_has_an_id_that_stands_in_the_log_both_ways(
 
         monkeypatch.setattr(one.scenery.talk, "status", broken)
         for said in (words(await one.slash(thread, "status")), words(await one.write(thread, "!status"))):
-            found = re.search(r"fault `([0-9a-f]{8})`", said)
+            found = re.search(r"number: `([0-9a-f]{8})`", said)
             assert found, said
             assert f"fault {found[1]}: command status failed" in caplog.text
             assert "boom" not in said

@@ -69,7 +69,7 @@ def test_that_logs_were_deleted_is_said_beside_what_the_others_cost(
     monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
     asyncio.run(_kept(tmp_path))
     asyncio.run(bury())
-    word = "1 earlier task is left out: the log was deleted (logs are kept for 30 days)."
+    word = "1 earlier task is not shown: the log was deleted (logs are kept for 30 days)."
     for order, said in (([], True), (["--guild", "77"], True), (["--guild", "78"], False), (["--days", "1"], False)):
         assert perform(["costs", *order]) == 1
         assert (word in capsys.readouterr().err) == said

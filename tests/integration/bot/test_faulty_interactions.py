@@ -75,7 +75,7 @@ async def test_a_button_of_another_thread_does_nothing_here(scenery: Scenery) ->
     for custom_id in question.custom_ids():
         forged = await copied(scenery, other, custom_id)
         await scenery.guild.click(forged.id, custom_id)
-        await told(scenery, other, "belongs to an older task")
+        await told(scenery, other, "no longer applies here")
     assert [item.sort for item in scenery.talk.got] == ["task", "task"]
 
 
@@ -89,7 +89,7 @@ async def test_a_button_of_a_question_that_is_still_to_be_posted_elsewhere_does_
     await scenery.store.put_outbox([item])
     forged = await copied(scenery, thread, "tw:halt:x9.1.0")
     await scenery.guild.click(forged.id, "tw:halt:x9.1.0")
-    await told(scenery, thread, "belongs to an older task")
+    await told(scenery, thread, "no longer applies here")
     assert len(scenery.talk.got) == 1
 
 
@@ -104,7 +104,7 @@ async def test_what_a_message_did_not_offer_cannot_be_pressed(scenery: Scenery, 
     custom_id = forged.format(key=key, execution=scenery.talk.newest(thread))
     message = await copied(scenery, thread, custom_id)
     await scenery.guild.click(message.id, custom_id)
-    await told(scenery, thread, "belongs to an older task")
+    await told(scenery, thread, "no longer applies here")
     assert len(scenery.talk.got) == 1
 
 
@@ -112,5 +112,5 @@ async def test_a_copy_of_a_question_that_the_bot_did_not_ask_is_no_question(scen
     thread, question = await asking(scenery)
     copy = await copied(scenery, thread, question.custom_ids()[0])
     await scenery.guild.click(copy.id, question.custom_ids()[0])
-    await told(scenery, thread, "belongs to an older task")
+    await told(scenery, thread, "no longer applies here")
     assert len(scenery.talk.got) == 1

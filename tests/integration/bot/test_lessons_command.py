@@ -102,7 +102,7 @@ def test_lessons_are_listed_and_go_to_another_server_only_by_a_file_and_looked_a
     assert perform(["lessons", "export"]) == 0
     assert capsys.readouterr().out.count("\n") == len(SAID) + 1
     assert perform(["lessons", "import", str(file), "--guild", OTHER]) == 0
-    assert "1 of them to be approved first" in capsys.readouterr().out
+    assert "1 of them waiting for approval" in capsys.readouterr().out
     before, now = {each.id: each for each in kept(home, GUILD)}, kept(home, OTHER)
     assert {each.trigger for each in now} < {each.trigger for each in before.values()}, (
         "retired ones stay where they were"

@@ -207,7 +207,7 @@ async def test_content_that_discord_takes_in_no_form_holds_up_nothing_that_follo
     await scenery.until_delivered()
     scenery.guild.misbehave(Rule("POST */messages", Refused(400, 50035, "Invalid Form Body"), times=2))
     await put(scenery, notice(thread, 1, "odd"))
-    await scenery.says(thread, "left out")
+    await scenery.says(thread, "I couldn't send")
     await put(scenery, notice(thread, 2, "what follows"))
     await scenery.says(thread, "what follows")
     await scenery.until_delivered()

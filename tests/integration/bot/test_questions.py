@@ -329,7 +329,7 @@ async def test_an_offered_branch_is_merged_or_deleted_by_an_operator_only(guild:
         )
         await scenery.until_delivered()
         await guild.click(offer.id, offer.custom_ids()[0], author="bob")
-        await told(scenery, thread, "Only an operator may merge", "bob")
+        await told(scenery, thread, "Only an operator can merge", "bob")
         await guild.react(offer.id, "👍", author="bob")
         await guild.click(offer.id, offer.custom_ids()[1], author="chief")
         await scenery.until(lambda: len(scenery.talk.got) == 2)

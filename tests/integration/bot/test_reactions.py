@@ -74,7 +74,7 @@ async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scen
     await scenery.guild.react(answer.id, "👎🏿")
     await scenery.says(thread, "👎 Noted for the result.")
     await scenery.guild.unreact(answer.id, "👎🏿")
-    await scenery.says(thread, "taken back")
+    await scenery.says(thread, "was removed")
     votes = [(item.text, item.target) for item in scenery.talk.got[1:]]
     assert votes == [("down", f"{execution}/result"), ("none", f"{execution}/result")]
 
@@ -106,7 +106,7 @@ async def test_a_vote_on_a_turn_is_taken_back_from_that_turn_though_the_message_
     await scenery.talk.add(execution, taken, ModelRequested(request="r1", turn=3, tier=2, model="m"))
     await scenery.says(thread, "turn 3")
     await scenery.guild.unreact(progress.id, "👍")
-    await scenery.says(thread, "Your vote on turn 0 is taken back.")
+    await scenery.says(thread, "Your vote on turn 0 was removed.")
 
 
 async def test_a_judgement_of_an_older_result_is_about_that_one_while_a_stop_ends_what_runs(scenery: Scenery) -> None:

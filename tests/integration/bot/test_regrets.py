@@ -118,7 +118,7 @@ async def test_what_was_wrong_reaches_the_reflection_and_the_next_attempt(guild:
         await guild.click(question.id, pressed(question, "why:1"))
 
         thanks = await running.says(thread, f"Thanks, “{OTHER}” is noted")
-        assert "🔄 tries the task again from its beginning, with that (attempt 2 of 3)." in thanks.content
+        assert "🔄 starts the task over with that (attempt 2 of 3)." in thanks.content
         closed = await running.says(thread, f"✔ **{OTHER}**")
         assert closed.id == question.id
         await guild.wait_for(
@@ -154,7 +154,7 @@ async def test_the_question_survives_a_restart_and_is_put_once_and_takes_words_o
         shown = await guild.wait_for(lambda g: g.interaction(id).modal, SECONDS)
         assert shown["title"] == "What was wrong?"
         await guild.submit(id, {"why": "The hidden ones are missing."})
-        await running.says(thread, "Thanks. “The hidden ones are missing.”")
+        await running.says(thread, "Thanks, “The hidden ones are missing.”")
         outcome = await until(running, execution, Reflected)
         assert sum(isinstance(event, Asked) for event in outcome) == 1
         assert sum("What was wrong?" in message.content for message in running.of_bot(thread)) == 1
@@ -217,7 +217,7 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         assert len(mind.reflections) == 2, "its time was over"
 
         await guild.click(question.id, pressed(question, "why:0"))
-        await running.says(thread, "Thanks. “The result is wrong or does not work.”")
+        await running.says(thread, "Thanks, “The result is wrong or does not work.”")
         await running.task("and count them", thread)
         assert "A person said: The result is wrong or does not work." in mind.turns[2].text()
         assert len(mind.reflections) == 2, "the words are kept; nobody is paid to say them again"
@@ -280,7 +280,7 @@ async def _takes_a_vote(scenery: Scenery, store: MemoryStore, thread: str) -> No
     opinions = Opinions(store, reluctant, tell)
     assert await opinions.take(item)
     told: Message = await scenery.says(int(thread), "couldn't process")
-    assert told.content.startswith("⚠️ The vote of Ann couldn't process (the disk is full). It is kept")
+    assert told.content.startswith("⚠️ I couldn't process the vote of Ann yet (the disk is full). I've kept it")
     await scenery.until(lambda: not opinions.tasks)
     assert reluctant.tries == 2
     assert all(one.id != "v1" for one in await store.pending(thread)), "taken in, it is kept no longer"

@@ -88,7 +88,7 @@ async def test_what_an_expired_task_left_in_discord_says_so_and_the_thread_goes_
         await guild.react(thread, "👍")
         await told(running, thread, GONE, 3)
         for command in ("logs", "cost", "checkpoints"):
-            assert "1 earlier task is left out" in (await slash(running, thread, command)).content
+            assert "1 earlier task is not shown" in (await slash(running, thread, command)).content
         await slash(running, thread, "retry")
         await running.says(thread, "That task's log was deleted, so I can't run it again")
 

@@ -100,7 +100,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         assert "no turn 99" in await retried(running, thread, second, turn=99)
         await slash(running, thread, "retry", turn=2)
         receipt = await running.says(thread, "Continuing from turn 2 of")
-        assert "The files are as they were after turn 1" in receipt.content
+        assert "The files are back as they were after turn 1" in receipt.content
         third = await ended(running, thread, 3)
         assert lines(running, thread) == ["again", "seven"]
         for execution in (first, second, third):
@@ -116,7 +116,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         assert "Not in any of them: files in /tmp" in told
         assert after_six in [str(c.value) for c in await guild.autocomplete(thread, "resume", "checkpoint", "")]
         await slash(running, thread, "resume", checkpoint=after_six)
-        await running.says(thread, "The files are as they were after turn 6")
+        await running.says(thread, "The files are back as they were after turn 6")
         await ended(running, thread, 4)
         assert lines(running, thread) == [*"123456", "eight"], "what further attempts at it changed is put back too"
         await running.task("something else", thread)
@@ -161,7 +161,7 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         await holds(running, second)
 
         await slash(running, thread, "resume", checkpoint=await checkpoint(running, first, "turns"))
-        receipt = await running.says(thread, "The files are as they were after turn 4")
+        receipt = await running.says(thread, "The files are back as they were after turn 4")
         assert "the Python interpreter's variables" in receipt.content
         third = await ended(running, thread, 3)
         assert lines(running, thread) == list("123")
@@ -207,7 +207,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         first = await ended(running, thread, 1)
         assert len(await running.executions(thread)) == 1
 
-        await slash(running, thread, "fork", text="Read all of it")
+        await slash(running, thread, "fork", text="read it first")
         receipt = await running.says(thread, "it starts there with what you wrote")
         third = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         welcome = await running.says(third, "wrote with it: “read it first”")

@@ -131,7 +131,7 @@ async def test_without_a_copy_of_before_a_task_is_not_run_again_from_its_beginni
     await scene.executed("x1", ("a.txt", "new"), saved=Saved(problem="the disk is full"))
     assert "can't start that task over, because there is no copy" in await scene.act("retry", "")
     assert (scene.files / "a.txt").read_text() == "new"
-    assert "I know no checkpoint `abc123`" in await scene.act("rewind", "abc123")
+    assert "This thread has no checkpoint `abc123`" in await scene.act("rewind", "abc123")
     assert "No task has ended here yet" in await scene.act("retry", "", thread="200")
 
 

@@ -156,7 +156,7 @@ async def test_pages_follow_each_other_and_end(guild: LocalGuild, monkeypatch: p
         assert "`page:2`" in first
         assert [f"zebra** {n}\n" in f"{second}\n" for n in (4, 3, 0)] == [False, True, True]
         assert "`page:3`" not in second
-        assert "There are no more" in await search(one, thread, "zebra", page=3)
+        assert "That's all" in await search(one, thread, "zebra", page=3)
 
 
 async def test_what_somebody_had_erased_is_found_no_more(guild: LocalGuild) -> None:

@@ -69,7 +69,7 @@ async def test_an_ended_card_has_no_buttons_and_only_a_stopped_one_is_continued_
 ) -> None:
     thread = await scenery.mention("go")
     await scenery.talk.finish(scenery.talk.newest(thread), "")
-    answer = await scenery.says(thread, "without an answer")
+    answer = await scenery.says(thread, "No answer was given")
     assert "Continue" not in [one.get("label") for one in answer.interactive()]
     other = await scenery.mention("go")
     card = await card_with(scenery, other, "Stop", "Pause")

@@ -156,7 +156,7 @@ async def test_what_was_before_the_undo_is_kept(scene: Scene) -> None:
 
 async def test_an_execution_without_a_checkpoint_cannot_be_undone_and_says_why(scene: Scene) -> None:
     await scene.executed("x1", ("a.txt", "new"), saved=Saved(problem="the files have more than 1,024 MB together"))
-    assert "no copy of the files as they were before it: the files have more than 1,024 MB" in await scene.undo("x1")
+    assert "no copy of the files from before it: the files have more than 1,024 MB" in await scene.undo("x1")
     assert (scene.files / "a.txt").read_text() == "new"
 
 
@@ -263,5 +263,5 @@ async def test_nothing_is_put_back_where_the_present_state_cannot_be_kept(tmp_pa
     await scene.executed("x1", ("a.txt", "new"))
     for name in ("b.txt", "c.txt"):
         (scene.files / name).write_text("more")
-    assert "could not be saved first (there are more than 2 files" in await scene.undo("x1")
+    assert "because I couldn't save the current files first (there are more than 2 files" in await scene.undo("x1")
     assert (scene.files / "a.txt").read_text() == "new"

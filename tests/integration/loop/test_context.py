@@ -152,7 +152,7 @@ async def test_every_request_can_be_shown_as_it_was_sent_over_compactions_and_ow
     asked = next(event for event in made if event.purpose == "summary")
     assert await asyncio.to_thread(perform, ["replay", MAIN, "--request", asked.request]) == 0
     told = capsys.readouterr().out
-    assert "This is the request as it was sent" in told
+    assert "This is the request exactly as it was sent" in told
     assert ASKS in told
     assert "=== tool look" in told
     assert "call of look" in told

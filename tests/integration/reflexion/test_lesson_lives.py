@@ -48,7 +48,7 @@ async def test_a_change_that_rests_on_an_old_copy_is_refused_and_says_what_was_d
     await lesson_store.amend(lesson("l"))
     mine, theirs = await known(lesson_store, "l"), await known(lesson_store, "l")
     await lesson_store.amend(reworded(mine, by="ann", at=LATER, action="ask for another export"))
-    with pytest.raises(LessonOutdated, match=r"changed meanwhile \(Amended by ann.*look at it again"):
+    with pytest.raises(LessonOutdated, match=r"changed meanwhile \(Reworded by ann.*look at it again"):
         await lesson_store.amend(retired(theirs, by="ben", at=LATER))
     now = await known(lesson_store, "l")
     assert (now.status, now.action, now.revision) == ("active", "ask for another export", 1)
