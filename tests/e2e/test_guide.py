@@ -206,7 +206,7 @@ async def test_a_lesson_is_asked_about_said_better_and_listed_and_what_was_used_
     await expect(page.get_by_label("When does it apply?")).to_have_value(re.compile("could not be imported"))
     await page.get_by_label("What should I do then?").fill(vendored.BETTER)
     await page.get_by_role("button", name="Submit").click()
-    await expect(asked).to_contain_text("Said anew by you")
+    await expect(asked).to_contain_text("Reworded by you")
     await expect(asked).to_contain_text(vendored.BETTER)
 
     await card.get_by_role("button", name="Try again").click()

@@ -62,7 +62,7 @@ async def test_a_backup_of_a_running_bot_goes_on_elsewhere_where_it_was(tmp_path
         readers = tmp_path / "readers"
         code, brought = await told("import", str(log), home=readers)
         assert code == 0, brought.output
-        execution = brought.output.split(" can be read")[0].split()[-1]
+        execution = brought.output.split(" is here, read-only")[0].split()[-1]
         asked = len(endpoint.requests)
         async with living(readers, endpoint) as bot:
             new = await bot.person.mention("something else")

@@ -131,7 +131,7 @@ async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
     assert isinstance(events[-1], Finished), running.output
     assert events[-1].answer.startswith("Stopped by the time-out.")
     assert [e.author.name for e in events if isinstance(e, InputReceived)] == ["the time-out"]
-    assert "after 4 s; the time limit ended it" in running.output
+    assert "after 4 s: the time limit ended it" in running.output
 
 
 async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ async def test_a_file_that_discord_does_not_take_does_not_take_the_words_with_it
         await scenery.says(thread, "next")
         message = await scenery.says(thread, "the words")
         assert not message.attachments
-        assert "Not attached, because Discord did not take it: `big.bin`" in message.content
+        assert "Not attached, because Discord rejected it: `big.bin`" in message.content
         assert "`gone.txt` (not readable)" in message.content
 
 
