@@ -228,7 +228,7 @@ async def test_a_pause_is_shown_and_going_on_too(scenery: Scenery) -> None:
     execution = scenery.talk.newest(thread)
     pause = InputReceived(inbox="1", sort="pause", author=ANN)
     await scenery.talk.add(execution, REQUESTED, pause)
-    await scenery.says(thread, "⏸ **Paused**")
+    await scenery.says(thread, "⏸ **Pausing after this step**")
     await scenery.talk.add(execution, InputReceived(inbox="2", sort="resume", author=ANN))
     await scenery.says(thread, "💭 **Thinking**")
 

@@ -161,7 +161,7 @@ async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(gui
         thread = await mention(running, "count the files")
         await asyncio.wait_for(asked.wait(), 30)
         await guild.slash(thread, "pause")
-        await running.says(thread, "**Paused**")
+        await running.says(thread, "**Pausing after this step**")
         go.set()
         (execution,) = await running.executions(thread)
         async with asyncio.timeout(30):
@@ -263,6 +263,6 @@ async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guil
         whole(tmp_path / "home", endpoint, guild) as running,
     ):
         thread = await mention(running, "look around in the files")
-        told = await running.says(thread, "does not know the model")
+        told = await running.says(thread, "doesn't know the model")
         assert "`THREADWRIGHT_TIER_" in told.content
         assert "Try again" not in [button.get("label") for button in told.interactive()] or "restart me" in told.content

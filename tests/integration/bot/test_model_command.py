@@ -68,16 +68,16 @@ async def test_it_shows_tiers_models_and_prices_and_what_a_new_task_starts_with_
         assert "• tier 3, balanced: `acme/large` $15.00 / $75.00, then `acme/unpriced` (price not known)" in said
         await one.slash(thread, "model", {"name": "other", "scope": "server"})
         said = await shown(one, thread)
-        assert "starts with **other** (tier 2): chosen for the server" in said
+        assert "starts with **other** (tier 2): set for the server" in said
         assert "▶ tier 2, fast: `acme/other` $0.50 / $2.00, then `acme/small`" in said
-        assert "`model` is **acme/other** (chosen for the server)" in words(await one.slash(thread, "settings show"))
+        assert "`model` is **acme/other** (set for the server)" in words(await one.slash(thread, "settings show"))
         await one.slash(thread, "model", {"name": "tier3"})
-        assert "starts with **large** (tier 3): chosen for this thread" in await shown(one, thread)
+        assert "starts with **large** (tier 3): set for this thread" in await shown(one, thread)
         assert "starts with **other**" in await shown(one, one.scenery.general)
         await one.scenery.bot.preferences.put("thread", str(thread), "model", "acme/gone")
         said = await shown(one, thread)
         assert (
-            "starts with **small** (tier 2): `acme/gone` was chosen for this thread, but it is not configured" in said
+            "starts with **small** (tier 2): `acme/gone` was set for this thread, but it is not configured" in said
         )
 
 

@@ -191,8 +191,8 @@ async def test_a_picture_in_guidance_is_seen_in_the_next_request(guild: LocalGui
     ):
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} look", files=[("a.png", drawn())])
         await asyncio.wait_for(asked.wait(), SECONDS)
-        await guild.post(posted.id, "and at this one", files=[("b.png", drawn(colour=77))])
-        await running.says(posted.id, "I'll use that in the next step")
+        said = await guild.post(posted.id, "and at this one", files=[("b.png", drawn(colour=77))])
+        await guild.wait_for(lambda g: any(m.id == said.id and m.reactions for m in g.messages(posted.id)), SECONDS)
         goes_on.set()
         await running.says(posted.id, "Seen.")
         first, second = endpoint.requests[:2]

@@ -62,7 +62,7 @@ async def test_a_vote_on_the_tour_counts_for_nothing_and_says_so(guild: LocalGui
             told = len(running.of_bot(thread))
             await guild.react(card.id, sign)
             await guild.wait_for(lambda _, told=told: len(running.of_bot(thread)) > told, 20)
-            assert "counts for nothing" in running.of_bot(thread)[-1].content
+            assert "nothing to rate" in running.of_bot(thread)[-1].content
         assert await running.app.store.pending(str(thread)) == []
         assert {event.kind for event in await running.outcome(execution)} <= {"checkpoint_saved"}
         assert await running.app.store.labels() == []
