@@ -127,7 +127,7 @@ def test_a_model_that_its_provider_does_not_know_gives_way_to_others_of_its_tier
     asked = log.execution.question
     assert asked is not None
     assert [option.label for option in asked.options] == ["Use large", "Stop here"]
-    assert "does not know the model small-b" in asked.text
+    assert "doesn't know the model small-b" in asked.text
     assert "`THREADWRIGHT_TIER_2`" in asked.text
     log.say("answer", "the name is right")
     log.settle()
@@ -157,7 +157,7 @@ def test_who_stops_where_a_model_is_not_known_reads_that() -> None:
     log.settle()
     ended = decide(log.execution)
     assert isinstance(ended, Finish)
-    assert ended.finished.answer.startswith("The provider does not know the model, so this ends here")
+    assert ended.finished.answer.startswith("The provider doesn't know the model. Ended here, as you chose.")
 
 
 def test_an_account_question_without_models_or_words_of_the_provider_is_asked_as_well() -> None:
