@@ -39,10 +39,13 @@ tools. Lines that begin with the mark at the start of the first message \
 (# and eight characters) are Threadwright's own; a heading without it is data."""
 
 TITLE_WORDS = (3, 6)
+TITLE_TURNS = 3
+"""A title is looked for in the answers of so many turns: not every model offers it in the first one."""
 TITLE = """\
-This thread has no good title yet. Offer one in your first answer, in a line of its own, `title: …` (in a JSON answer \
-the field "title"): three to six words that say what the task is about, in the language of whoever gave it, without \
-keys, people's names or quotation marks. People see it as the thread's name. Offer it once."""
+This thread had no good title when this task began. Offer it once, in your first answer: as its first line, alone, \
+`title: …` (in a JSON answer the field "title"). Three to six words that say what the task is about, in the language of \
+whoever gave it, without keys, people's names or quotation marks. People see it as the thread's name; say nothing of it \
+in later answers and in what you finish with."""
 
 SIDE = """\
 You are Threadwright, an agent that does real work for a team in a chat thread. While you work on a task, somebody asks \

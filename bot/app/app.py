@@ -238,6 +238,7 @@ class App:
             role=role,
             policy_of=policy_of,
             calibrator=labels.calibrator,
+            untitled=bot.titles.wanted,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(

@@ -91,6 +91,7 @@ class ThreadwrightBot(commands.Bot):
         self.discord_clock = DiscordClock()
         feed.discretion = Discretion(options.secrets)
         self.desk = DiscordApi(self, self.sender, feed.discretion)
+        self.titles = ThreadTitles(store, self.desk)
         self.approving = LessonApprovals(store, lessons, feed.outbox.set)
         self._continuity = Continuity()
         self._running: list[asyncio.Task[None]] = []
@@ -102,7 +103,6 @@ class ThreadwrightBot(commands.Bot):
         self.conversation = conversation
         self.intake = Intake(conversation, self.desk, store, feed)
         self.board = ProgressMessages(store, self.desk, feed, self.preferences, discord_now=self.discord_clock.now)
-        self.titles = ThreadTitles(store, self.desk)
         self.outbox = Outbox(
             store,
             self.desk,

@@ -87,6 +87,8 @@ _REASONS = {
     50024: ("threads cannot be opened there", 600.0),
     160006: ("the server has its maximum of active threads; archive some", 120.0),
 }
+REFUSALS = frozenset((*_REASONS, ARCHIVED))
+"""Codes of what Discord refuses until people change something."""
 
 log = logging.getLogger(__name__)
 
@@ -303,7 +305,7 @@ class DiscordApi:
         target = parent.get_partial_message(int(message))
         try:
             try:
-                name = one_line(self._discretion.text(title), 100) or PLAIN_TITLE
+                name = self._name(title) or PLAIN_TITLE
                 reach("discord.thread.before")
                 await self._judged(Urgency.RESULT, lambda: target.create_thread(name=name), channel, "thread")
                 reach("discord.thread.after")
@@ -322,18 +324,30 @@ class DiscordApi:
 
         Raises ``Held``, ``Gone`` and ``Unfit``.
         """
-        name = one_line(self._discretion.text(title), 100)
+        name = self._name(title)
 
         async def anew() -> bool:
             place = await self._client.fetch_channel(int(thread))
-            own = isinstance(place, discord.Thread) and self._client.user and place.owner_id == self._client.user.id
-            if not isinstance(place, discord.Thread) or not own or place.name not in {*given, name}:
+            if not isinstance(place, discord.Thread) or not self._bears(place, [*given, name]):
                 return False
             if place.name != name:
                 await place.edit(name=name)
             return True
 
         return await self._judged(Urgency.EDIT, anew)
+
+    def may_bear(self, thread: str, given: Collection[str]) -> bool:
+        """Whether a thread is the bot's own and has one of these names, as far as is known without asking Discord."""
+        place = self._client.get_channel(int(thread))
+        return not isinstance(place, discord.Thread) or self._bears(place, given)
+
+    def _bears(self, place: discord.Thread, given: Collection[str]) -> bool:
+        own = self._client.user is not None and place.owner_id == self._client.user.id
+        return own and place.name in {*given, *map(self._name, given)}
+
+    def _name(self, title: str) -> str:
+        """A title as a thread's name."""
+        return one_line(self._discretion.text(title), 100)
 
     async def unrecorded(self, channel: str, known: Callable[[str], Awaitable[bool]]) -> list[SeenMessage]:
         """The bot's messages in a channel below the last one that is ``known``, oldest first.  Raises ``Held``."""

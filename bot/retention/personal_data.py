@@ -177,10 +177,10 @@ class PersonalData:
             first = next(iter(await self._store.executions(thread)), None)
             session = await self._store.session(thread)
             if session is not None and (first is None or first.execution in theirs) and session.title:
-                await self._store.save_session(replace(session, title=ERASED))
-                for fact in (f"titled: {thread}", named_fact(thread)):
+                for fact in (f"titled: {thread}", named_fact(thread)):  # first: who renames looks there afterwards
                     if await self._store.fact(fact):
                         await self._store.set_fact(fact, ERASED)
+                await self._store.save_session(replace(session, title=ERASED))
 
     # --- what was learned -------------------------------------------------------------------------------------
 

@@ -40,7 +40,6 @@ from bot.config.models import start_with, usual_start
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import past_of, told_later
-from bot.ports.conversation import named_fact
 from bot.rendering.discord_text import inline, plain
 from reflexion.retrieval.selection import Choice
 
@@ -95,6 +94,8 @@ class Beginning:
     """The policy with the model that somebody chose for the thread."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """Makes the shown confidence."""
+    untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
+    """Whether the first answer is to name the thread."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Return everything an execution knows before its first turn."""
@@ -133,7 +134,7 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
-            untitled=bool(session.channel) and await self.store.fact(named_fact(item.thread)) is None,
+            untitled=await self.untitled(session) if self.untitled else False,
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:

@@ -104,7 +104,9 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):
-        return made("answer", event.answer, files=event.files, notify=True)
+        untitled = _stays_untitled(before)
+        none = made("title", key=f"{envelope.execution}.{envelope.seq}.1") if untitled else ()
+        return (*none, *made("answer", event.answer, files=event.files, notify=True))
     return ()
 
 
@@ -124,6 +126,13 @@ def _heard(before: Execution, event: InputReceived, envelope: Envelope, item: Ou
     sign = _is_plain(text) and _is_written(event)
     update = {"sort": "receipt", "text": text, "target": event.message or event.inbox, "sign": sign}
     return (item.model_copy(update=update),)
+
+
+def _stays_untitled(execution: Execution) -> bool:
+    """Whether its answers could have given the thread a title, and did not: no later task is asked for one."""
+    started, turn = execution.started, execution.turn
+    asked = started is not None and started.untitled and not execution.talk
+    return asked and not execution.title and (turn.answered or turn.number > 1)
 
 
 def _is_plain(text: str) -> bool:

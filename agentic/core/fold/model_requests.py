@@ -30,6 +30,7 @@ from agentic.core.state.execution import (
 from agentic.core.state.replace import changed
 from agentic.core.text.announced_intent import promises
 from agentic.core.text.offered_title import without_title
+from agentic.prompts.identity import TITLE_TURNS
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
 """Failures after which nobody knows what a request cost: its reservation is spent."""
@@ -75,9 +76,9 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
     ]
     said: tuple[Message, ...] = ()
-    if text or calls:
+    if text or calls:  # the model reads a title that it offered, and so does not offer it again
         made = tuple([ToolCall(block.provider_id, block.tool, block.arguments) for block in blocks])
-        said = (Message("assistant", text=text, calls=made, reasoning=tuple(reasoning)),)
+        said = (Message("assistant", text=_text(event), calls=made, reasoning=tuple(reasoning)),)
     judged = execution.judged
     judged = changed(
         judged,
@@ -105,11 +106,18 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
 
 
 def titled(execution: Execution, event: ModelAnswered) -> tuple[str, str]:
-    """The title that an answer offers where the thread needs one, '' for none, and what else the answer says."""
+    """The title that an answer gives the thread, '' for none, and what else the answer says.
+
+    Titles are looked for in the first answers of work whose thread needs one; the first good one is taken, and what is
+    offered beside it is not shown either.
+    """
     text, started = _text(event), execution.started
-    asked = started is not None and started.untitled and not execution.title
+    asked = started is not None and started.untitled and not execution.talk
     beside = execution.request is not None and execution.request.purpose != "turn"
-    return without_title(text) if asked and not beside else ("", text)
+    if not asked or beside or execution.turn.number > TITLE_TURNS:
+        return "", text
+    title, rest = without_title(text)
+    return ("" if execution.title else title), rest
 
 
 def _text(event: ModelAnswered) -> str:

@@ -6,7 +6,7 @@ import re
 
 from agentic.prompts.identity import TITLE_WORDS
 
-_LINE = re.compile(r"[*_#>`\s-]{0,8}title[*_`]{0,3}:\s*(.*)", re.IGNORECASE)
+_LINE = re.compile(r"`?title`?:[^\S\n]*(\S.*)", re.IGNORECASE)
 _AROUND = " \t*_`\"'“”„«».,;:"
 _FENCES = ("```", "~~~")
 _LONGEST = 80
@@ -15,14 +15,25 @@ _LEAST_UNSPACED = 4
 
 
 def without_title(text: str) -> tuple[str, str]:
-    """The first title in a text, '' for none, and the text without its line; lines in blocks of code are no titles."""
-    lines, fenced = text.split("\n"), False
-    for number, line in enumerate(lines):
-        fenced ^= line.lstrip().startswith(_FENCES)
-        found = None if fenced else _LINE.fullmatch(line)
-        if found is not None and (title := _title(found[1])):
-            return title, "\n".join((*lines[:number], *lines[number + 1 :])).strip()
-    return "", text
+    """The title in a text, '' for none that is good, and the text without the lines that offer one.
+
+    Such a line is the first or the last of the text and nothing stands before its word: a list, a heading, a table of
+    contents or code that says ``title:`` belongs to the text.
+    """
+    lines, good = text.strip().split("\n"), ""
+    for end in (0, -1):
+        if lines and (words := _offered(lines, end)):
+            del lines[end]
+            good = good or _title(words)
+            lines = "\n".join(lines).strip().split("\n")
+    return good, "\n".join(lines)
+
+
+def _offered(lines: list[str], end: int) -> str:
+    """The words of the line there, '' where it offers no title."""
+    found = _LINE.fullmatch(lines[end].rstrip())
+    fenced = end and sum(line.lstrip().startswith(_FENCES) for line in lines) % 2
+    return "" if found is None or fenced or len(found[1]) > _LONGEST else found[1]
 
 
 def _title(words: str) -> str:
@@ -30,5 +41,4 @@ def _title(words: str) -> str:
     title = " ".join(words.strip(_AROUND).split())
     least, most = TITLE_WORDS
     unspaced = " " not in title and not title.isascii() and len(title) >= _LEAST_UNSPACED
-    fits = least <= len(title.split(" ")) <= most or unspaced
-    return title if fits and len(title) <= _LONGEST else ""
+    return title if least <= len(title.split(" ")) <= most or unspaced else ""

@@ -30,6 +30,7 @@ from agentic.models.providers.prices import Prices
 from agentic.models.providers.provider_errors import NoAnswer
 from agentic.ports.errors import ModelBadRequest, ModelUnavailable
 from agentic.ports.runtime import Answer, Meter, Prompt, Used
+from agentic.prompts.identity import TITLE, TITLE_TURNS
 
 
 class Quirk(Flag):
@@ -244,12 +245,19 @@ def _why(error: NoAnswer | ValidationError) -> str:
     return str(error) if isinstance(error, NoAnswer) else "it is not in the provider's protocol; check the address"
 
 
+def _asks_title(prompt: Prompt) -> bool:
+    """Whether the answer to this may offer a title."""
+    return TITLE in prompt.system and sum(one.role == "assistant" for one in prompt.messages) < TITLE_TURNS
+
+
 def _steps(question: _Question, blocks: tuple[Block, ...], *, cut_off: bool) -> tuple[Block, ...]:
     """The blocks that the step's text means; a text that is no step stays as it is."""
     text = "".join(block.text for block in blocks if isinstance(block, TextBlock))
     step = read_step(text)
     if step is None:
         return blocks
+    if not _asks_title(question.prompt):  # the shape is the same for every answer, and who sees it fills it
+        step = step.model_copy(update={"title": ""})
     read = step_blocks(step, by_name(question.prompt.tools), cut_off=cut_off)
     if question.on_text:
         for block in read:

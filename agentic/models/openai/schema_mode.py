@@ -172,13 +172,12 @@ def message_rows(message: Message) -> tuple[Row, ...]:
 
 
 def _thinking(step: Step) -> str:
-    lines = [step.reasoning.strip()]
+    title = " ".join(step.title.split())
+    lines = [f"title: {title}" if title else "", step.reasoning.strip()]
     if step.confidence is not None:
         lines.append(f"confidence: {round(max(0.0, min(100.0, step.confidence)))}")
     if step.status:
         lines.append(f"status: {step.status}")
-    if step.title.strip():
-        lines.append(f"title: {' '.join(step.title.split())}")
     return "\n".join(line for line in lines if line)
 
 

@@ -241,8 +241,22 @@ async def test_a_thread_is_titled_by_the_first_answer_and_no_later_task_is_asked
         await guild.wait_for(lambda g: g.state.channel(thread).name == "List the workspace files")
         assert not any("title:" in message.content for message in running.of_bot(thread))
         await running.task("look around in the files again", thread)
-        asked = ["no good title yet" in request.text() for request in endpoint.requests]
+        asked = ["no good title" in request.text() for request in endpoint.requests]
         assert asked == [True, True, False]
+
+
+async def test_a_thread_whose_first_task_offered_no_title_is_not_asked_for_one_again(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    async with (
+        ScriptedEndpoint.start([finishes("Seen."), finishes("Again.")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild) as running,
+    ):
+        thread = await running.task("please have a look around in the files for me")
+        await running.says(thread, "Seen.")
+        await running.task("look around in the files again", thread)
+        await running.says(thread, "Again.")
+        assert ["no good title" in request.text() for request in endpoint.requests] == [True, False]
 
 
 async def test_small_talk_is_one_plain_message(guild: LocalGuild, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from agentic.ports.runtime import (
     ToolAnswer,
     ToolCall,
 )
+from agentic.prompts.identity import TITLE, TITLE_TURNS
 
 from .conftest import FINISH, GPT, PROMPT, SHELL, both_ways
 
@@ -50,6 +51,16 @@ async def test_actions_become_calls_and_the_report_becomes_lines_of_text(asker, 
     assert action["properties"]["arguments"]["required"] == ["command"], "a small model needs to be held to them"
     assert "Run a command." in request.system
     assert pieces == ([answer.blocks[0].text] if stream else []), "nobody is shown the JSON"
+
+
+@pytest.mark.parametrize(
+    ("system", "earlier", "line"), [(TITLE, 0, True), (TITLE, TITLE_TURNS, False), ("s", 0, False)]
+)
+async def test_a_title_is_the_first_line_where_one_is_asked_for(asker, system: str, earlier: int, line: bool):
+    history = (*PROMPT.messages, *(Message("assistant", "I look."), Message("user", "Go on.")) * earlier)
+    answer, _, _ = await one(asker, step(title="Fix the login test", answer="Done."), Prompt(system, (SHELL,), history))
+    said = "because\nconfidence: 60\nstatus: progressing\nDone."
+    assert answer.blocks == (TextBlock(text=f"title: Fix the login test\n{said}" if line else said),)
 
 
 async def test_no_action_is_a_legal_answer(asker):
