@@ -201,7 +201,8 @@ class ProgressMessages:
     async def _keep(self, execution: str) -> None:
         while execution in self._pending:
             shown = await self._ready(execution)
-            if shown is None:
+            if shown is None:  # nothing is shown of it; what is posted later is looked at then
+                self._pending.discard(execution)
                 return
             await _due(shown)
             self._pending.discard(execution)
@@ -228,6 +229,8 @@ class ProgressMessages:
                 self._signs.begun(execution)
             elif execution not in self._shown:
                 await self._recall(execution)
+                if execution not in self._shown and progress is not None and progress.finished is not None:
+                    self._feed.forget(execution)
         except StoreError as error:
             log.info("the progress of %s cannot be read now: %s", execution, error)
             return None

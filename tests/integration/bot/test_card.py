@@ -132,6 +132,18 @@ async def test_talk_is_answered_without_a_card(scenery: Scenery) -> None:
     assert scenery.bot.feed.progress(execution) is None
 
 
+async def test_nothing_is_kept_of_talk_that_ended_also_if_it_is_looked_at_again(scenery: Scenery) -> None:
+    thread = await scenery.greet("hello")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.finish(execution, "Hello!")
+    await scenery.says(thread, "Hello!")
+    await scenery.until_delivered()
+    board, feed = scenery.bot.board, scenery.bot.feed
+    await board.settle(execution)
+    assert feed.progress(execution) is None
+    await scenery.until(lambda: execution not in board._pending)
+
+
 async def test_talk_that_turns_out_to_be_work_has_a_card_from_then_on(scenery: Scenery) -> None:
     thread = await scenery.greet("hello")
     execution = scenery.talk.newest(thread)

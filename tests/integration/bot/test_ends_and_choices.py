@@ -163,6 +163,7 @@ async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(gui
         await guild.slash(thread, "pause")
         await running.says(thread, "**Pausing after this step**")
         go.set()
+        await running.says(thread, "**Paused**")
         (execution,) = await running.executions(thread)
         async with asyncio.timeout(30):
             while not any(isinstance(event, ModelAnswered) for event in await running.log(execution)):
