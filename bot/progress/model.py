@@ -139,6 +139,7 @@ STEPS_KEPT = 40
 FILES_KEPT = 200
 _UPDATES: dict[str, UpdateKind] = {
     "model_requested": "turn_start",
+    "model_answered": "turn_start",  # it thinks no more: what was to be paused then is
     "turn_ended": "turn_complete",
     "finished": "turn_complete",
     "tool_started": "tool_execution",
