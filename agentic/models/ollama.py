@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import aiohttp
 from pydantic import BaseModel, ValidationError
 
 from agentic.models.providers.catalogue import OLLAMA
-
-NO_TALKER: Final = ("embed", "rerank", "bge-", "minilm")
+from agentic.models.providers.server_check import talkers
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +48,4 @@ async def find_ollama(timeout: float = 0.2, env: Mapping[str, str] | None = None
                 listed = Listed.model_validate_json(await response.read())
     except (TimeoutError, aiohttp.ClientError, ValidationError, OSError):
         return None
-    talkers = (row.name for row in listed.models if not any(word in row.name.lower() for word in NO_TALKER))
-    return Ollama(where, tuple(f"ollama_chat/{name}" for name in talkers))
+    return Ollama(where, tuple(f"ollama_chat/{name}" for name in talkers([row.name for row in listed.models])))

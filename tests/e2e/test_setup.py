@@ -332,6 +332,42 @@ async def test_at_a_terminal_ollama_lists_its_models_and_proposes_one(
     assert "THREADWRIGHT_TIER_2=ollama_chat/gemma3:4b" in (tmp_path / ".env").read_text().splitlines()
 
 
+async def test_of_a_server_with_many_models_some_that_talk_are_shown_and_the_first_is_proposed(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    names = ("text-embedding-3", "reranker", *(f"house-{number}" for number in range(300)))
+
+    async def models(_: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": name} for name in names]})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    answers = (
+        "",
+        "own",
+        "openai",
+        f"http://127.0.0.1:{runner.addresses[0][1]}/v1",
+        "",
+        "",
+        "0/0",
+        "none",
+        "",
+        "",
+        "",
+        "",
+    )
+    try:
+        ended = await setup(tmp_path, told(tmp_path, guild), lines="".join(f"{answer}\n" for answer in answers))
+    finally:
+        await runner.cleanup()
+    assert ended.code == 0, ended.all
+    assert "Its models: house-0, house-1, house-2, house-3, house-4 …" in ended.out
+    assert "THREADWRIGHT_TIER_2=openai/house-0" in (tmp_path / ".env").read_text().splitlines()
+
+
 async def test_piped_answers_name_a_server_of_ones_own_and_change_a_tier(
     tmp_path: Path, guild: LocalGuild, provider: str
 ) -> None:

@@ -27,6 +27,7 @@ SECONDS: Final = 5.0
 MOST_BYTES: Final = 4_000_000
 SHOWN: Final = 5
 """So many models of a server are named."""
+_NO_TALKER: Final = ("embed", "rerank", "bge-", "minilm")
 _DATED: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d{2}-\d{2}|:latest)\Z")
 
 Kind = Literal["refused", "wrong", "unknown"]
@@ -121,6 +122,11 @@ async def ask(provider: Provider, env: Mapping[str, str], seconds: float = SECON
     return _read(provider, place, status, body, has_key=bool(key))
 
 
+def talkers(names: Sequence[str]) -> list[str]:
+    """The names without those of models that only compare texts."""
+    return [name for name in names if not any(word in name.lower() for word in _NO_TALKER)]
+
+
 def lists(names: Sequence[str], model: str) -> bool:
     """Whether a model, by its LiteLLM name, is among the names of its server: also without a date, or ``latest``."""
     wanted = _bare(model)
@@ -191,7 +197,12 @@ async def _asked(provider: Provider, address: str, env: Mapping[str, str]) -> tu
 
 async def _get(session: aiohttp.ClientSession, where: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
     async with session.get(where, headers=headers, allow_redirects=False) as response:
-        return response.status, await response.content.read(MOST_BYTES)
+        body = bytearray()
+        while piece := await response.content.readany():
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise ValueError(f"it answered with more than {MOST_BYTES:,} bytes")
+        return response.status, bytes(body)
 
 
 def _again(place: _Place, own: str) -> str:

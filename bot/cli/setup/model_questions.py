@@ -17,7 +17,7 @@ from typing import TypeVar
 from agentic.models.ollama import Ollama, find_ollama
 from agentic.models.providers.catalogue import BY_NAME, OLLAMA, Provider, provider_of
 from agentic.models.providers.prices import Prices, price_from, prices_from, to_set
-from agentic.models.providers.server_check import SHOWN, flaw, lists, nearest, unlisted
+from agentic.models.providers.server_check import SHOWN, flaw, lists, nearest, talkers, unlisted
 from agentic.models.tier_config import NUMBERS, SETTING, TierChoice, doubts_about, tiers_from
 from bot.cli.checks.model_access import KEYED, Answer, ask, said, verdict
 from bot.cli.console import tell
@@ -222,6 +222,7 @@ class ModelQuestions:
 
     def _offer(self, prefix: str, names: Sequence[str], before: TierChoice) -> None:
         """Let a listed model be chosen for tier 2; the tiers that keys give beside it stay."""
+        names = talkers(names)
         if not names or 2 in dict(self.order.tiers):
             return
         provider = prefix[:-1]
@@ -234,7 +235,7 @@ class ModelQuestions:
             return self._names(2, said if said.startswith(prefix) or not said else prefix + said)
 
         if not self.prompts.proposals and len(names) > 1:
-            tell(f"  Its models: {', '.join(names)}")
+            tell(f"  Its models: {_few(names)}")
         chosen = self.prompts.ask("Which one should do the work?", "--tier 2=NAME", proposal=names[0], read=read)
         self._set_tier(2, chosen, before)
 
@@ -408,4 +409,8 @@ def _ollama(said: str) -> Ollama:
 
 def _models(found: Ollama) -> str:
     names = [model.partition("/")[2] for model in found.models]
-    return f"{len(names)} model{'s' * (len(names) != 1)}: {', '.join(names[:3])}{' …' * (len(names) > 3)}"
+    return f"{len(names)} model{'s' * (len(names) != 1)}: {_few(names, 3)}"
+
+
+def _few(names: Sequence[str], most: int = SHOWN) -> str:
+    return ", ".join(names[:most]) + " …" * (len(names) > most)

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from agentic.models.providers.catalogue import BY_NAME
-from agentic.models.providers.server_check import Finding, ask, flaw, lists, unlisted
+from agentic.models.providers.server_check import MOST_BYTES, Finding, ask, flaw, lists, unlisted
 
 OPENAI, OLLAMA, ANTHROPIC = BY_NAME["openai"], BY_NAME["ollama_chat"], BY_NAME["anthropic"]
 
@@ -28,7 +28,22 @@ async def server() -> AsyncIterator[str]:
     async def tags(_: web.Request) -> web.Response:
         return web.json_response({"models": [{"name": "tiny:latest"}]})
 
+    async def long(request: web.Request) -> web.StreamResponse:
+        """A list of 12,000 models, written in pieces; ``/endless``: with so much space behind it that it is cut."""
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b'{"data": [{"id": "first"}')
+        for _ in range(12):
+            await response.write(b"".join(b',{"id": "a-model-with-a-long-name"}' for _ in range(1_000)))
+        await response.write(b',{"id": "last"}]}')
+        if request.path == "/endless/models":
+            for _ in range(MOST_BYTES // 1_000_000 + 1):
+                await response.write(b" " * 1_000_000)
+        return response
+
     app = web.Application()
+    app.router.add_get("/long/models", long)
+    app.router.add_get("/endless/models", long)
     app.router.add_get("/v1/models", openai)
     app.router.add_get("/api/tags", tags)
     app.router.add_get("/page/models", page)
@@ -77,6 +92,15 @@ async def test_a_server_is_asked_for_its_models_by_each_interface(server: str) -
     assert await found(f"http://{server}/v1", OPENAI_API_KEY="right") == ("mine",)
     assert await ask(OLLAMA, {"OLLAMA_API_BASE": f"http://{server}"}, seconds=20) == ("tiny:latest",)
     assert await ask(ANTHROPIC, {"ANTHROPIC_BASE_URL": f"http://{server}"}, seconds=20) == ("mine",)
+
+
+async def test_a_long_list_that_comes_in_pieces_is_read_to_its_end_and_an_endless_one_is_not(server: str) -> None:
+    names = await found(f"http://{server}/long")
+    assert isinstance(names, tuple), names
+    assert (names[0], names[-1], len(names)) == ("first", "last", 12_002)
+    wrong = await wrong_with(f"http://{server}/endless")
+    assert wrong.said.endswith("cannot be asked (it answered with more than 4,000,000 bytes)")
+    assert wrong.kind == "unknown"
 
 
 @pytest.mark.parametrize(
