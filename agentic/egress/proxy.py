@@ -20,6 +20,7 @@ from agentic.egress.client_hello import UNRECOGNISED_NAME, HelloReader, NoHello,
 from agentic.egress.host_list import HTTP, HTTPS, PORTS, Authority, NoHost, authority
 from agentic.egress.http_request import BadRequest, ProxyRequest
 from agentic.egress.proxy_checks import ALL, Checks
+from agentic.ports.network import RefusedHost
 
 log = logging.getLogger(__name__)
 
@@ -54,20 +55,10 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedHost:
-    """What was refused, in words that end "The network refused …"."""
-
-    host: str
-    why: str
-    listed: bool = True
-    """It is on the list, so asking for it changes nothing."""
-
-
-@dataclass(frozen=True, slots=True)
 class Door:
     """What a proxy asks of the sandbox behind it."""
 
-    allows: Callable[[str], bool]
+    allows: Callable[[str], Awaitable[bool]]
     """Whether a host may be reached now."""
     refused: Callable[[RefusedHost], None]
     """Told of each refusal."""
@@ -134,7 +125,7 @@ class Proxy:
     async def _exchange(self, door: Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await self._request(reader)
         place = self._place(request)
-        self._judge(door, request, place)
+        await self._judge(door, request, place)
         try:
             host_reader, host_writer = await self._connected(place)
         except (OSError, TimeoutError) as error:
@@ -142,7 +133,11 @@ class Proxy:
                 502, f"{place.host} cannot be reached: {_plain(str(error) or type(error).__name__)}"
             ) from error
         checks = self._checks
-        wire = _Wire(self._bounds, lambda: not checks.listed or door.allows(place.host), bounded=checks.bounds)
+
+        async def allowed() -> bool:
+            return not checks.listed or await door.allows(place.host)
+
+        wire = _Wire(self._bounds, allowed, bounded=checks.bounds)
         try:
             if request.connects:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -184,10 +179,10 @@ class Proxy:
         host, _, port = named.rpartition(":") if ":" in named else (named, "", "")
         return Authority(host.strip("[]"), int(port) if port.isdigit() else HTTP)
 
-    def _judge(self, door: Door, request: ProxyRequest, place: Authority) -> None:
+    async def _judge(self, door: Door, request: ProxyRequest, place: Authority) -> None:
         """All that can be said before anything is resolved."""
         checks = self._checks
-        if checks.listed and not door.allows(place.host):
+        if checks.listed and not await door.allows(place.host):
             raise _Refused(RefusedHost(place.host, "it's not on this channel's list", listed=False))
         usual = HTTPS if request.connects else HTTP
         if checks.ports and place.port != usual and (place.port in PORTS or place not in self._private):
@@ -272,7 +267,7 @@ class _Room:
 class _Wire:
     """The bytes of one connection, both ways: counted, and cut when nothing moves or the host is no longer allowed."""
 
-    def __init__(self, bounds: Bounds, allowed: Callable[[], bool], *, bounded: bool) -> None:
+    def __init__(self, bounds: Bounds, allowed: Callable[[], Awaitable[bool]], *, bounded: bool) -> None:
         self._bounds, self._allowed, self._bounded = bounds, allowed, bounded
         self._size = 0
         self._idle: asyncio.Timeout | None = None
@@ -311,7 +306,7 @@ class _Wire:
 
     async def _passed(self, data: bytes, writer: asyncio.StreamWriter) -> None:
         self._size += len(data)
-        if not self._allowed() or (self._bounded and self._size > self._bounds.size):
+        if not await self._allowed() or (self._bounded and self._size > self._bounds.size):
             raise ConnectionResetError
         if self._idle is not None and self._bounded:
             self._idle.reschedule(asyncio.get_running_loop().time() + self._bounds.idle_seconds)

@@ -23,6 +23,7 @@ from agentic.ports.errors import (
     SandboxLost,
     SandboxUnavailable,
 )
+from agentic.ports.network import RefusedHost
 from agentic.ports.runtime import Perception
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.pool import Sandboxes
@@ -187,6 +188,16 @@ class RealWorld:
         """What stands or runs in the sandbox beside the workspace, and goes with it, in words."""
         sandbox = self._sandboxes.existing(self.thread)
         return await self._beside.words(sandbox) if sandbox is not None and sandbox is self._used else ()
+
+    # --- the network ------------------------------------------------------------------------------------------
+
+    def lend(self, hosts: Sequence[str]) -> None:
+        """What commands may reach beside what is chosen for the thread, until this is called again."""
+        self._sandboxes.lend(self.thread, hosts)
+
+    def refused(self) -> tuple[RefusedHost, ...]:
+        """Hosts that commands were not let reach since this was asked last."""
+        return self._sandboxes.refused(self.thread)
 
     # --- the diary --------------------------------------------------------------------------------------------
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentic.egress.host_list import Authority, HostList
-from agentic.egress.proxy import Bounds, Door, Proxy, RefusedHost
+from agentic.egress.proxy import Bounds, Door, Proxy
 from agentic.egress.proxy_checks import ALL, Checks
+from agentic.ports.network import RefusedHost
 
 PUBLIC, EVIL, INSIDE = "93.184.216.10", "93.184.216.66", "10.0.0.5"
 SECONDS = 3.0
@@ -23,6 +24,8 @@ class Recorder:
     """A server that writes down what reaches it, and answers each connection in the same way."""
 
     answer: bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+    closes: bool = False
+    """It ends each connection once it has answered, as a server that is asked to does."""
     received: list[bytes] = field(default_factory=list)
     serving: set[asyncio.Task[object]] = field(default_factory=set)
 
@@ -41,6 +44,9 @@ class Recorder:
                 if not self.received[place]:
                     writer.write(self.answer)
                 self.received[place] += data
+                if self.closes:
+                    await writer.drain()
+                    break
         writer.close()
         with contextlib.suppress(OSError):
             await writer.wait_closed()
@@ -127,7 +133,11 @@ async def opened(
 ) -> AsyncGenerator[Opened]:
     """A door to this internet."""
     policies, refusals = [policy], list[RefusedHost]()
-    door = Door(lambda host: policies[0].allows(host), refusals.append)
+
+    async def allows(host: str) -> bool:
+        return policies[0].allows(host)
+
+    door = Door(allows, refusals.append)
     proxy = Proxy(private, resolve=internet.resolve, dial=internet.dial, bounds=bounds, checks=checks)
     with tempfile.TemporaryDirectory(prefix="tw-door-") as folder:
         path = Path(folder) / "door"
