@@ -223,6 +223,7 @@ class Observation:
     barred: Barred = ""
     """Why it was kept off ``place``, where a rule did that."""
     place: str = ""
+    refused_hosts: tuple[str, ...] = ()
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

@@ -237,6 +237,7 @@ def observed(
             error=observation.error,
             barred=observation.barred,
             place=observation.place,
+            refused_hosts=observation.refused_hosts,
         )
     )
     return events, blobs

@@ -24,6 +24,7 @@ from agentic.ports.errors import (
     SandboxUnavailable,
 )
 from agentic.ports.failpoints import reach
+from agentic.ports.network import RefusedHost
 from agentic.ports.runtime import (
     Found,
     NotBegun,
@@ -189,7 +190,7 @@ class StandardToolbox(Toolbox):
                     raise
                 return self._shown(back)  # it has ended, and this is to be told
             reach("tool.effect.after")
-            seen = await self._settled(known, call, prepared) or seen
+            seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -199,6 +200,16 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    def _with_refusals(self, seen: Observation) -> Observation:
+        """The observation with what the network refused meanwhile; a question to a person has no room for it."""
+        if self._world is None or seen.question is not None or seen.put_back is not None:
+            return seen
+        refused = self._world.real.refused()
+        if not refused:
+            return seen
+        told = "\n".join((seen.preview, *map(_refused_host, refused))).lstrip("\n")
+        return replace(seen, preview=told, refused_hosts=tuple(each.host for each in refused))
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
         """The way back from what a call does; None where it runs no command, or a person let it."""
@@ -314,11 +325,12 @@ class StandardToolbox(Toolbox):
         """The observation as it is logged: nothing in it acts, and no secret of known form stands in it."""
         output = self._hidden(seen.output.decode("utf-8", "replace")).encode() if seen.output else seen.output
         preview, error = self._hidden(visible(seen.preview)), self._hidden(visible(seen.error))
+        hosts = tuple(self._hidden(visible(host)) for host in seen.refused_hosts)
         back = seen.put_back
         if back is not None:
             told = (self._hidden(visible(text)) for text in (back.destroyed, back.left))
             back = PutBack(next(told), back.state, next(told))
-        return replace(seen, preview=preview, error=error, output=output, put_back=back)
+        return replace(seen, preview=preview, error=error, output=output, put_back=back, refused_hosts=hosts)
 
     def _hidden(self, text: str) -> str:
         return mask(text).text if self._masks else text
@@ -327,6 +339,11 @@ class StandardToolbox(Toolbox):
         alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
         hint = f" Did you mean {alike[0]}?" if alike else ""
         return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
+
+
+def _refused_host(refused: RefusedHost) -> str:
+    ask = "" if refused.listed else " If you need it, call `network` with it."
+    return f"The network refused {refused.host}: {refused.why}.{ask}"
 
 
 def _placeholder_in(arguments: dict[str, JsonValue]) -> str:

@@ -94,7 +94,7 @@ class Workshop:
             return ""
         if choice.rung is None:
             return ""
-        return HOST if choice.name == "host" else f"{choice.name}, no network"
+        return HOST if choice.name == "host" else choice.name
 
     async def close(self) -> None:
         """Wait until the trial of a sandbox has ended it."""

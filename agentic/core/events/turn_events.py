@@ -143,6 +143,8 @@ class ToolFinished(Frozen):
     """Why it was kept off the place that it was after."""
     place: str = ""
     """That place, as seen from the workspace."""
+    refused_hosts: tuple[str, ...] = ()
+    """Hosts that commands were not let reach, until it ended."""
 
 
 class CancelRequested(Frozen):

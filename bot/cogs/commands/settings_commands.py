@@ -54,10 +54,11 @@ class SettingsCommands(commands.Cog):
     async def set_(self, ctx: Context, name: str, value: str, scope: Where = "channel") -> None:
         """Choose for this thread, this channel or the server."""
         kept = checked(name, value)
-        stand, place, id = await self._place(ctx, scope)
-        await self.bot.preferences.put(place, id, name.strip().lower(), kept)
-        about = CHOICES[name.strip().lower()].meaning(kept)
-        await answer(ctx, f"`{name.strip().lower()}` is now **{kept}** for {_said(scope, stand)}: {about}.")
+        known = name.strip().lower()
+        stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
+        await self.bot.preferences.put(place, id, known, kept)
+        about = CHOICES[known].meaning(kept)
+        await answer(ctx, f"`{known}` is now **{kept}** for {_said(scope, stand)}: {about}.")
 
     @settings.command(description="Take a choice back, so that the wider one counts")
     @app_commands.describe(name=NAME, scope=SCOPE)
@@ -65,7 +66,7 @@ class SettingsCommands(commands.Cog):
         """Take a choice back, so that the wider one counts."""
         known = name.strip().lower()
         checked(known, CHOICES[known].default if known in CHOICES else "")
-        stand, place, id = await self._place(ctx, scope)
+        stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
         await self.bot.preferences.put(place, id, known, "")
         value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
         await answer(ctx, f"Taken back for {_said(scope, stand)}. Here `{known}` is **{value}** ({_PLACES[origin]}).")
@@ -82,7 +83,7 @@ class SettingsCommands(commands.Cog):
         lines.append(f"Your right here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
 
-    async def _place(self, ctx: Context, scope: Where) -> tuple[Stand, Scope, str]:
+    async def _place(self, ctx: Context, scope: Where, chooses: Act) -> tuple[Stand, Scope, str]:
         """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
         await begin(ctx)
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
@@ -90,10 +91,9 @@ class SettingsCommands(commands.Cog):
         if not guild:
             if scope != "thread":
                 raise OutOfReach(ONLY_HERE)
-            require(stand, "start")
+            require(stand, "start" if chooses == "verbosity" else chooses)
             return stand, "thread", thread
-        act: Act = "settings" if scope == "server" else "verbosity"
-        require(stand, act)
+        require(stand, "settings" if scope == "server" else chooses)
         if scope == "thread" and not thread:
             raise OutOfReach(NOT_IN_A_THREAD)
         id = {"thread": thread, "channel": channel, "server": guild}[scope]
