@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentic.egress.host_list import HostList, read
 from agentic.egress.proxy import PIECE, Door, Proxy
-from agentic.ports.network import RefusedHost
+from agentic.ports.way_out import RefusedHost
 
 MOST_TOLD = 20
 BACKLOG = 128

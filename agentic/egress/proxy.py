@@ -20,7 +20,7 @@ from agentic.egress.client_hello import UNRECOGNISED_NAME, HelloReader, NoHello,
 from agentic.egress.host_list import HTTP, HTTPS, PORTS, Authority, NoHost, authority
 from agentic.egress.http_request import BadRequest, ProxyRequest
 from agentic.egress.proxy_checks import ALL, Checks
-from agentic.ports.network import RefusedHost
+from agentic.ports.way_out import RefusedHost
 
 log = logging.getLogger(__name__)
 

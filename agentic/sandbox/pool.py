@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
-from agentic.ports.network import Doors, RefusedHost
+from agentic.ports.way_out import Doors, RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.backends.hidden_mounts import (
     Cover,
@@ -161,6 +161,11 @@ class Sandboxes:
         """The thread's sandbox if it has one that lives."""
         held = self._held.get(thread)
         return held.sandbox if held is not None and held.sandbox.lost is None else None
+
+    @property
+    def has_doors(self) -> bool:
+        """There is a way out that can be opened."""
+        return self._doors is not None
 
     def lend(self, thread: str, hosts: Iterable[str]) -> None:
         """What commands of the thread may reach beside what is chosen for it."""

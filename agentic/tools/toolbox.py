@@ -24,7 +24,6 @@ from agentic.ports.errors import (
     SandboxUnavailable,
 )
 from agentic.ports.failpoints import reach
-from agentic.ports.network import RefusedHost
 from agentic.ports.runtime import (
     Found,
     NotBegun,
@@ -37,6 +36,7 @@ from agentic.ports.runtime import (
     Toolbox,
     ToolSpec,
 )
+from agentic.ports.way_out import RefusedHost
 from agentic.tools.approval.disposable_files import own_to_destroy
 from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL
@@ -75,6 +75,9 @@ SaveWorkspace = Callable[[], Awaitable[Saved]]
 InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 """What in it is neither as in a checkpoint nor as these later changes left it."""
 
+KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
+"""Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
     GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL, FINISH_TOOL,
@@ -107,7 +110,9 @@ class StandardToolbox(Toolbox):
         inspect: InspectWorkspace | None = None,
         masks: bool = True,
         snapshots: Snapshots | None = None,
+        keep: KeepHosts | None = None,
     ) -> None:
+        self._keep = keep
         self._source = world
         self._save = save
         self._inspect = inspect
@@ -174,6 +179,7 @@ class StandardToolbox(Toolbox):
 
         async def world() -> AgentWorld:
             opened = await self._open()
+            opened.real.lend(prepared.reach)
             handed.append(opened.real.handed)
             return opened
 
@@ -191,6 +197,8 @@ class StandardToolbox(Toolbox):
                 return self._shown(back)  # it has ended, and this is to be told
             reach("tool.effect.after")
             seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
+            if prepared.lasting and seen.opened_hosts and self._keep is not None:
+                seen = replace(seen, preview=f"{seen.preview} {await self._keep(seen.opened_hosts)}")
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -308,6 +316,7 @@ class StandardToolbox(Toolbox):
         """
         if self._world is None:
             return
+        self._world.real.lend(())  # what the task might reach ends with it
         try:
             async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
                 await self._world.real.cancel()

@@ -23,8 +23,8 @@ from agentic.ports.errors import (
     SandboxLost,
     SandboxUnavailable,
 )
-from agentic.ports.network import RefusedHost
 from agentic.ports.runtime import Perception
+from agentic.ports.way_out import RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.call_journal import Remembered

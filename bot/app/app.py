@@ -194,7 +194,7 @@ class App:
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
-            offers=place.recovers, masks=settings.mask_secrets,
+            offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
         )  # fmt: skip
         offers, answers = BranchOfferMessages(store), AnswerMessages(store)
         purse = BudgetLedger(store, caps_from(settings))

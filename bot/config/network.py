@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from agentic.egress.host_list import NONE, HostList, read
 from agentic.ports.stores import Sessions
-from bot.config.preferences import Preferences
+from bot.config.preferences import Preferences, Scope, UnknownChoice
 
 REMEMBERED = 5_000
 """Number of threads whose channel and server are kept in memory; neither ever changes."""
@@ -37,9 +37,19 @@ class ThreadNetworks:
         """Return the hosts that a thread may reach."""
         return _read(await self.chosen(thread))
 
-    def channel(self, thread: str) -> str:
-        """Return the channel of a thread that was asked about."""
-        return self._places.get(thread, ("", ""))[0]
+    async def keep(self, thread: str, hosts: tuple[str, ...]) -> str:
+        """Add hosts to the choice that applies in a thread: its own where it has one, else its channel's; say so."""
+        before = await self.chosen(thread)
+        channel, guild = self._places.get(thread, ("", ""))
+        origin = (await self._preferences.origins(thread, channel, guild))["network"][1]
+        scope: Scope = "thread" if origin == "thread" or not channel else "channel"
+        try:
+            await self._preferences.put(
+                scope, channel if scope == "channel" else thread, "network", f"{before} {' '.join(hosts)}"
+            )
+        except UnknownChoice as full:
+            return f"They could not be kept for later tasks: {full}"
+        return f"Later tasks in this {scope} may too."
 
 
 @lru_cache(maxsize=1_000)

@@ -145,6 +145,8 @@ class ToolFinished(Frozen):
     """That place, as seen from the workspace."""
     refused_hosts: tuple[str, ...] = ()
     """Hosts that commands were not let reach, until it ended."""
+    opened_hosts: tuple[str, ...] = ()
+    """What commands may reach besides, from then to the end of the task."""
 
 
 class CancelRequested(Frozen):
@@ -278,6 +280,8 @@ class Gated(Frozen):
     """What of that could not be put back, in words."""
     changes: tuple[FileChange, ...] = ()
     """What it left there besides."""
+    hosts: tuple[str, ...] = ()
+    """What commands could reach then."""
 
 
 class CommitCreated(Frozen):

@@ -13,7 +13,7 @@ from pathlib import Path
 from agentic.egress.host_list import Authority, HostList
 from agentic.egress.proxy import Bounds, Door, Proxy
 from agentic.egress.proxy_checks import ALL, Checks
-from agentic.ports.network import RefusedHost
+from agentic.ports.way_out import RefusedHost
 
 PUBLIC, EVIL, INSIDE = "93.184.216.10", "93.184.216.66", "10.0.0.5"
 SECONDS = 3.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agentic.egress.host_list import Authority, HostList
 from agentic.egress.proxy import Bounds
-from agentic.ports.network import RefusedHost
+from agentic.ports.way_out import RefusedHost
 from tests.integration.egress.internet import PUBLIC, SECONDS, Internet, Recorder, hello, opened
 
 HOST = "allowed.test"

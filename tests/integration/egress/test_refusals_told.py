@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 
 import pytest
 
@@ -57,8 +58,13 @@ async def test_a_refused_host_is_told_once_with_what_to_do(town: Town) -> None:
     assert (await called(toolbox, "shell", command="true")).refused_hosts == ()
 
 
-async def test_what_is_reached_is_not_told(town: Town) -> None:
-    town.world("one").lend((HOST,))
-    seen = await called(toolbox_of(town.world("one")), "shell", command=f"curl -s http://{HOST}/")
-    assert "refused" not in seen.preview
-    assert "ok" in seen.preview
+async def test_what_a_task_was_let_reach_goes_with_each_call_also_under_another_owner(town: Town) -> None:
+    """It comes from the log each time, so nothing has to be remembered; and it ends when the task is settled."""
+    for toolbox in (toolbox_of(town.world("one")), toolbox_of(town.world("one"))):
+        prepared = toolbox.prepare("shell", {"command": f"curl -s http://{HOST}/"})
+        assert isinstance(prepared, Prepared)
+        seen = await toolbox.run("shell", "c", replace(prepared, reach=(HOST,)), lambda _: None)
+        assert seen.refused_hosts == ()
+        assert seen.preview.endswith("\nok")
+        await toolbox.settle()
+        assert (await called(toolbox, "shell", command=f"curl -s http://{HOST}/")).refused_hosts == (HOST,)
