@@ -34,6 +34,7 @@ class Relay:
         self._door = door
         self._selector = selectors.DefaultSelector()
         self._listening = socket.create_server(("127.0.0.1", port), backlog=MOST)
+        self.port: int = self._listening.getsockname()[1]
         self._listening.setblocking(False)
         self._selector.register(self._listening, selectors.EVENT_READ, None)
         self._open = 0

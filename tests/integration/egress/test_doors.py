@@ -26,13 +26,12 @@ HOST = "allowed.test"
 class Town:
     """Threads' sandboxes with doors to a pretend internet."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, proxy: Proxy | None = None) -> None:
         self.ground = ground
         self.internet = Internet({HOST: [(PUBLIC,)]}, allowed=Recorder(closes=True))
         self.chosen: dict[str, HostList] = {}
-        self.doors = HostDoors(
-            ground.state / "doors", Proxy(resolve=self.internet.resolve, dial=self.internet.dial), self._chosen
-        )
+        proxy = proxy or Proxy(resolve=self.internet.resolve, dial=self.internet.dial)
+        self.doors = HostDoors(ground.state / "doors", proxy, self._chosen)
         self.pool = Sandboxes(ground.state, self._rung, replace(SMALL, heartbeat=3.0), doors=self.doors)
 
     async def _chosen(self, thread: str) -> HostList:
@@ -48,8 +47,8 @@ class Town:
 
 
 @contextlib.asynccontextmanager
-async def town_on(ground: Ground) -> AsyncGenerator[Town]:
-    town = Town(ground)
+async def town_on(ground: Ground, proxy: Proxy | None = None) -> AsyncGenerator[Town]:
+    town = Town(ground, proxy)
     try:
         yield town
     finally:
