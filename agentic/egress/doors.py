@@ -48,7 +48,7 @@ class HostDoors:
         way = self._ways.setdefault(thread, _Way())
         way.path = self._folder / hashlib.sha256(thread.encode()).hexdigest()[:24]
         listening = _listening(way.path, owner)
-        door = Door(lambda host: self._allows(thread, host), lambda refused: _note(way, refused))
+        door = Door(lambda host: self._allows(thread, way, host), lambda refused: _note(way, refused))
 
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.create_task(self._proxy.serve(door, reader, writer), name="egress")
@@ -71,15 +71,24 @@ class HostDoors:
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
+        if way.lent == HostList() and not way.refused and way.server is None and self._ways.get(thread) is way:
+            del self._ways[thread]  # of a thread whose sandbox is gone nothing is kept
 
     async def close_all(self) -> None:
         """Shut every door."""
         for thread in tuple(self._ways):
             await self.close(thread)
 
+    @property
+    def known(self) -> int:
+        """Threads of which something is kept."""
+        return len(self._ways)
+
     def lend(self, thread: str, hosts: Iterable[str]) -> None:
         """What the thread may reach beside what is chosen for it, until this is called again."""
-        self._ways.setdefault(thread, _Way()).lent = read(hosts)
+        lent = read(hosts)
+        if thread in self._ways or lent != HostList():
+            self._ways.setdefault(thread, _Way()).lent = lent
 
     def told(self, thread: str) -> tuple[RefusedHost, ...]:
         """What was refused since this was asked last, each host once."""
@@ -89,8 +98,8 @@ class HostDoors:
         refused, way.refused = tuple(way.refused.values()), {}
         return refused
 
-    async def _allows(self, thread: str, host: str) -> bool:
-        return self._ways[thread].lent.allows(host) or (await self._chosen(thread)).allows(host)
+    async def _allows(self, thread: str, way: _Way, host: str) -> bool:
+        return way.lent.allows(host) or (await self._chosen(thread)).allows(host)
 
 
 def _note(way: _Way, refused: RefusedHost) -> None:

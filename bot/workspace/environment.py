@@ -18,8 +18,10 @@ PROGRAMS = (
     "php", "perl", "curl", "wget", "jq", "rg", "sqlite3", "psql", "ffmpeg", "pandoc", "unzip",
 )  # fmt: skip
 """The programs that are looked for; others may be installed too."""
-IN_OUR_IMAGE = ("python3", "pip3", "git", "make", "curl", "jq", "sqlite3", "unzip")
-"""Those of them that deploy/sandbox puts into the image."""
+IN_OUR_IMAGE = (
+    "python3", "pip3", "uv", "uvx", "pipx", "node", "npm", "npx", "git", "make", "curl", "jq", "sqlite3", "unzip",
+)  # fmt: skip
+"""Those of them that deploy/sandbox/Dockerfile puts into the image."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """The program search path of a sandbox on this machine's own system."""
 NO_NETWORK = (

@@ -143,3 +143,14 @@ async def test_a_door_is_shut_with_its_sandbox(town: Town) -> None:
     assert list((town.ground.state / "doors").iterdir()) == []
     with pytest.raises(OSError, match=r".*"):
         await asyncio.open_unix_connection(str(path))
+
+
+async def test_nothing_is_kept_of_a_thread_whose_sandbox_is_gone(town: Town) -> None:
+    world = town.world("one")
+    await world.exec(FETCH, timeout=60)
+    assert world.refused()
+    world.lend((HOST,))
+    world.lend(())
+    await world.close()
+    world.lend(())
+    assert town.doors.known == 0
