@@ -147,6 +147,12 @@ class Prepared:
     """Files that the execution made itself, as in ``prepare``."""
     approved: bool = False
     """A person has approved it: what it destroys stays destroyed."""
+    hosts: tuple[str, ...] = ()
+    """What it would let commands reach."""
+    lasting: bool = False
+    """That is kept for later tasks, as a person chose."""
+    reach: tuple[str, ...] = ()
+    """What the task's commands may reach so far beside what is chosen for the thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +229,8 @@ class Observation:
     barred: Barred = ""
     """Why it was kept off ``place``, where a rule did that."""
     place: str = ""
+    refused_hosts: tuple[str, ...] = ()
+    opened_hosts: tuple[str, ...] = ()
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

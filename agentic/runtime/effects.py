@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from agentic.core.events.execution_events import (
     Asked,
@@ -178,7 +179,13 @@ def gated(call: Call, prepared: Prepared, state: str) -> Gated:
         who_may=prepared.who_may,
         state_sha=state,
         put_back=not prepared.gate,
+        hosts=prepared.hosts,
     )
+
+
+def permitted(execution: Execution, call: Call, prepared: Prepared, approval: str) -> Prepared:
+    """The call with what people have let it do, and what they have let the task reach."""
+    return replace(prepared, approved=bool(approval), lasting=call.lasting, reach=execution.opened_hosts)
 
 
 def intent(call: Call, prepared: Prepared, batch: str, diary: str) -> ToolStarted:
@@ -237,6 +244,8 @@ def observed(
             error=observation.error,
             barred=observation.barred,
             place=observation.place,
+            refused_hosts=observation.refused_hosts,
+            opened_hosts=observation.opened_hosts,
         )
     )
     return events, blobs

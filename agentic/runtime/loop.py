@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, assert_never
 
@@ -284,7 +284,7 @@ class _Running:
             else:
                 intent = effects.intent(call, prepared, batch, self._toolbox.diary)
                 self._recorder.note(intent)
-                begun.append((call, replace(prepared, approved=bool(intent.approval))))
+                begun.append((call, effects.permitted(self._execution, call, prepared, intent.approval)))
         await self._recorder.commit()
         for call, prepared in begun:
             self._start(call.id, self._use_tool(call, prepared))

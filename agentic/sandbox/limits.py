@@ -28,6 +28,18 @@ class Limits:
     grace: float = 0.06
 
 
+DOOR = "/opt/threadwright/door"
+PROXY_PORT = 17080
+"""Where, on the sandbox's own loopback, what leads to the door is found."""
+_PROXY = f"http://127.0.0.1:{PROXY_PORT}"
+PROXY_ENVIRONMENT: Mapping[str, str] = {
+    **{name: _PROXY for each in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (each, each.lower())},
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
+    "NODE_USE_ENV_PROXY": "1",
+}
+"""What programs read to find it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where things are as the sandbox sees them, and the rung it stands on."""
@@ -40,3 +52,5 @@ class Place:
     counts_processes: bool = True
     """The limit on processes is ours to set; without, the rung sets it (Docker, where one user has many sandboxes)."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    door: str = ""
+    """The way out, a Unix socket; '' where there is none."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.ports.way_out import Doors, RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.backends.hidden_mounts import (
     Cover,
@@ -63,9 +64,10 @@ class Rung(Protocol):
         limits: Limits,
         diary: call_journal.Diary | None = None,
         covered: Sequence[Cover] = (),
+        door: Path | None = None,
     ) -> Sandbox:
-        """A running sandbox that has said hello, writes this diary if it can, and has these paths covered if the rung
-        covers any; raises ``SandboxUnavailable`` with what to do."""
+        """A running sandbox that has said hello, writes this diary if it can, has these paths covered if the rung
+        covers any, and this door as its only way out; raises ``SandboxUnavailable`` with what to do."""
         ...
 
     async def reap(self) -> tuple[str, ...]:
@@ -122,8 +124,10 @@ class Sandboxes:
         *,
         count: int = 32,
         idle: float = 900.0,
+        doors: Doors | None = None,
     ) -> None:
         self.state = state
+        self._doors = doors
         self._choose = choose
         self._limits = limits or Limits()
         self._count = count
@@ -157,6 +161,20 @@ class Sandboxes:
         """The thread's sandbox if it has one that lives."""
         held = self._held.get(thread)
         return held.sandbox if held is not None and held.sandbox.lost is None else None
+
+    @property
+    def has_doors(self) -> bool:
+        """There is a way out that can be opened."""
+        return self._doors is not None
+
+    def lend(self, thread: str, hosts: Iterable[str]) -> None:
+        """What commands of the thread may reach beside what is chosen for it."""
+        if self._doors is not None:
+            self._doors.lend(thread, hosts)
+
+    def refused(self, thread: str) -> tuple[RefusedHost, ...]:
+        """Hosts that its commands were not let reach since this was asked last."""
+        return self._doors.told(thread) if self._doors is not None else ()
 
     def uncovered(self, thread: str) -> tuple[str, ...]:
         """What ``.aiignore`` hides in the thread's sandbox without its being firm."""
@@ -239,7 +257,15 @@ class Sandboxes:
     def _begin_end(self, thread: str, reason: str) -> None:
         held = self._held.pop(thread, None)
         if held is not None:
-            self._own_end(thread, _end(held, reason))
+            self._own_end(thread, self._end(thread, held, reason))
+
+    async def _end(self, thread: str, held: _Held, reason: str) -> None:
+        try:
+            await held.sandbox.close(reason)
+        finally:
+            await asyncio.to_thread(held.hidden.lift)
+            if self._doors is not None:
+                await self._doors.close(thread)
 
     def _own_end(self, thread: str, ending: Coroutine[None, None, None]) -> None:
         task = self._ending[thread] = asyncio.create_task(ending, name="sandbox-end")
@@ -281,9 +307,10 @@ class Sandboxes:
             for folder in (workspace, home):
                 await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
             covered = await _to_cover(workspace, ignore, hidden) if rung.covers else ()
+            door = await self._doors.open(thread, rung.owner) if self._doors is not None else None
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
-        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered))
+        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, door))
         held = self._held[thread] = _Held(sandbox, hidden, workspace, covered)
         return held
 
@@ -306,10 +333,12 @@ class Sandboxes:
             self._own_end(thread, _done_late(task))
             raise
 
-    async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover]) -> Sandbox:
+    async def _start(
+        self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover], door: Path | None
+    ) -> Sandbox:
         path = call_journal.path_of(self.state, thread)
         with call_journal.opened(path) as diary:
-            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered)
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, door)
         try:
             if not sandbox.diary:
                 call_journal.end(path)  # before anything is done in it: what it does will be missing there
@@ -353,13 +382,6 @@ class Sandboxes:
         """Whoever waits looks again; nothing is awaited here, so that no cancellation can come between."""
         for bell in self._waiting.values():
             bell.set()
-
-
-async def _end(held: _Held, reason: str) -> None:
-    try:
-        await held.sandbox.close(reason)
-    finally:
-        await asyncio.to_thread(held.hidden.lift)
 
 
 async def _done_late(task: asyncio.Task[Hidden]) -> None:

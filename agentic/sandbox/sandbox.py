@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from agentic.ports.errors import SandboxError
 from agentic.sandbox import internal_commands
 from agentic.sandbox.file_operations import ANSWER_SECONDS, FileOperations
-from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.limits import PROXY_ENVIRONMENT, PROXY_PORT, Limits, Place
 from agentic.sandbox.protocol.channel import Channel, Reply, Transport
 from agentic.sandbox.protocol.decode import changes_of, exec_result, python_result
 from agentic.sandbox.protocol.heartbeat import Heartbeat
@@ -66,7 +66,9 @@ class Sandbox(FileOperations):
                 "workspace": place.workspace,
                 "home": place.home,
                 "namespaced": place.namespaced,
-                "environment": dict(place.environment),
+                "environment": {**(PROXY_ENVIRONMENT if place.door else {}), **place.environment},
+                "door": place.door,
+                "door_port": PROXY_PORT,
                 "heartbeat": limits.heartbeat,
                 "grace": limits.grace,
                 "limits": {

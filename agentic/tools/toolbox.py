@@ -36,6 +36,7 @@ from agentic.ports.runtime import (
     Toolbox,
     ToolSpec,
 )
+from agentic.ports.way_out import RefusedHost
 from agentic.tools.approval.disposable_files import own_to_destroy
 from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL
@@ -74,6 +75,9 @@ SaveWorkspace = Callable[[], Awaitable[Saved]]
 InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 """What in it is neither as in a checkpoint nor as these later changes left it."""
 
+KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
+"""Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
     GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL, FINISH_TOOL,
@@ -106,7 +110,9 @@ class StandardToolbox(Toolbox):
         inspect: InspectWorkspace | None = None,
         masks: bool = True,
         snapshots: Snapshots | None = None,
+        keep: KeepHosts | None = None,
     ) -> None:
+        self._keep = keep
         self._source = world
         self._save = save
         self._inspect = inspect
@@ -173,6 +179,7 @@ class StandardToolbox(Toolbox):
 
         async def world() -> AgentWorld:
             opened = await self._open()
+            opened.real.lend(prepared.reach)
             handed.append(opened.real.handed)
             return opened
 
@@ -189,7 +196,9 @@ class StandardToolbox(Toolbox):
                     raise
                 return self._shown(back)  # it has ended, and this is to be told
             reach("tool.effect.after")
-            seen = await self._settled(known, call, prepared) or seen
+            seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
+            if prepared.lasting and seen.opened_hosts and self._keep is not None:
+                seen = replace(seen, preview=f"{seen.preview} {await self._keep(seen.opened_hosts)}")
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -199,6 +208,16 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    def _with_refusals(self, seen: Observation) -> Observation:
+        """The observation with what the network refused meanwhile; a question to a person has no room for it."""
+        if self._world is None or seen.question is not None or seen.put_back is not None:
+            return seen
+        refused = self._world.real.refused()
+        if not refused:
+            return seen
+        told = "\n".join((seen.preview, *map(_refused_host, refused))).lstrip("\n")
+        return replace(seen, preview=told, refused_hosts=tuple(each.host for each in refused))
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
         """The way back from what a call does; None where it runs no command, or a person let it."""
@@ -297,6 +316,7 @@ class StandardToolbox(Toolbox):
         """
         if self._world is None:
             return
+        self._world.real.lend(())  # what the task might reach ends with it
         try:
             async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
                 await self._world.real.cancel()
@@ -314,11 +334,12 @@ class StandardToolbox(Toolbox):
         """The observation as it is logged: nothing in it acts, and no secret of known form stands in it."""
         output = self._hidden(seen.output.decode("utf-8", "replace")).encode() if seen.output else seen.output
         preview, error = self._hidden(visible(seen.preview)), self._hidden(visible(seen.error))
+        hosts = tuple(self._hidden(visible(host)) for host in seen.refused_hosts)
         back = seen.put_back
         if back is not None:
             told = (self._hidden(visible(text)) for text in (back.destroyed, back.left))
             back = PutBack(next(told), back.state, next(told))
-        return replace(seen, preview=preview, error=error, output=output, put_back=back)
+        return replace(seen, preview=preview, error=error, output=output, put_back=back, refused_hosts=hosts)
 
     def _hidden(self, text: str) -> str:
         return mask(text).text if self._masks else text
@@ -327,6 +348,11 @@ class StandardToolbox(Toolbox):
         alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
         hint = f" Did you mean {alike[0]}?" if alike else ""
         return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
+
+
+def _refused_host(refused: RefusedHost) -> str:
+    ask = "" if refused.listed else " If you need it, call `network` with it."
+    return f"The network refused {refused.host}: {refused.why}.{ask}"
 
 
 def _placeholder_in(arguments: dict[str, JsonValue]) -> str:

@@ -24,6 +24,7 @@ from agentic.ports.errors import (
     SandboxUnavailable,
 )
 from agentic.ports.runtime import Perception
+from agentic.ports.way_out import RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.call_journal import Remembered
@@ -187,6 +188,16 @@ class RealWorld:
         """What stands or runs in the sandbox beside the workspace, and goes with it, in words."""
         sandbox = self._sandboxes.existing(self.thread)
         return await self._beside.words(sandbox) if sandbox is not None and sandbox is self._used else ()
+
+    # --- the network ------------------------------------------------------------------------------------------
+
+    def lend(self, hosts: Sequence[str]) -> None:
+        """What commands may reach beside what is chosen for the thread, until this is called again."""
+        self._sandboxes.lend(self.thread, hosts)
+
+    def refused(self) -> tuple[RefusedHost, ...]:
+        """Hosts that commands were not let reach since this was asked last."""
+        return self._sandboxes.refused(self.thread)
 
     # --- the diary --------------------------------------------------------------------------------------------
 

@@ -87,13 +87,14 @@ def role_warnings(mapping: Iterable[str], roles: Iterable[tuple[str, str]], serv
 
 Act = Literal[
     "see", "start", "stop", "steer", "rate", "undo", "approve", "merge", "budget", "verbosity", "lessons", "settings", "model",
+    "network",
 ]  # fmt: skip
 """see: status, logs, costs of visible threads; steer: guide, pause, answer, retry, extend turns; budget: money."""
 
 _FOR_OWN: Mapping[Act, Level] = {
     "see": "viewer", "start": "executor", "stop": "executor", "steer": "executor", "rate": "executor",
     "undo": "executor", "approve": "operator", "merge": "operator", "budget": "operator", "verbosity": "operator",
-    "lessons": "owner", "settings": "owner", "model": "owner",
+    "lessons": "owner", "settings": "owner", "model": "owner", "network": "owner",
 }  # fmt: skip
 _FOR_OTHERS: Mapping[Act, Level] = {**_FOR_OWN, "steer": "operator", "rate": "operator", "undo": "operator"}
 

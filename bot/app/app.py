@@ -23,6 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Policy
+from agentic.egress.doors import HostDoors
+from agentic.egress.host_list import private_places
+from agentic.egress.proxy import Proxy
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
@@ -63,6 +66,7 @@ from bot.config.home import (
     SANDBOXES,
 )
 from bot.config.models import judges_from, models_from, prices_from
+from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import undoable
@@ -179,12 +183,18 @@ class App:
         stack.push_async_callback(router.close)
         state = place.home / SANDBOXES
         heartbeat = Heartbeat()
-        sandboxes = Sandboxes(state, chooser(settings, state, heartbeat), count=settings.max_sandboxes)
+        networks = ThreadNetworks(bot.preferences, store)
+        doors = HostDoors(state / "doors", Proxy(private_places(settings.network_private)), networks.hosts)
+        stack.push_async_callback(doors.close_all)
+        sandboxes = Sandboxes(
+            state, chooser(settings, state, heartbeat), count=settings.max_sandboxes,
+            doors=doors if settings.sandbox != "host" else None,
+        )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
-            offers=place.recovers, masks=settings.mask_secrets,
+            offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
         )  # fmt: skip
         offers, answers = BranchOfferMessages(store), AnswerMessages(store)
         purse = BudgetLedger(store, caps_from(settings))
@@ -223,6 +233,8 @@ class App:
         async def policy_of(row: SessionRow) -> Policy:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
+        async def place_of(row: SessionRow) -> str:
+            return placed(await workshop.place(), await networks.chosen(row.thread))
 
         courtesy, leaving = Courtesy(), Leaving()
         begin = Beginning(
@@ -232,7 +244,7 @@ class App:
             receive=workshop.receive,
             tell=tell,
             quotes=Quoting(bot.desk),
-            place=workshop.place,
+            place=place_of,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             instructions=settings.instructions,
             role=role,

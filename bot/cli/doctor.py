@@ -142,7 +142,8 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
         )
     skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
     memory = f"memory is {choice.rung.memory}"
-    return Component("sandbox", choice.name, "ok", f"a test command ran in it; {memory}{skipped}")
+    network = "commands reach only hosts that owners list (/settings set name:network)"
+    return Component("sandbox", choice.name, "ok", f"a test command ran in it; {memory}; {network}{skipped}")
 
 
 def _walls_todo(setting: str) -> str:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
 
 import orjson
 
 from agentic.core.prompt.roles import LOOKS, ROLES
+from agentic.egress.host_list import NONE, PACKAGES, NoHost, patterns
 from agentic.ports.stores import Facts
+from bot.access.permissions import Act
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
@@ -41,6 +44,8 @@ class Preference:
     """The id of a role."""
     model: str = AUTO
     """A model's whole name, or a tier such as "tier3"."""
+    network: str = NONE
+    """Presets and hosts, separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +60,23 @@ class PreferenceChoice:
     """Whether a role of the server is a value as well, as its mention or id."""
     names_model: bool = False
     """Whether a model or tier is a value as well; which there are is known where models are configured."""
+    names_hosts: bool = False
+    """Whether names of hosts are a value as well, also beside a preset."""
+    act: Act = "verbosity"
+    """What somebody has to be allowed to, to choose it for a thread or a channel."""
 
     def meaning(self, value: str) -> str:
         """Return what a value does."""
+        if self.names_hosts and value not in self.values:
+            hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in value.split())
+            return f"commands reach {', '.join(hosts)}, and nothing else"
         return self.values.get(value, START_WITH if self.names_model else f"<@&{value}> is pinged")
 
     @property
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""
+        if self.names_hosts:
+            return {**self.values, "hosts": "names like `example.org` or `*.example.org`, separated by spaces"}
         if self.names_role:
             return {**self.values, "@role": "that role is pinged"}
         return {**self.values, "NAME": "a model or tier that `/model` lists"} if self.names_model else self.values
@@ -74,6 +88,9 @@ class PreferenceChoice:
             return found
         if self.names_model:
             return value.strip() if _MODEL.fullmatch(value.strip()) else None
+        if self.names_hosts:
+            with suppress(NoHost):
+                return " ".join(patterns(value))
         id = _ROLE.fullmatch(found)
         return (id[1] or id[2]) if self.names_role and id else None
 
@@ -124,6 +141,18 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         {AUTO: "the usual start, or higher where the task's role asks for it"},
         AUTO,
         names_model=True,
+        act="model",
+    ),
+    "network": PreferenceChoice(
+        "network",
+        "Which hosts commands may reach",
+        {
+            NONE: "commands reach no host; I can ask for one when I need it",
+            PACKAGES: "commands reach the usual package indexes (Python, npm, Rust, Go, Debian), and nothing else",
+        },
+        NONE,
+        names_hosts=True,
+        act="network",
     ),
 }
 
@@ -150,6 +179,7 @@ class Preferences:
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
             ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
+            network=applies["network"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
@@ -188,8 +218,17 @@ def checked(name: str, value: str) -> str:
         raise UnknownChoice(f"There is no setting {name!r}. There is: {', '.join(CHOICES)}.")
     found = choice.read(value)
     if found is None:
-        raise UnknownChoice(f"{choice.name} cannot be {value!r}. It can be: {', '.join(choice.offered)}.")
+        why = _no_host(value) if choice.names_hosts else ""
+        raise UnknownChoice(f"{choice.name} cannot be {value!r}{why}. It can be: {', '.join(choice.offered)}.")
     return found
+
+
+def _no_host(value: str) -> str:
+    try:
+        patterns(value)
+    except NoHost as wrong:
+        return f": {wrong}"
+    return ""
 
 
 def _key(scope: Scope, id: str) -> str:

@@ -17,6 +17,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr, SecretSt
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events.execution_events import Level
+from agentic.egress.host_list import private_places
 from agentic.models.providers.prices import ModelFacts, price_from
 from bot.config.settings_errors import (
     PREFIX,
@@ -166,6 +167,11 @@ class Settings(BaseSettings):
         description="The Docker image of the sandboxes, built from deploy/sandbox. A digest (sha256:…) accepts exactly that "
         "one.",
     )
+    network_private: str = Field(
+        default="",
+        description="Hosts of your own network (a company's package index, say) that a list of hosts may name: host or "
+        "host:port, separated by spaces. Private addresses are refused under every other name.",
+    )
     mask_secrets: bool = Field(
         default=True,
         description="Replace keys, tokens and passwords by placeholders such as [secret: GitHub token] before models, logs "
@@ -294,6 +300,12 @@ class Settings(BaseSettings):
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(id.isdecimal() and len(id) <= 20 for id in value):
             raise ValueError("each is a server's id, a number of about 18 digits; developer mode lets you copy it")
+        return value
+
+    @field_validator("network_private")
+    @classmethod
+    def _hosts(cls, value: str) -> str:
+        private_places(value)
         return value
 
     @field_validator("judge_model")

@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import (
     Sort,
 )
 from agentic.core.text.amounts import OPERATORS
-from agentic.core.text.answers import ends
+from agentic.core.text.answers import ends, least
 from bot.access.denials import (
     ANSWERED,
     APPROVE_THERE,
@@ -152,8 +152,9 @@ def unanswerable(scene: ThreadView, level: Level, said: str = "") -> str:
         return ""
     if asked.sort == "extension" and asked.what in OPERATORS:
         return "" if at_least(level, asked.who_may) or ends(asked, said) else refused("budget", asked.who_may)
-    least: Level = "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
-    return "" if at_least(level, least) else refused("approve", least)
+    needs = least(asked, said)
+    needs = "operator" if asked.sort == "approval" and needs == "executor" else needs
+    return "" if at_least(level, needs) else refused("approve", needs)
 
 
 def commanded(found: Meaning, scene: ThreadView, speaker: Speaker, item: InboxItem, *, shown: str = "") -> Outcome:

@@ -19,12 +19,14 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
+from agentic.egress.host_list import PACKAGES
 from bot.messages.question_text import Standing, closing_line
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     LIMIT,
     Attached,
     Rendered,
+    inline,
     length,
     plain,
 )
@@ -56,6 +58,8 @@ class Sought:
     """The command ran, and its effects were undone."""
     left: str = ""
     """Files that could not be restored."""
+    hosts: tuple[str, ...] = ()
+    """What commands could reach then."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -84,7 +88,7 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
             if gate is None:
                 return Sought(tool, arguments, asked=event)
-            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left)
+            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts)
     return Sought()
 
 
@@ -105,6 +109,9 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
 
 def _head(item: OutboxItem, seeks: Sought) -> str:
     why = f", because it {plain(seeks.why, 300)}" if seeks.why else ""
+    if seeks.hosts:
+        one = len(seeks.hosts) == 1
+        return f"🌐 **May this task's commands reach {'this host' if one else 'these hosts'}?**"
     if not seeks.tool:
         return f"🔐 **This needs an approval.**\n{plain(item.text, 600)}"
     what = (
@@ -120,6 +127,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
 
 
 def _body(seeks: Sought) -> str:
+    if seeks.hosts:
+        return _network(seeks)
     blocks: list[str] = []
     for name, lead, language in _RUN:
         if text := seeks.said(name):
@@ -133,13 +142,24 @@ def _body(seeks: Sought) -> str:
     return "\n".join(blocks)
 
 
+def _network(seeks: Sought) -> str:
+    lines = [
+        f"- {inline(host)}"
+        + (" (the usual package indexes: Python, npm, Rust, Go, Debian)" if host == PACKAGES else "")
+        for host in seeks.hosts
+    ]
+    why = seeks.said("why")
+    return "\n".join([*lines, f"It says why: {plain(why, 300)}"] if why else lines)
+
+
 def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
     if standing.way != "open":
         return closing_line(item, standing)
     level = seeks.asked.who_may if seeks.asked is not None else "operator"
     who = "Owners" if level == "owner" else "Operators"
+    what = "ports 80 and 443, until the task ends · “Always allow here”: owners" if seeks.hosts else "this one command"
     until = f" · denied automatically <t:{int(item.expires.timestamp())}:R>" if item.expires else ""
-    return f"-# {who} only · this one command{until}"
+    return f"-# {who} only · {what}{until}"
 
 
 def _whole(seeks: Sought) -> str:

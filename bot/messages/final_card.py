@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import Claim, Finished
 from bot.messages.file_changes import Difference, change_line, inline_diff
 from bot.messages.lesson_card_lines import used_lines
 from bot.progress.model import Progress
-from bot.progress.text import ending, names
+from bot.progress.text import ending, names, refused_hosts
 from bot.rendering.code_blocks import FENCE, kept_apart
 from bot.rendering.discord_text import inline, plain
 
@@ -113,6 +113,8 @@ def _small(progress: Progress) -> list[str]:
         lines.append(f"-# ⊘ Denied, did not run: {_listed(denied)}")
     if back:
         lines.append(f"-# ⊘ Denied afterwards: {_listed(back)}. It had destroyed files; I restored them.")
+    if refused := refused_hosts(progress):
+        lines.append(refused)
     if progress.unclear:
         lines.append(
             f"-# ❔ Outcome unknown: {_listed(progress.unclear)}. I was interrupted there and didn't repeat it."

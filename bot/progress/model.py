@@ -226,6 +226,8 @@ class Progress:
     """Calls that were denied and did not run later either."""
     put_back: tuple[str, ...] = ()
     """Calls that ran and whose effects were undone."""
+    refused_hosts: tuple[str, ...] = ()
+    """Hosts that the network refused."""
     offered: bool = False
     """Some of its work is on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -347,6 +349,7 @@ class Progress:
             self._allow(event, step.subject or step.tool)
         for change in event.changes:
             self._change(change)
+        self.refused_hosts = tuple(dict.fromkeys((*self.refused_hosts, *event.refused_hosts)))[:STEPS_KEPT]
 
     def _take_back(self, event: Gated) -> None:
         """Note that a call's effects were undone; whether it may run again is asked next."""

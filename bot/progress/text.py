@@ -92,6 +92,8 @@ def progress_text(
     account = _account(progress) if verbosity == "detailed" else _steps(progress)
     after = [f"⚠ {inline(file.name)} was skipped: {plain(file.skipped)}" for file in progress.skipped[:5]]
     after += _todo(progress.todo, ended=progress.finished is not None)
+    if progress.finished is None and (refused := refused_hosts(progress)):
+        after.append(refused)
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
@@ -255,6 +257,11 @@ def _todo(items: tuple[Todo, ...], *, ended: bool) -> list[str]:
     return [*shown, f"-# … and {len(items) - TODO_SHOWN} more"] if len(items) > TODO_SHOWN else shown
 
 
+def refused_hosts(progress: Progress) -> str:
+    """Name the hosts that the network refused, '' where there are none."""
+    return f"-# 🌐 refused: {names(progress.refused_hosts)}" if progress.refused_hosts else ""
+
+
 def footer(progress: Progress, *, whole: bool = True) -> str:
     """Return role, tier and model, turns, time, cost, confidence, sandbox; turns and time only where nothing else shows
     them.
@@ -273,8 +280,13 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
         if sure := sure_of(progress):
             parts.append(f"confidence {sure}")
     if progress.sandbox:
-        parts.append(HOST_FOOTER if progress.sandbox.startswith("host") else plain(progress.sandbox, 30))
+        parts.append(_place(progress.sandbox))
     return "-# " + " · ".join(parts)
+
+
+def _place(sandbox: str) -> str:
+    rung, _, hosts = sandbox.partition(", network: ")
+    return HOST_FOOTER if rung.startswith("host") else plain(f"{rung}, listed hosts only" if hosts else rung, 40)
 
 
 def sure_of(progress: Progress) -> str:

@@ -176,7 +176,8 @@ def _buttons(
     for number, (option, label) in enumerate(zip(options, labels, strict=True)):
         style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
         if approval:
-            style = ButtonStyle.danger if number == 0 else ButtonStyle.primary
+            style = ButtonStyle.primary if option is options[-1] else style
+            style = ButtonStyle.danger if number == 0 else style
         if chosen:
             style = ButtonStyle.success if option.label == chosen else ButtonStyle.secondary
         made.append(OptionChoice.make(press.at(number), f"{lead}{label}", style, row))

@@ -82,8 +82,8 @@ class Beginning:
     receive: Receive
     tell: Callable[[OutboxItem], Awaitable[None]]
     quotes: Quotes | None = None
-    place: Callable[[], Awaitable[str]] | None = None
-    """Where commands run, in words."""
+    place: Callable[[SessionRow], Awaitable[str]] | None = None
+    """Where commands of a thread run and what they reach, in words."""
     surroundings: Callable[[str], tuple[str, ...]] | None = None
     """Facts about the sandbox: date, platform, network, installed programs."""
     instructions: str = ""
@@ -104,7 +104,7 @@ class Beginning:
             await self.tell(notice)
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
-        place = await self.place() if self.place else ""
+        place = await self.place(session) if self.place else ""
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
         return Started(

@@ -10,6 +10,7 @@ import shutil
 from datetime import datetime
 from functools import cache
 
+from agentic.egress.host_list import PACKAGES
 from agentic.sandbox.limits import IMAGE
 
 PROGRAMS = (
@@ -17,11 +18,21 @@ PROGRAMS = (
     "php", "perl", "curl", "wget", "jq", "rg", "sqlite3", "psql", "ffmpeg", "pandoc", "unzip",
 )  # fmt: skip
 """The programs that are looked for; others may be installed too."""
-IN_OUR_IMAGE = ("python3", "pip3", "git", "make", "curl", "jq", "sqlite3", "unzip")
-"""Those of them that deploy/sandbox puts into the image."""
+IN_OUR_IMAGE = (
+    "python3", "pip3", "uv", "uvx", "pipx", "node", "npm", "npx", "git", "make", "curl", "jq", "sqlite3", "unzip",
+)  # fmt: skip
+"""Those of them that deploy/sandbox/Dockerfile puts into the image."""
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """The program search path of a sandbox on this machine's own system."""
-NO_NETWORK = "Network: none. No package can be fetched: use what is installed, or say what is missing."
+NO_NETWORK = (
+    "Network: none. Use what is installed. If a task really needs a host, ask for it with the tool `network`; else say what "
+    "is missing."
+)
+LISTED = (
+    "Network: only {hosts}, on ports 80 and 443, through the proxy that HTTPS_PROXY and HTTP_PROXY name (pip, npm, cargo, go, "
+    "git and curl read them; names are not resolved here). Any other host is refused: ask for it with the tool `network`. "
+    "Take packages for a single use through uvx, pipx run or npx."
+)
 NETWORK = (
     "Network: that of this machine. Take packages for a single use through uvx, pipx run or npx: do not install them."
 )
@@ -43,8 +54,13 @@ def environment(place: str, now: datetime, image: str = IMAGE) -> tuple[str, ...
     if installed:
         lines.append(f"Installed: {', '.join(installed)}.")
     if rung:
-        lines.append(NETWORK if rung == "host" else NO_NETWORK)
+        lines.append(NETWORK if rung == "host" else _network(place.partition(", network: ")[2]))
     return tuple(lines)
+
+
+def _network(hosts: str) -> str:
+    named = ["the usual package indexes" if each == PACKAGES else each for each in hosts.split()]
+    return LISTED.format(hosts=", ".join(named)) if named else NO_NETWORK
 
 
 @cache

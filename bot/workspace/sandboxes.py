@@ -12,6 +12,7 @@ from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
+from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
@@ -62,6 +63,8 @@ class Workshop:
     """The store of snapshots from before each execution."""
     offers: bool = True
     """Whether somebody can still decide about an offered branch when its task has ended."""
+    keep: Callable[[str, tuple[str, ...]], Awaitable[str]] | None = None
+    """Adds hosts to what is chosen for a thread."""
     masks: bool = True
     """Whether agents see secrets of known form as placeholders."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
@@ -94,7 +97,7 @@ class Workshop:
             return ""
         if choice.rung is None:
             return ""
-        return HOST if choice.name == "host" else f"{choice.name}, no network"
+        return HOST if choice.name == "host" else choice.name
 
     async def close(self) -> None:
         """Wait until the trial of a sandbox has ended it."""
@@ -130,14 +133,19 @@ class Workshop:
         async def save() -> Saved:
             return await self.save(thread)
 
+        async def keep(hosts: tuple[str, ...]) -> str:
+            return await self.keep(thread, hosts) if self.keep is not None else ""
+
+        network = (NETWORK_TOOL,) if self.sandboxes.has_doors else ()
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
 
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
-        )
+            world, (*STANDARD, *network, *commits), save=save, inspect=inspect, masks=self.masks,
+            snapshots=self.snapshots, keep=keep,
+        )  # fmt: skip
 
     async def save(self, thread: str) -> Saved:
         """Save a snapshot of the thread's workspace without what .aiignore hides; needs no sandbox."""

@@ -234,7 +234,9 @@ def _of_answer(before: Execution, after: Execution, event: InputReceived) -> str
 
 def _denies(before: Execution, event: InputReceived) -> bool:
     asked = before.question
-    return asked is not None and asked.sort == "approval" and verdict(event.text, event.author.name)[0] == DENY
+    if asked is None or asked.sort != "approval":
+        return False
+    return verdict(asked.options, event.text, event.author.name)[0] == DENY
 
 
 def _ends(before: Execution, event: InputReceived) -> bool:

@@ -143,6 +143,10 @@ class ToolFinished(Frozen):
     """Why it was kept off the place that it was after."""
     place: str = ""
     """That place, as seen from the workspace."""
+    refused_hosts: tuple[str, ...] = ()
+    """Hosts that commands were not let reach, until it ended."""
+    opened_hosts: tuple[str, ...] = ()
+    """What commands may reach besides, from then to the end of the task."""
 
 
 class CancelRequested(Frozen):
@@ -276,6 +280,8 @@ class Gated(Frozen):
     """What of that could not be put back, in words."""
     changes: tuple[FileChange, ...] = ()
     """What it left there besides."""
+    hosts: tuple[str, ...] = ()
+    """What commands could reach then."""
 
 
 class CommitCreated(Frozen):

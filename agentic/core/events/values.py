@@ -349,6 +349,8 @@ class Option(Frozen):
     id: str
     label: str
     description: str = ""
+    who_may: Level | None = None
+    """The least level that may choose it, where that is above the question's."""
 
 
 class Part(Frozen):

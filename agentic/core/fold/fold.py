@@ -143,6 +143,7 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
         execution,
         deeds=with_deeds(execution, event),
         unsaved=unsaved_with(execution, event.changes) if event.changes else execution.unsaved,
+        opened_hosts=tuple(dict.fromkeys((*execution.opened_hosts, *event.opened_hosts))),
         judged=changed(
             judged,
             calls=judged.calls + ran,

@@ -27,6 +27,8 @@ from agentic.core.text.foreign_text import mark_of
 
 ALLOW = "allow"
 """The choice that lets a gated call run, once."""
+ALWAYS = "always"
+"""The choice that lets it run, and keeps for later tasks what it opens."""
 DENY = "deny"
 MACHINE = Person(id="0", name="Threadwright", level="operator")
 """Who acts where no person does: a time that is over, a thread that is locked."""
@@ -195,9 +197,10 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
     """The question is closed; what the rules count begins anew."""
     question = execution.question
     if question is not None and question.sort == "approval":
-        allowed = event.choice == ALLOW
+        allowed = event.choice in (ALLOW, ALWAYS)
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
-        execution = change_call(execution, question.call, approval=question.question if allowed else "", denied=denied)
+        approval, lasting = question.question if allowed else "", event.choice == ALWAYS
+        execution = change_call(execution, question.call, approval=approval, lasting=lasting, denied=denied)
     return changed(
         execution,
         question=None,

@@ -19,13 +19,18 @@ from agentic.core.events.execution_events import (
     ToolFinished,
 )
 from agentic.core.events.ids import question_id
-from agentic.core.fold.people import ALLOW, DENY
+from agentic.core.fold.people import ALLOW, ALWAYS, DENY
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
 
 _TICKS = re.compile(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
-_OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
+OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
+HOST_OPTIONS = (
+    Option(id=ALLOW, label="Allow for this task"),
+    Option(id=ALWAYS, label="Always allow here", who_may="owner"),
+    Option(id=DENY, label="Deny"),
+)
 _NOT_SHOWN = ("reasoning", "alternatives", "expectation", "command", "fallback", "code")
 _UNATTENDED = "it needs the approval of a person, and nobody can give it here"
 
@@ -38,7 +43,7 @@ def approval(execution: Execution, call: Call) -> Asked:
         question=question_id(execution.id, execution.seq + 1),
         sort="approval",
         text=f"{_asks(call.gated)}\n\n{exactly(call)}",
-        options=_OPTIONS,
+        options=HOST_OPTIONS if call.gated.hosts else OPTIONS,
         call=call.id,
         args_sha=call.gated.args_sha,
         who_may=call.gated.who_may,
@@ -46,10 +51,12 @@ def approval(execution: Execution, call: Call) -> Asked:
     )
 
 
-def verdict(said: str, name: str) -> tuple[str, str]:
+def verdict(options: tuple[Option, ...], said: str, name: str) -> tuple[str, str]:
     """Allow or deny, and why it was denied in words for the model."""
-    option = option_of(_OPTIONS, said)
-    if (option is not None and option.id == ALLOW) or said.strip(" .,!\n").casefold() in _YES:
+    option = option_of(options, said)
+    if option is not None and option.id != DENY:
+        return option.id, ""
+    if said.strip(" .,!\n").casefold() in _YES:
         return ALLOW, ""
     return DENY, f"{name} denied it" if option is not None or not said.strip() else f"{name} denied it and said: {said}"
 
@@ -83,6 +90,8 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 
 
 def _asks(gated: Gated) -> str:
+    if gated.hosts:
+        return f"May commands of this task reach {', '.join(gated.hosts)}?"
     if not gated.put_back:
         return f"May I do this? It {gated.reason}."
     return (

@@ -103,7 +103,7 @@ def decision(execution: Execution, question: Asked, answer: InputReceived) -> De
     """What an answer decides."""
     choice, text = choice_of(question, answer)
     if question.sort == "approval":
-        choice, text = verdict(answer.text, answer.author.name)
+        choice, text = verdict(question.options, answer.text, answer.author.name)
     return Decided(
         question=question.question, by=answer.author, choice=choice, text=text, answers=dict(execution.partial)
     )

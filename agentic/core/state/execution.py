@@ -67,6 +67,8 @@ class Call:
     """Why a person must approve it, for which arguments and which state of the world."""
     approval: str = ""
     """The question by which a person approved it, until it is begun or its owner dies."""
+    lasting: bool = False
+    """What it opens stays so for later tasks, as a person chose."""
     denied: str = ""
     """How it was denied, in words for the model."""
     result: ToolFinished | None = None
@@ -273,6 +275,8 @@ class Execution:
     """What results say of files since the newest copy of the workspace."""
     suspect: bool = False
     """An owner ended when something might have been changing files: they are to be looked at."""
+    opened_hosts: tuple[str, ...] = ()
+    """What people have let its commands reach, beside what is chosen for the thread."""
     beside: tuple[str, ...] = ()
     """What lives in the sandbox beside the workspace and goes with its owner, in words."""
     crashes: int = 0

@@ -68,10 +68,17 @@ def refusal(execution: Execution, event: InputReceived) -> str:
         return ANEW if question.sort == "extension" else LATE
     if question.sort == "extension" and question.what != "account":
         return _of_extension(execution, question, event)
-    if not at_least(event.author.level, question.who_may):
+    needed = least(question, event.text)
+    if not at_least(event.author.level, needed):
         who = {"viewer": "Anyone", "executor": "An executor", "operator": "An operator", "owner": "An owner"}
-        return f"{who[question.who_may]} has to decide this."
+        return f"{who[needed]} has to decide this."
     return ""
+
+
+def least(question: Asked, said: str) -> Level:
+    """The least level that may give this answer."""
+    option = option_of(question.options, said) if question.options else None
+    return (option.who_may if option is not None else None) or question.who_may
 
 
 def _of_extension(execution: Execution, question: Asked, event: InputReceived) -> str:

@@ -12,14 +12,14 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.sandbox.backends.cgroups import ControlGroup, ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover, made
 from agentic.sandbox.backends.process_transport import ProcessTransport
-from agentic.sandbox.limits import Limits, Place
+from agentic.sandbox.limits import DOOR, Limits, Place
 from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
@@ -46,7 +46,8 @@ mount --bind "$2" "$stage/workspace"
 mount --bind "$3" "$stage/home"
 mount --bind "$4" "$stage/program"
 mount --bind "$5" "$stage/etc"
-shift 5
+[ -z "$6" ] || mount --bind "$6" "$stage/door"
+shift 6
 exec "$@"
 """
 MAKE_ONE = (
@@ -67,6 +68,12 @@ class _Sources:
     home: Path
     program: Path
     etc: Path
+    door: Path | None = None
+
+    @property
+    def staged(self) -> _Sources:
+        """Where they are shown on the stage."""
+        return replace(STAGED, door=STAGE / "door" if self.door is not None else None)
 
 
 STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
@@ -102,22 +109,24 @@ class Bubblewrap:
         limits: Limits,
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
+        door: Path | None = None,
     ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
         try:
-            sources = _Sources(workspace, home, program(self._state), self._own_etc())
+            sources = _Sources(workspace, home, program(self._state), self._own_etc(), door)
             shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
             group = self._groups.make(limits)
-            argv = [*shown, command, *self._arguments(STAGED if shown else sources, limits, covered, group)]
+            argv = [*shown, command, *self._arguments(sources.staged if shown else sources, limits, covered, group)]
             transport = await ProcessTransport.start(
                 [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
             )
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
-        sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
+        place = Place(self.name, door=DOOR if door is not None else "")
+        sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
         self._groups.note(group)
         return sandbox
@@ -144,6 +153,8 @@ class Bubblewrap:
         yield from ("--remount-ro", "/dev")
         yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp")  # noqa: S108
         yield from ("--ro-bind", str(sources.program), INSIDE)
+        if sources.door is not None:
+            yield from ("--ro-bind", str(sources.door), DOOR)
         yield from ("--bind", str(sources.home), "/home/agent", "--bind", str(sources.workspace), "/workspace")
         for cover in covered:
             mask = sources.etc / cover.source(made(self._state / "etc")).name
@@ -171,8 +182,9 @@ def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
     for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
-    STAGED.program.touch()
-    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc)]
+    for file in (STAGED.program, STAGE / "door"):
+        file.touch()
+    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc, sources.door or "")]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
     uid, gid = (str(number) for number in owner)
     become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]

@@ -30,7 +30,7 @@ from agentic.sandbox.backends.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.sandbox.backends.cgroups import HELD, SHARES
 from agentic.sandbox.backends.docker_attach import AttachTransport
 from agentic.sandbox.backends.hidden_mounts import Cover, made
-from agentic.sandbox.limits import IMAGE, Limits, Place
+from agentic.sandbox.limits import DOOR, IMAGE, Limits, Place
 from agentic.sandbox.ownership_marks import home_mark, lives, process_mark
 from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.protocol.heartbeat import Heartbeat
@@ -81,13 +81,14 @@ class Docker:
         limits: Limits,
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
+        door: Path | None = None,
     ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
         if thread in self._left:
             await self._removed(thread, self._left.pop(thread))
         written = _lent(diary, self.owner)
-        container = await self._call(self._create, client, thread, workspace, home, limits, written, covered)
+        container = await self._call(self._create, client, thread, workspace, home, limits, written, covered, door)
         try:
             transport = await AttachTransport.open(
                 self._url.removeprefix("unix://"), container.id or "", lambda: self._removed(thread, container)
@@ -102,7 +103,8 @@ class Docker:
             with contextlib.suppress(SandboxUnavailable):
                 await transport.close()
             raise
-        sandbox = Sandbox(transport, Place(self.name, counts_processes=False), limits, thread, self._heartbeat)
+        place = Place(self.name, counts_processes=False, door=DOOR if door is not None else "")
+        sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
         try:
             if written is not None:  # the supervisor has it open; nothing else can open it from now on
@@ -164,11 +166,13 @@ class Docker:
         limits: Limits,
         diary: Path | None,
         covered: Sequence[Cover],
+        door: Path | None,
     ) -> Container:
         """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
         uid, gid = self.owner
         memory = limits.memory + limits.memory // 8  # the supervisor's own watch acts first, and says why
         written = {str(diary.resolve()): {"bind": DIARY, "mode": "rw"}} if diary is not None else {}
+        way_out = {str(door.resolve()): {"bind": DOOR, "mode": "ro"}} if door is not None else {}
         return client.containers.create(
             self._image,
             entrypoint=["python3"],
@@ -200,6 +204,7 @@ class Docker:
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
                 str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
                 **written,
+                **way_out,
             },
         )
 

@@ -51,8 +51,9 @@ class Host:
         limits: Limits,
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
+        door: Path | None = None,
     ) -> Sandbox:
-        """A supervisor over the workspace; nothing in it can be covered."""
+        """A supervisor over the workspace; nothing in it can be covered, and it has the machine's network, without a door."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
         group = self._groups.make(limits)
         transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace, group=group)

@@ -20,6 +20,7 @@ from .limits import Limits, Watch
 from .processes.commands import Commands
 from .processes.interpreter import Interpreter
 from .processes.output import Outputs
+from .relay import Relay
 
 
 class Session:
@@ -49,6 +50,8 @@ class Session:
         self.environment = _environment(home_path) | request.environment("environment")
         self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
         limits.apply()
+        if door := request.text("door"):
+            Relay(door, request.integer("door_port")).start()
 
     def changes(self, told: Callable[[dict[str, Json]], None]) -> Callable[[], bool]:
         """Look for what changed in the workspace, and tell it as fields of a header.

@@ -144,6 +144,10 @@ def _nothing_expected(_: Arguments) -> str:
     return ""
 
 
+def _nothing_opened(_: Arguments) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[A]):
     """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all."""
@@ -161,6 +165,9 @@ class Tool(Generic[A]):
     expects: Callable[[A], str] = _nothing_expected
     gates: Callable[[A, frozenset[str]], str] = _never_gated
     """Why a person must approve a call, given the files that this execution made itself; '' where nobody must."""
+
+    opens: Callable[[A], tuple[str, ...]] = _nothing_opened
+    """What a gated call would let commands reach."""
 
     looks: Callable[[A], str] = _nothing_expected
     """A command that lists what a gated call would touch; '' where there is nothing to look at."""
@@ -200,6 +207,7 @@ class Tool(Generic[A]):
             timeout=self.seconds(valid),
             gate=self.gates(valid, created),
             created=created,
+            hosts=self.opens(valid),
         )
 
     def look(self, arguments: Mapping[str, JsonValue]) -> str:

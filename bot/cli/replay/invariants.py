@@ -46,11 +46,11 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.fold import evolve
-from agentic.core.fold.people import ALLOW, MACHINE
+from agentic.core.fold.people import ALLOW, ALWAYS, MACHINE
 from agentic.core.rules import task_end, used_up_limits
 from agentic.core.state.execution import Execution
 from agentic.core.text.amounts import STOP
-from agentic.core.text.answers import at_least
+from agentic.core.text.answers import at_least, least
 
 
 def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
@@ -152,7 +152,7 @@ def unpaired_questions(log: Sequence[Envelope]) -> Iterator[str]:
 
 def _least(asked: Asked, decided: Decided) -> Level:
     """Return the level that the decision needed; ending the execution needs no right to raise a cap."""
-    return "executor" if asked.sort == "extension" and decided.choice == STOP else asked.who_may
+    return "executor" if asked.sort == "extension" and decided.choice == STOP else least(asked, decided.choice)
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ def unapproved_calls(log: Sequence[Envelope]) -> Iterator[str]:
         elif isinstance(event, Asked) and event.sort == "approval":
             approvals[event.question] = _Approval(event.call, event.args_sha)
         elif isinstance(event, Decided) and event.question in approvals:
-            approvals[event.question].given = event.choice == ALLOW
+            approvals[event.question].given = event.choice in (ALLOW, ALWAYS)
         elif isinstance(event, ToolStarted) and (event.approval or event.call in gates) and event.call not in begun:
             begun.add(event.call)
             approval = approvals.get(event.approval)

@@ -59,7 +59,7 @@ class SettingsCommands(commands.Cog):
         """Choose for this thread, this channel or the server."""
         known = name.strip().lower()
         kept = checked_start(self.bot.backstage.policy, value) if known == MODEL else checked(name, value)
-        stand, place, id = await self._place(ctx, known, scope)
+        stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
         await self.bot.preferences.put(place, id, known, kept)
         await answer(ctx, f"`{known}` is now **{kept}** for {_said(scope, stand)}: {CHOICES[known].meaning(kept)}.")
 
@@ -69,7 +69,7 @@ class SettingsCommands(commands.Cog):
         """Take a choice back, so that the wider one counts."""
         known = name.strip().lower()
         checked(known, CHOICES[known].default if known in CHOICES else "")
-        stand, place, id = await self._place(ctx, known, scope)
+        stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
         await self.bot.preferences.put(place, id, known, "")
         value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
         await answer(ctx, f"Removed for {_said(scope, stand)}. `{known}` is now **{value}** here ({_PLACES[origin]}).")
@@ -85,7 +85,7 @@ class SettingsCommands(commands.Cog):
             await answer(ctx, await self._models(ctx))
             return
         scope = scope or ("thread" if _ids(ctx)[0] else "channel")
-        stand, place, id = await self._place(ctx, MODEL, scope)
+        stand, place, id = await self._place(ctx, scope, CHOICES[MODEL].act)
         kept = checked_start(self.bot.backstage.policy, name)
         await self.bot.preferences.put(place, id, MODEL, kept)
         where = _said(scope, stand)
@@ -115,7 +115,7 @@ class SettingsCommands(commands.Cog):
         lines.append(f"Your level here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
 
-    async def _place(self, ctx: Context, name: str, scope: Where) -> tuple[Stand, Scope, str]:
+    async def _place(self, ctx: Context, scope: Where, chooses: Act) -> tuple[Stand, Scope, str]:
         """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
         await begin(ctx)
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
@@ -123,10 +123,9 @@ class SettingsCommands(commands.Cog):
         if not guild:
             if scope != "thread":
                 raise OutOfReach(ONLY_HERE)
-            require(stand, "model" if name == MODEL else "start")
+            require(stand, "start" if chooses == "verbosity" else chooses)
             return stand, "thread", thread
-        act: Act = "model" if name == MODEL else "settings" if scope == "server" else "verbosity"
-        require(stand, act)
+        require(stand, "settings" if scope == "server" else chooses)
         if scope == "thread" and not thread:
             raise OutOfReach(NOT_IN_A_THREAD)
         id = {"thread": thread, "channel": channel, "server": guild}[scope]

@@ -65,3 +65,11 @@ def test_the_base_is_pinned_by_its_digest() -> None:
     bases = re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
     assert bases
     assert [base for base in bases if not re.search(r"@sha256:[0-9a-f]{64}$", base)] == []
+
+
+def test_nothing_that_a_program_needs_is_left_out(make_image: ModuleType) -> None:
+    """Tests of packages are; a module that is only called like one is not."""
+    packages = "/usr/lib/python3/dist-packages"
+    assert not make_image.LEFT_OUT.match(f"{packages}/pip/_vendor/pyparsing/testing.py/")
+    assert make_image.LEFT_OUT.match(f"{packages}/numpy/tests/test_array.py/")
+    assert make_image.LEFT_OUT.match("/usr/share/doc/git/README/")

@@ -46,10 +46,20 @@ def test_on_this_machine_s_own_system_what_is_installed_here_is_told(place: str,
     assert environment(place, NOW) == lines
 
 
+def test_what_may_be_reached_is_told() -> None:
+    assert NO_NETWORK in environment("bubblewrap, no network", NOW)
+    (line,) = [each for each in environment("bubblewrap, network: packages git.example.org", NOW) if "Network" in each]
+    assert line.startswith(
+        "Network: only the usual package indexes, git.example.org, on ports 80 and 443, through the proxy"
+    )
+    assert "`network`" in line
+
+
 def test_what_the_image_is_said_to_hold_is_what_is_put_into_it() -> None:
     packages = DOCKERFILE.read_text()
     assert set(IN_OUR_IMAGE) <= set(PROGRAMS)
-    assert all({"pip3": "python3-pip"}.get(name, name) in packages for name in IN_OUR_IMAGE)
+    brought = {"pip3": "python3-pip", "uv": "'uv==", "uvx": "'uv==", "node": "nodejs", "npx": "npm"}
+    assert all(brought.get(name, name) in packages for name in IN_OUR_IMAGE)
 
 
 async def _no_world():

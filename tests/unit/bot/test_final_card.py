@@ -194,6 +194,20 @@ def test_what_was_put_back_and_denied_stands_on_the_card_and_what_was_let_does_n
     assert "⊘" not in card("Done.", let)
 
 
+def test_refused_hosts_stand_on_the_card_each_once() -> None:
+    first = ended(1).model_copy(update={"refused_hosts": ("evil.example", "data.example")})
+    again = ended(2).model_copy(update={"refused_hosts": ("data.example",)})
+    working = after(STARTED, called(1, command="pip install x"), first, called(2, command="curl y"), again)
+    line = "-# 🌐 refused: `evil.example`, `data.example`"
+    assert line in progress_text(working).splitlines()
+    done = after(
+        STARTED, called(1, command="pip install x"), first, called(2, command="curl y"), again,
+        Finished(reason="done", answer="Done."),
+    )  # fmt: skip
+    assert line in card("Done.", done).splitlines()
+    assert "🌐" not in card("Done.", after(STARTED, called(1), ended(1), Finished(reason="done", answer="Done.")))
+
+
 def test_what_was_denied_stands_on_the_card_whatever_the_answer_says() -> None:
     denied = (called(1, command="rm -rf build"), ended(1, outcome="denied"))
     progress = after(STARTED, *denied, Finished(reason="done", answer="The build is gone."))

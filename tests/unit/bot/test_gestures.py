@@ -163,7 +163,7 @@ LEAST: dict[Act, tuple[Level, Level]] = {
     "steer": ("executor", "operator"), "rate": ("executor", "operator"), "undo": ("executor", "operator"),
     "approve": ("operator", "operator"), "merge": ("operator", "operator"), "budget": ("operator", "operator"),
     "verbosity": ("operator", "operator"), "lessons": ("owner", "owner"), "settings": ("owner", "owner"),
-    "model": ("owner", "owner"),
+    "model": ("owner", "owner"), "network": ("owner", "owner"),
 }  # fmt: skip
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agentic.ports.stores import SessionRow
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
+from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import (
     CHOICES,
     Preference,
@@ -78,6 +80,41 @@ def test_every_choice_offers_another_value_than_the_one_that_holds() -> None:
 async def test_what_is_no_role_cannot_approve(value: str) -> None:
     with pytest.raises(UnknownChoice, match="It can be: nobody, @role"):
         checked("approvers", value)
+
+
+async def test_the_network_is_a_preset_or_hosts_or_both() -> None:
+    store = MemoryStore()
+    kept = Preferences(store)
+    assert (await kept.of("3", "2", "1")).network == "none"
+    await kept.put("channel", "2", "network", "Packages, *.Example.org  git.example.org")
+    assert (await Preferences(store).of("3", "2", "1")).network == "packages *.example.org git.example.org"
+    await kept.put("thread", "3", "network", "none")
+    assert (await kept.of("3", "2", "1")).network == "none"
+    assert CHOICES["network"].meaning("packages git.example.org") == (
+        "commands reach the usual package indexes, `git.example.org`, and nothing else"
+    )
+
+
+@pytest.mark.parametrize("value", ["https://example.org", "10.0.0.1", "*", "*.org", "everything!"])
+async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
+    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, hosts"):
+        checked("network", value)
+
+
+async def test_a_thread_reaches_what_the_nearest_choice_says_at_once() -> None:
+    store = MemoryStore()
+    kept = Preferences(store)
+    networks = ThreadNetworks(kept, store)
+    await store.save_session(SessionRow(thread="3", channel="2", guild="1"))
+    assert not (await networks.hosts("3")).allows("example.org")
+    await kept.put("channel", "2", "network", "example.org")
+    assert (await networks.hosts("3")).allows("example.org")
+    assert placed("docker", await networks.chosen("3")) == "docker, network: example.org"
+    await kept.put("thread", "3", "network", "none")
+    assert not (await networks.hosts("3")).allows("example.org")
+    assert placed("docker", await networks.chosen("3")) == "docker, no network"
+    assert placed("host, .aiignore is not firm", "none") == "host, .aiignore is not firm"
+    assert not (await networks.hosts("no such thread")).allows("example.org")
 
 
 @pytest.mark.parametrize("stored", ["no json", "[1]", '{"verbosity": "loud", "later": "x"}', '{"verbosity": 7}'])

@@ -30,7 +30,7 @@ class Walled(Host):
 def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
     row = sandbox_component(Choice(Walled(tmp_path), f"a command really ran ({NO_DOCKER})", (NO_DOCKER,)))
     assert row.state == "ok"
-    held = "memory is checked twice a second"
+    held = "memory is checked twice a second; commands reach only hosts that owners list (/settings set name:network)"
     assert row.why == f"a test command ran in it; {held}; docker: no Docker engine answers at /var/run/docker.sock"
     assert row.todo == ""
 

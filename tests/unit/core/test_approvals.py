@@ -15,7 +15,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     WorkspaceFound,
 )
-from agentic.core.rules.approvals import covers, exactly, verdict
+from agentic.core.rules.approvals import OPTIONS, covers, exactly, verdict
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import (
     Ask,
@@ -247,9 +247,9 @@ def test_everything_that_would_run_is_shown_and_nothing_in_it_can_hide() -> None
 
 
 def test_a_yes_is_nothing_but_a_yes() -> None:
-    assert verdict("yes", "b") == ("allow", "")
+    assert verdict(OPTIONS, "yes", "b") == ("allow", "")
     for word in ("yes but only src", "...", "please", "allow nothing", "2", "continue"):
-        assert verdict(word, "b")[0] == "deny"
+        assert verdict(OPTIONS, word, "b")[0] == "deny"
 
 
 def test_only_who_asked_for_it_or_an_operator_gives_it_more_turns() -> None:

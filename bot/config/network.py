@@ -1,0 +1,64 @@
+"""What each thread's sandbox may reach, by what was chosen for its place: read anew for each connection, so a choice counts
+at once.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agentic.egress.host_list import NONE, HostList, read
+from agentic.ports.stores import Sessions
+from bot.config.preferences import Preferences, Scope, UnknownChoice
+
+REMEMBERED = 5_000
+"""Number of threads whose channel and server are kept in memory; neither ever changes."""
+
+
+class ThreadNetworks:
+    """The choices for threads."""
+
+    def __init__(self, preferences: Preferences, store: Sessions) -> None:
+        self._preferences = preferences
+        self._store = store
+        self._places: dict[str, tuple[str, str]] = {}
+
+    async def chosen(self, thread: str) -> str:
+        """Return the choice that applies in a thread."""
+        if thread not in self._places:
+            row = await self._store.session(thread)
+            if row is None:
+                return (await self._preferences.of(thread)).network
+            while len(self._places) > REMEMBERED:
+                del self._places[next(iter(self._places))]
+            self._places[thread] = (row.channel, row.guild)
+        return (await self._preferences.of(thread, *self._places[thread])).network
+
+    async def hosts(self, thread: str) -> HostList:
+        """Return the hosts that a thread may reach."""
+        return _read(await self.chosen(thread))
+
+    async def keep(self, thread: str, hosts: tuple[str, ...]) -> str:
+        """Add hosts to the choice that applies in a thread: its own where it has one, else its channel's; say so."""
+        before = await self.chosen(thread)
+        channel, guild = self._places.get(thread, ("", ""))
+        origin = (await self._preferences.origins(thread, channel, guild))["network"][1]
+        scope: Scope = "thread" if origin == "thread" or not channel else "channel"
+        try:
+            await self._preferences.put(
+                scope, channel if scope == "channel" else thread, "network", f"{before} {' '.join(hosts)}"
+            )
+        except UnknownChoice as full:
+            return f"They could not be kept for later tasks: {full}"
+        return f"Later tasks in this {scope} may too."
+
+
+@lru_cache(maxsize=1_000)
+def _read(choice: str) -> HostList:
+    return read(choice.split())
+
+
+def placed(place: str, network: str) -> str:
+    """Return where commands run with what they reach: 'docker, no network'; the host has the machine's own."""
+    if not place or place.startswith("host"):
+        return place
+    return f"{place}, no network" if network == NONE else f"{place}, network: {network}"
