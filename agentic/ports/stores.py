@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
 )
 from agentic.ports.retention import Buried, Kept, Retention
+from agentic.ports.schedules import ScheduleRow, Schedules
 
 LabelSource = Literal["person", "verifier", "merge", "tests", "reason", ""]
 """Who says how it came out, from the most to the least trusted; '' where nobody does.
@@ -105,6 +106,8 @@ __all__ = [
     "Outbox",
     "OutboxRow",
     "Retention",
+    "ScheduleRow",
+    "Schedules",
     "Scope",
     "SessionRow",
     "Sessions",
@@ -401,7 +404,7 @@ class Budgets(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Retention, Protocol):
+class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Schedules, Retention, Protocol):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

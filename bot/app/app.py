@@ -27,7 +27,7 @@ from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.pictures import Sight
-from agentic.ports.runtime import SessionRow, Sink, Store
+from agentic.ports.runtime import Clock, SessionRow, Sink, Store
 from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
@@ -75,6 +75,7 @@ from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
+from bot.schedules.gate import ScheduleGate
 from bot.sessions.dependencies import Ground
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
@@ -144,11 +145,12 @@ class App:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, place: AppHome, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = ()
-    ) -> AsyncGenerator[Self]:
+        cls, settings: Settings, place: AppHome, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = (),
+        clock: Clock | None = None,
+    ) -> AsyncGenerator[Self]:  # fmt: skip
         """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
         async with AsyncExitStack() as stack:
-            app = await cls._build(stack, settings, place, guild, sinks)
+            app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
             stack.push_async_callback(app._close)
             if place.recovers:
                 await settle_leftovers(app.store, caps_from(settings))
@@ -164,10 +166,11 @@ class App:
         place: AppHome,
         guild: LocalGuild | None,
         sinks: tuple[Sink, ...],
+        clock: Clock,
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
-        clock, feed, roster = SystemClock(), Feed(), Roster()
+        feed, roster = Feed(), Roster()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
         lessons = open_lessons(place.home / LESSONS if durable else None)
@@ -263,6 +266,7 @@ class App:
             tell=tell,
             acts=acts,
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
+            gate=ScheduleGate(workshop.world, bot.schedules, clock, tell),
             allow=heartbeat.allow,
             missed=missed,
         )
@@ -278,7 +282,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, watchdog.longest),
+                      lambda: reflexion.trouble, clock, watchdog.longest),
         )  # fmt: skip
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 

@@ -16,6 +16,7 @@ import orjson
 
 from agentic.core.prompt.roles import LOOKS, ROLES
 from agentic.ports.stores import Facts
+from bot.config.time_zones import zone_named
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
@@ -37,6 +38,8 @@ class Preference:
     ping: Pings = "all"
     approvers: str = NOBODY
     """The id of a role."""
+    timezone: str = "UTC"
+    """An IANA name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,29 @@ class PreferenceChoice:
     default: str
     names_role: bool = False
     """Whether a role of the server is a value as well, as its mention or id."""
+    names_zone: bool = False
+    """Whether every time zone is a value."""
 
     def meaning(self, value: str) -> str:
         """Return what a value does."""
-        return self.values.get(value, f"<@&{value}> is pinged")
+        other = f"times are those in {value}" if self.names_zone else f"<@&{value}> is pinged"
+        return self.values.get(value, other)
 
     @property
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""
+        if self.names_zone:
+            return {
+                **self.values,
+                "Europe/Berlin": "times are those there",
+                "America/New_York": "times are those there",
+            }
         return {**self.values, "@role": "that role is pinged"} if self.names_role else self.values
 
     def read(self, value: str) -> str | None:
         """Return a value as it is stored; None where there is no such value."""
+        if self.names_zone:
+            return zone_named(value)
         found = value.strip().lower()
         if found in self.values:
             return found
@@ -108,6 +122,13 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         NOBODY,
         names_role=True,
     ),
+    "timezone": PreferenceChoice(
+        "timezone",
+        "The time zone of schedules that name none, such as Europe/Berlin",
+        {"UTC": "times are those in UTC"},
+        "UTC",
+        names_zone=True,
+    ),
 }
 
 
@@ -133,6 +154,7 @@ class Preferences:
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
             ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0],
+            timezone=applies["timezone"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

@@ -55,6 +55,11 @@ _HELP = (
         "Commands: what I learned",
         "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
     ),
+    (
+        "Commands: set times",
+        "`schedule add` a task for “every Monday at 9” · `schedule list` `schedule run` `schedule pause` `schedule resume` "
+        "`schedule delete`",
+    ),
     ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
 """Commands in groups, briefly; a test checks that every command is listed."""

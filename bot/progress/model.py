@@ -159,6 +159,8 @@ class Progress:
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     requester: str = ""
+    called: str = ""
+    """Who is called in their place, see ``Started.ping``."""
     """The id of the person who asked for it."""
     seq: int = 0
     """The last event that was taken."""
@@ -444,6 +446,7 @@ class Progress:
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
         self.requester = event.requester.id
+        self.called = event.ping
         self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld

@@ -92,6 +92,8 @@ class Ground:
     tell: Callable[[OutboxItem], Awaitable[None]]
     acts: Acts | None = None
     forking: ForkAction | None = None
+    gate: Callable[[InboxItem], Awaitable[bool]] | None = None
+    """Runs the gate of an item in its thread's sandbox, under the thread's lease; whether it may begin."""
     leaving: Leaving = field(default_factory=Leaving)
     """Set when the process is ending; shared with the runner."""
     drain_seconds: float = 0.0

@@ -126,6 +126,7 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
+            ping=item.ping,
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow) -> Choice:

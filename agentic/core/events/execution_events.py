@@ -56,6 +56,8 @@ class Started(Frozen):
     calibrator: Calibrator | None = None
     instructions: str = ""
     """Text of whoever runs the bot, for every system prompt."""
+    ping: str = ""
+    """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
 
 
 class OwnerChanged(Frozen):
@@ -364,3 +366,7 @@ class InboxItem(Frozen):
     target: str = ""
     channel: str = ""
     """Where it was said, when that is not the thread: the channel of a task that has no thread yet."""
+    gate: str = ""
+    """A command that must end with 0 in the thread's sandbox before it begins anything; '' for none."""
+    ping: str = ""
+    """As in ``Started``."""

@@ -167,6 +167,20 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX reservations_open ON reservations (key) WHERE settled = 0;
     CREATE INDEX executions_ended ON executions (started_at) WHERE gone = 0 AND finished != '';
     """,
+    """
+    CREATE TABLE schedules (
+        position INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        guild TEXT NOT NULL,
+        person TEXT NOT NULL,
+        thread TEXT NOT NULL,
+        due INTEGER,
+        body TEXT NOT NULL,
+        revision INTEGER NOT NULL
+    );
+    CREATE INDEX schedules_due ON schedules (due) WHERE due IS NOT NULL;
+    CREATE INDEX schedules_of_thread ON schedules (thread) WHERE thread != '';
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 
