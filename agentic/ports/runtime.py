@@ -32,6 +32,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
     ToolStarted,
     Usage,
+    WakeRequested,
 )
 from agentic.core.state.conversation import *
 from agentic.ports.stores import *
@@ -156,7 +157,7 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | CommitCreated
+CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated
 """What a tool may record beside its result."""
 
 

@@ -37,6 +37,7 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.stores.factory import open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
+from agentic.tools.wake import Alarm
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
@@ -200,6 +201,13 @@ class App:
         async def deliver(item: InboxItem, *, guild: str) -> Receipt:
             return await threads.deliver(item, guild=guild)
 
+        async def alarm(thread: str, call: str, minutes: int, why: str) -> Alarm | str:
+            return await bot.wakes.arm(thread, call, minutes, why)
+
+        async def spoken(item: InboxItem) -> str:
+            return await bot.wakes.spoken(item)
+
+        workshop.alarms = alarm if place.recovers else None
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
         learning = AfterRunPipeline(
@@ -266,6 +274,7 @@ class App:
             tell=tell,
             acts=acts,
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
+            spoken=spoken,
             gate=ScheduleGate(workshop.world, bot.schedules, clock, tell),
             allow=heartbeat.allow,
             missed=missed,
@@ -282,7 +291,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, clock, watchdog.longest),
+                      lambda: reflexion.trouble, answers.restored, clock, watchdog.longest),
         )  # fmt: skip
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 

@@ -26,6 +26,7 @@ from bot.catch_up.sequence_gap import Continuity
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.config.preferences import Preferences
 from bot.history.log_reader import Records
+from bot.history.run_history import past_of
 from bot.inbound.intake import Intake
 from bot.inbound.parse import Options, Reader
 from bot.lessons.approvals import LessonApprovals
@@ -43,8 +44,10 @@ from bot.retention.expiry import Expiry, Retention
 from bot.retention.personal_data import PersonalData
 from bot.schedules.book import ScheduleBook
 from bot.schedules.delivery import ClaimDelivery
+from bot.schedules.schedule import ScheduledTask
 from bot.schedules.standing import MakerStanding
 from bot.schedules.ticker import Ticker
+from bot.schedules.wakes import WakeUps
 from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
@@ -141,6 +144,7 @@ class ThreadwrightBot(commands.Bot):
         self.delivery = ClaimDelivery(
             store, backstage.clock, MakerStanding(self, self.reader, self.desk), conversation.deliver, self._tell
         )
+        self.wakes = WakeUps(store, self.schedules, backstage.clock, self._tell, self._unwoken)
         self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery)
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed
@@ -170,6 +174,12 @@ class ThreadwrightBot(commands.Bot):
         """Notice times once everything was read that was said while nobody listened: a stop, or that somebody left."""
         await self.catching.caught_up.wait()
         await self.ticker.run()
+
+    async def _unwoken(self, wake: ScheduledTask) -> None:
+        """A wake-up is no more: the answer that told of it loses its button."""
+        row = await self.store.execution(wake.execution)
+        if self.backstage.unwoken is not None and row is not None and row.finished:
+            await self.backstage.unwoken((await past_of(self.store, row)).answer)
 
     async def _tell(self, item: OutboxItem) -> None:
         await self.store.put_outbox([item])

@@ -14,7 +14,8 @@ from discord import app_commands, ui
 from discord.ext import commands
 
 from agentic.ports.errors import AgenticError
-from bot.access.permissions import Speaker, may
+from bot.access.denials import refused
+from bot.access.permissions import Speaker, limited, may, needed
 from bot.access.thread_access import ELSEWHERE, OutOfReach, Stand, require
 from bot.cogs.commands.command_errors import UnknownSubcommand, UsedCommand, command_error_text
 from bot.cogs.commands.replies import answer, begin, proposed, reads_much
@@ -185,6 +186,27 @@ class ScheduleCommands(commands.Cog):
         except AgenticError as error:
             words = command_error_text(error, UsedCommand("schedule", "/schedule"))
         await tell(interaction, self.bot.desk.discreet_text(words))
+
+    @commands.Cog.listener()
+    async def on_wake_pressed(self, interaction: Interaction, press: Press) -> None:
+        """Keep the agent from going on by itself; that is said in the thread, and to whoever may not, privately."""
+        await quietly(interaction.response.defer())
+        speaker = await self.bot.reader.presser(interaction)
+        try:
+            words = await self._kept_asleep(press.schedule, str(interaction.channel_id), speaker)
+        except AgenticError as error:
+            words = command_error_text(error, UsedCommand("schedule", "/schedule"))
+        if words:
+            await tell(interaction, self.bot.desk.discreet_text(words))
+
+    async def _kept_asleep(self, wake: str, thread: str, speaker: Speaker) -> str:
+        entry = await self.bot.schedules.entry(wake)
+        if entry is None or entry.schedule.kind != "wake" or entry.schedule.thread != thread:
+            return schedule_text.OVER
+        own = entry.schedule.person == speaker.id
+        if not may(limited(speaker.level, writes=speaker.writes), "steer", own=own):
+            return refused("steer", needed("steer", own=own))
+        return "" if await self.bot.wakes.cancel(wake, speaker.person()) else schedule_text.OVER
 
     # --- what a command needs ---------------------------------------------------------------------------------
 

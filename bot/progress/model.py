@@ -46,6 +46,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WakeRequested,
     WithheldLesson,
     WorkspaceFound,
     WorkspaceRestored,
@@ -159,6 +160,8 @@ class Progress:
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     requester: str = ""
+    wake: WakeRequested | None = None
+    """When and why the agent goes on by itself."""
     called: str = ""
     """Who is called in their place, see ``Started.ping``."""
     """The id of the person who asked for it."""
@@ -281,6 +284,8 @@ class Progress:
                 self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
+            case WakeRequested() as event:
+                self.wake = event.model_copy(update={"why": self.hide(event.why)})
             case Gated(put_back=True) as event:
                 self._take_back(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:

@@ -29,11 +29,24 @@ _VERBS: dict[str, Verbs] = {
     "report": ("Taking stock", "Took stock"),
     "ask_user": ("Asking you", "Asked you"),
     "ask_stronger": ("Asking for a stronger model", "Asked for a stronger model"),
+    "wake_me": ("Planning when to go on", "Planned when to go on"),
     "commit": ("Preparing a branch", "Prepared a branch"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
 _WITHOUT_SUBJECT = frozenset(
-    ("python", "read_output", "job", "todo", "note", "report", "ask_stronger", "ask_user", "commit", "finish")
+    (
+        "python",
+        "read_output",
+        "job",
+        "todo",
+        "note",
+        "report",
+        "ask_stronger",
+        "ask_user",
+        "wake_me",
+        "commit",
+        "finish",
+    )
 )
 
 _CHECKING: dict[Kind, Verbs] = {

@@ -327,6 +327,25 @@ class OfSchedule(
         return cls(button)
 
 
+class CancelWake(Control, template=rf"tw:wake:(?P<schedule>{_NAME}):(?P<key>{_NAME})"):
+    """Keep an agent from going on by itself, under its answer."""
+
+    event = "wake_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which wake-up."""
+        return Press(match["key"], schedule=match["schedule"])
+
+    @classmethod
+    def make(cls, wake: str, key: str) -> Self:
+        """The button of one answer."""
+        button: ui.Button[Any] = ui.Button(
+            label="Don't wake", emoji="⏰", style=ButtonStyle.secondary, custom_id=f"tw:wake:{wake}:{key}"
+        )
+        return cls(button)
+
+
 class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
     """What was wrong with a result; passed on as ``regret_pressed``, since a form has to be the first answer."""
 
@@ -356,6 +375,7 @@ CONTROLS: tuple[type[Control], ...] = (
     Offer,
     OfLesson,
     OfSchedule,
+    CancelWake,
     Why,
 )
 """All of them, for ``add_dynamic_items``."""

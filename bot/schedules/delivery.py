@@ -53,6 +53,8 @@ class ClaimDelivery(Carrier):
         """Do all that follows from the claim; return the schedule settled. Raises ``Later`` and ``StoreError``."""
         claim = schedule.claim
         assert claim is not None
+        if schedule.kind == "wake" and await self._is_stopped(schedule.execution):
+            return schedule.settled()
         if claim.passed:
             await self._say(schedule, f"{claim.id}.passed", schedule_text.passed(schedule, claim))
             return schedule.settled()
@@ -76,6 +78,11 @@ class ClaimDelivery(Carrier):
             return not row.finished
         return any(item.id == run.item for item in await self.store.pending(run.thread))
 
+    async def _is_stopped(self, execution: str) -> bool:
+        """Whether a person stopped what asked to be woken, perhaps in the moment in which it asked."""
+        row = await self.store.execution(execution)
+        return row is not None and row.finished in ("stopped", "cancelled")
+
     async def _begin(self, schedule: ScheduledTask, claim: Claim, person: Person, thread: str) -> ScheduledTask:
         now = self.clock.now()
         item = InboxItem(
@@ -85,6 +92,8 @@ class ClaimDelivery(Carrier):
         )  # fmt: skip
         if schedule.thread and schedule.kind == "task" and not schedule.gate:  # what opens a gate says so itself
             await self._say(schedule, f"{claim.id}.told", schedule_text.announced(schedule, claim, now))
+        if schedule.kind == "wake":
+            await self._say(schedule, f"{claim.id}.told", schedule_text.awake(schedule))
         reach("schedule.announced")
         receipt = await self.deliver(item, guild=schedule.guild, title=schedule.title)
         reach("schedule.delivered")
@@ -120,6 +129,10 @@ class ClaimDelivery(Carrier):
         raise Later("the message it begins under cannot be posted now", MOST_SECONDS)
 
     async def _pause(self, schedule: ScheduledTask, claim: Claim, refusal: Refusal) -> ScheduledTask:
+        if schedule.kind == "wake":
+            text = schedule_text.NO_MORE.format(why=schedule.title, name=schedule.name)
+            await self._say(schedule, f"{claim.id}.paused", text)
+            return schedule.settled()
         text = schedule_text.paused(schedule, refusal.why)
         log.warning("schedule %s is paused: %s", schedule.id, refusal.why)
         if refusal.silent:

@@ -93,6 +93,8 @@ class ScheduledTask(_Part):
     """Why nothing happens, in words; '' while it does."""
     run: Begun | None = None
     """The newest."""
+    execution: str = ""
+    """The one that asked to be woken."""
 
     @property
     def due(self) -> datetime | None:

@@ -33,6 +33,11 @@ STILL = (
 STILL_NOW = "It is still at work on the time before, in <#{thread}>. Stop that first with 🛑, or wait for its end."
 REFUSED = "⏰ “{title}” did not begin: {why}"
 PASSED = "⏰ I was away {count} “{title}” was due ({at}), so it did not happen. {following}"
+WOKEN = "[You asked to be woken: {why}] Go on with what was asked for in this thread."
+WOKEN_NO_MORE = "⏰ I won't go on by myself at {at}{because}."
+_BECAUSE = {"task": ", as you gave me a new task", "queue": ", as you gave me a new task"}
+NO_MORE = "⏰ I wanted to go on here ({why}), but {name} may not start tasks here any more. Write here if I should."
+OVER = "That time has come or was cancelled already; there is nothing left to cancel."
 PASSED_WAKE = "⏰ I wanted to go on here at {at} ({why}), but was away. Write here if I should."
 
 
@@ -132,6 +137,23 @@ def passed(schedule: ScheduledTask, claim: Claim) -> str:
     return PASSED.format(
         title=plain(schedule.title, 80), count=count, at=full(claim.at), following=_following(schedule)
     )
+
+
+def awake(schedule: ScheduledTask) -> str:
+    """That an agent goes on as it planned."""
+    return f"⏰ I go on as planned: {plain(schedule.title, 300)}"
+
+
+def woken_no_more(schedule: ScheduledTask, sort: str) -> str:
+    """That a wake-up is cancelled by what a person did."""
+    at = short(schedule.next) if schedule.next is not None else "any time"
+    return WOKEN_NO_MORE.format(at=at, because=_BECAUSE.get(sort, ""))
+
+
+def cancelled_by(schedule: ScheduledTask, name: str) -> str:
+    """That somebody cancelled it by its button."""
+    at = short(schedule.next) if schedule.next is not None else "any time"
+    return WOKEN_NO_MORE.format(at=at, because=f": {plain(name, 40)} cancelled it")
 
 
 def still(schedule: ScheduledTask, claim: Claim) -> str:

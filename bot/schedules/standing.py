@@ -66,11 +66,10 @@ class MakerStanding:
             return Refusal(REMOVED, silent=True)
         if guild is None or guild.unavailable:
             raise Later("the server is not there now", AWAY_SECONDS)
-        parent = guild.get_channel(int(schedule.channel))
-        if parent is None or not await self._stands(guild, schedule):
-            return Refusal(
-                GONE.format(place="channel" if parent is None or not schedule.thread else "thread"), silent=True
-            )
+        stands, channel = await self._place(guild, schedule)
+        parent = guild.get_channel(channel)
+        if parent is None or not stands:
+            return Refusal(GONE.format(place="channel" if parent is None else "thread"), silent=True)
         try:
             member = await guild.fetch_member(int(schedule.person))
         except discord.NotFound:
@@ -84,17 +83,18 @@ class MakerStanding:
             return Refusal(LOST.format(name=plain(schedule.name, 40)))
         return speaker.person()
 
-    async def _stands(self, guild: discord.Guild, schedule: ScheduledTask) -> bool:
-        """Whether its thread is there; archived ones have to be asked for."""
-        if not schedule.thread or guild.get_thread(int(schedule.thread)) is not None:
-            return True
+    async def _place(self, guild: discord.Guild, schedule: ScheduledTask) -> tuple[bool, int]:
+        """Whether its thread is there, and the number of its channel; archived threads have to be asked for."""
+        channel = int(schedule.channel or 0)
+        if not schedule.thread:
+            return True, channel
         try:
-            await guild.fetch_channel(int(schedule.thread))
+            found = guild.get_thread(int(schedule.thread)) or await guild.fetch_channel(int(schedule.thread))
         except discord.NotFound:
-            return False
+            return False, channel
         except discord.Forbidden:
-            return True  # what is lacking is said by the rights in its channel
-        return True
+            return True, channel  # what is lacking is said by the rights in its channel
+        return True, found.parent_id if isinstance(found, discord.Thread) else channel
 
 
 def _suffices(mine: discord.Permissions, schedule: ScheduledTask) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
 from agentic.ports.errors import AgenticError, PathRefused
@@ -13,6 +14,7 @@ from agentic.ports.runtime import Found, Saved
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
@@ -34,6 +36,10 @@ Download = Callable[[str, int], Awaitable[bytes]]
 """Downloads an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
 Afresh = Callable[[InboxItem, FileRef], Awaitable[str]]
 """Returns the present address of a message's file, '' where there is none: addresses expire after a day."""
+
+
+ThreadAlarms = Callable[[str, str, int, str], Awaitable[Alarm | str]]
+"""Keeps a wake-up of a thread for a call, in so many minutes, with the reason."""
 
 
 class AttachmentGone(Exception):
@@ -62,6 +68,8 @@ class Workshop:
     """The store of snapshots from before each execution."""
     offers: bool = True
     """Whether somebody can still decide about an offered branch when its task has ended."""
+    alarms: ThreadAlarms | None = None
+    """Keeps wake-ups that agents ask for; without it they cannot."""
     masks: bool = True
     """Whether agents see secrets of known form as placeholders."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
@@ -132,11 +140,13 @@ class Workshop:
 
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
 
+        woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
+
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+            world, (*STANDARD, *woken, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
         )
 
     async def save(self, thread: str) -> Saved:

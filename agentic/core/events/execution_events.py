@@ -290,8 +290,9 @@ Event = Annotated[
     Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
-    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
-    | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
+    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
+    | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),

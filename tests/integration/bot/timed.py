@@ -121,7 +121,7 @@ class Timed:
 
     async def presses(self, message: Message, label: str, author: str | None = None, says: str = "") -> Message:
         """Press a button of a list; what is said privately then."""
-        button = next(each for each in message.interactive() if str(each["label"]) == label)
+        button = next(each for each in message.interactive() if each.get("label") == label)
         last = max((m.id for m in self.guild.messages(message.channel_id, viewer=author)), default=0)
         await self.guild.click(message.id, str(button["custom_id"]), author=author)
 
