@@ -1,19 +1,25 @@
-"""A scheduled task whose process is killed wherever it can be: one message, one thread, one task."""
+"""Scheduled tasks and wake-ups whose process is killed wherever it can be: one message, one thread, one task."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from agentic.core.events.execution_events import WakeRequested
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.schedules.book import ScheduleBook
 from bot.schedules.schedule import ScheduledTask
 from bot.schedules.timing import Days, next_firing
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
+from tests.e2e.living import living
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -74,3 +80,31 @@ async def test_a_scheduled_task_begins_once_wherever_its_process_is_killed(tmp_p
         assert executions == 1
         assert after.claim is None
         assert (after.last, after.next) == (made.next, next_firing(made.timing, "UTC", datetime.now(UTC)))
+
+
+@pytest.mark.parametrize("point", ["schedule.put.before", "schedule.put.after", "tool.effect.after"])
+async def test_a_wake_up_is_kept_once_though_the_process_is_killed_while_it_is_asked_for(
+    tmp_path: Path, point: str
+) -> None:
+    def script(request: CapturedRequest) -> Reply:
+        if request.answers:
+            return Reply(calls=(("finish", {"answer": "I look again."}),))
+        return Reply(calls=(("wake_me", {"minutes": 90, "why": "see whether it has ended"}),))
+
+    async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
+        async with living(tmp_path, endpoint, THREADWRIGHT_FAILPOINT=point) as bot:
+            thread = await bot.person.mention("import the numbers")
+            assert await bot.running.ended() == -9
+        async with living(tmp_path, endpoint) as bot:
+            said = await bot.person.sees(thread, r"I look again\.")
+            assert "⏰ Wakes <t:" in said.text
+            assert await bot.running.end() == 0
+    store = SQLiteStore.open(tmp_path / "threadwright.sqlite")
+    try:
+        (wake,) = await ScheduleBook(store).schedules()
+        assert (wake.kind, wake.title, wake.claim) == ("wake", "see whether it has ended", None)
+        (row,) = await store.executions(thread)
+        asked = [one.event async for one in store.read(row.execution) if isinstance(one.event, WakeRequested)]
+        assert [(one.wake, one.at) for one in asked] == [(wake.id, wake.next)]
+    finally:
+        await store.close()
