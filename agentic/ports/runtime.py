@@ -32,6 +32,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
     ToolStarted,
     Usage,
+    WakeRequested,
 )
 from agentic.core.state.conversation import *
 from agentic.ports.stores import *
@@ -162,7 +163,7 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | CommitCreated
+CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated
 """What a tool may record beside its result."""
 
 

@@ -20,6 +20,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.log_search import Hit, Search, Wanted
 from agentic.ports.retention import Buried, Kept, Retention
+from agentic.ports.schedules import ScheduleRow, Schedules
 
 LabelSource = Literal["person", "verifier", "merge", "tests", "reason", ""]
 """Who says how it came out, from the most to the least trusted; '' where nobody does.
@@ -107,6 +108,8 @@ __all__ = [
     "Outbox",
     "OutboxRow",
     "Retention",
+    "ScheduleRow",
+    "Schedules",
     "Scope",
     "Search",
     "SessionRow",
@@ -405,7 +408,9 @@ class Budgets(Protocol):
         ...
 
 
-class Store(EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Retention, Search, Protocol):
+class Store(
+    EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Schedules, Retention, Search, Protocol
+):
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

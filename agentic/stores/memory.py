@@ -33,6 +33,7 @@ from agentic.ports.runtime import (
     LabelRow,
     Lease,
     OutboxRow,
+    ScheduleRow,
     Scope,
     SessionRow,
     Store,
@@ -76,6 +77,7 @@ class MemoryStore(Store):
         self._sessions: dict[str, SessionRow] = {}
         self._facts: dict[str, str] = {}
         self._labels: dict[str, LabelRow] = {}
+        self._schedules: dict[str, ScheduleRow] = {}
         self._ledger = MemoryLedger()
         self._buried: dict[str, Buried] = {}
         self._items = 0
@@ -353,6 +355,43 @@ class MemoryStore(Store):
         """Executions with a label."""
         self._check_open()
         return sum(row.known and not row.talk for row in self._labels.values())
+
+    # --- schedules ---
+
+    async def put_schedule(self, row: ScheduleRow) -> ScheduleRow | None:
+        """Keep it, unless it was changed meanwhile."""
+        self._check_open()
+        known = self._schedules.get(row.id)
+        if row.revision != (known.revision if known is not None else 0):
+            return None
+        self._schedules[row.id] = replace(row, revision=row.revision + 1)
+        return self._schedules[row.id]
+
+    async def schedule(self, id: str) -> ScheduleRow | None:
+        """One of them."""
+        self._check_open()
+        return self._schedules.get(id)
+
+    async def schedules(self, *, guild: str = "", person: str = "", thread: str = "") -> list[ScheduleRow]:
+        """All, or those that fit."""
+        self._check_open()
+        return [
+            row
+            for row in self._schedules.values()
+            if guild in ("", row.guild) and person in ("", row.person) and thread in ("", row.thread)
+        ]
+
+    async def schedules_due(self, by: datetime) -> list[ScheduleRow]:
+        """Those that are to be looked at by then."""
+        self._check_open()
+        found = [(row.due, row) for row in self._schedules.values() if row.due is not None and row.due <= by]
+        return [row for _, row in sorted(found, key=lambda pair: pair[0])]
+
+    async def delete_schedules(self, ids: Sequence[str]) -> None:
+        """Forget them."""
+        self._check_open()
+        for id in ids:
+            self._schedules.pop(id, None)
 
     # --- ledger ---
 

@@ -30,7 +30,7 @@ from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.pictures import Sight
-from agentic.ports.runtime import SessionRow, Sink, Store
+from agentic.ports.runtime import Clock, SessionRow, Sink, Store
 from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
@@ -40,6 +40,7 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.stores.factory import open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
+from agentic.tools.wake import Alarm
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
@@ -79,6 +80,7 @@ from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.ports.conversation import Receipt
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
+from bot.schedules.gate import ScheduleGate
 from bot.sessions.dependencies import Ground
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
@@ -148,11 +150,12 @@ class App:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, place: AppHome, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = ()
-    ) -> AsyncGenerator[Self]:
+        cls, settings: Settings, place: AppHome, *, guild: LocalGuild | None = None, sinks: tuple[Sink, ...] = (),
+        clock: Clock | None = None,
+    ) -> AsyncGenerator[Self]:  # fmt: skip
         """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
         async with AsyncExitStack() as stack:
-            app = await cls._build(stack, settings, place, guild, sinks)
+            app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
             stack.push_async_callback(app._close)
             if place.recovers:
                 await settle_leftovers(app.store, caps_from(settings))
@@ -168,10 +171,11 @@ class App:
         place: AppHome,
         guild: LocalGuild | None,
         sinks: tuple[Sink, ...],
+        clock: Clock,
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
-        clock, feed, roster = SystemClock(), Feed(), Roster()
+        feed, roster = Feed(), Roster()
         store = open_store(place.home / DATABASE if durable else None)
         stack.push_async_callback(store.close)
         lessons = open_lessons(place.home / LESSONS if durable else None)
@@ -210,6 +214,13 @@ class App:
         async def deliver(item: InboxItem, *, guild: str) -> Receipt:
             return await threads.deliver(item, guild=guild)
 
+        async def alarm(thread: str, call: str, minutes: int, why: str) -> Alarm | str:
+            return await bot.wakes.arm(thread, call, minutes, why)
+
+        async def spoken(item: InboxItem) -> str:
+            return await bot.wakes.spoken(item)
+
+        workshop.alarms = alarm if place.recovers else None
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
         learning = AfterRunPipeline(
@@ -233,6 +244,7 @@ class App:
         async def policy_of(row: SessionRow) -> Policy:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
+
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
@@ -284,6 +296,8 @@ class App:
             tell=tell,
             acts=acts,
             forking=Forking(store, clock, workshop, snapshots, this_process(), tell, BUILD),
+            spoken=spoken,
+            gate=ScheduleGate(workshop.world, bot.schedules, clock, tell),
             allow=heartbeat.allow,
             missed=missed,
         )
@@ -299,7 +313,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, watchdog.longest),
+                      lambda: reflexion.trouble, answers.restored, clock, watchdog.longest),
         )  # fmt: skip
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 

@@ -26,6 +26,7 @@ from bot.catch_up.sequence_gap import Continuity
 from bot.catch_up.watermarks import Lanes, Watermarks
 from bot.config.preferences import Preferences
 from bot.history.log_reader import Records
+from bot.history.run_history import past_of
 from bot.history.thread_search import ThreadSearch
 from bot.inbound.intake import Intake
 from bot.inbound.parse import Options, Reader
@@ -43,6 +44,12 @@ from bot.rendering.custom_ids import CONTROLS
 from bot.rendering.secrets import Discretion
 from bot.retention.expiry import Expiry, Retention
 from bot.retention.personal_data import PersonalData
+from bot.schedules.book import ScheduleBook
+from bot.schedules.delivery import ClaimDelivery
+from bot.schedules.schedule import ScheduledTask
+from bot.schedules.standing import MakerStanding
+from bot.schedules.ticker import Ticker
+from bot.schedules.wakes import WakeUps
 from bot.threads.in_flight import Coming
 
 if TYPE_CHECKING:
@@ -51,7 +58,7 @@ if TYPE_CHECKING:
 
 COGS = (
     "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
-    "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.commands",
+    "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.schedule_commands", "bot.cogs.commands",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
@@ -87,6 +94,7 @@ class ThreadwrightBot(commands.Bot):
         )  # fmt: skip
         self.options, self.store, self.feed = options, store, feed
         self.preferences = Preferences(store)
+        self.schedules = ScheduleBook(store)
         self.reader = Reader(self, options)
         self.discord_clock = DiscordClock()
         feed.discretion = Discretion(options.secrets)
@@ -138,6 +146,11 @@ class ThreadwrightBot(commands.Bot):
             self.lanes,
             self.tending,
         )
+        self.delivery = ClaimDelivery(
+            store, backstage.clock, MakerStanding(self, self.reader, self.desk), conversation.deliver, self._tell
+        )
+        self.wakes = WakeUps(store, self.schedules, backstage.clock, self._tell, self._unwoken)
+        self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery)
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed
 
@@ -156,12 +169,28 @@ class ThreadwrightBot(commands.Bot):
         self._begin("sweeping", self.sweeping.run())
         self._begin("retention", self.retention.run())
         self._begin("search", self.searching.run())
+        self._begin("schedules", self._scheduled())
         for each in self.backstage.live:
             self._begin(type(each).__name__, each.run(self.desk))
 
     def present(self) -> datetime:
         """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
         return min(datetime.now(UTC), self.discord_clock.now())
+
+    async def _scheduled(self) -> None:
+        """Notice times once everything was read that was said while nobody listened: a stop, or that somebody left."""
+        await self.catching.caught_up.wait()
+        await self.ticker.run()
+
+    async def _unwoken(self, wake: ScheduledTask) -> None:
+        """A wake-up is no more: the answer that told of it loses its button."""
+        row = await self.store.execution(wake.execution)
+        if self.backstage.unwoken is not None and row is not None and row.finished:
+            await self.backstage.unwoken((await past_of(self.store, row)).answer)
+
+    async def _tell(self, item: OutboxItem) -> None:
+        await self.store.put_outbox([item])
+        self.outbox.poke()
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.messages.rendered(item)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import Policy
+from agentic.ports.runtime import Clock
+from agentic.runtime.clock import SystemClock
 from bot.messages.file_changes import FetchBefore, nothing_kept
 
 if TYPE_CHECKING:
@@ -40,5 +42,8 @@ class Backstage:
     """Where state lies; None where nothing is kept on a disk."""
     lessons_trouble: Callable[[], str] = lambda: ""
     """Why tasks run without lessons now; '' while all is well."""
+    unwoken: Callable[[str], Awaitable[None]] | None = None
+    """Brings the buttons of an answer, by its outbox key, up to date after its wake-up was cancelled."""
+    clock: Clock = field(default_factory=SystemClock)
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""

@@ -19,6 +19,7 @@ from agentic.core.prompt.roles import LOOKS, ROLES
 from agentic.egress.host_list import NONE, PACKAGES, NoHost, patterns
 from agentic.ports.stores import Facts
 from bot.access.permissions import Act
+from bot.config.time_zones import zone_named
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
@@ -46,6 +47,8 @@ class Preference:
     """A model's whole name, or a tier such as "tier3"."""
     network: str = NONE
     """Presets and hosts, separated by spaces."""
+    timezone: str = "UTC"
+    """An IANA name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +65,41 @@ class PreferenceChoice:
     """Whether a model or tier is a value as well; which there are is known where models are configured."""
     names_hosts: bool = False
     """Whether names of hosts are a value as well, also beside a preset."""
+    names_zone: bool = False
+    """Whether every time zone is a value."""
     act: Act = "verbosity"
     """What somebody has to be allowed to, to choose it for a thread or a channel."""
 
     def meaning(self, value: str) -> str:
         """Return what a value does."""
-        if self.names_hosts and value not in self.values:
+        if value in self.values:
+            return self.values[value]
+        if self.names_hosts:
             hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in value.split())
             return f"commands reach {', '.join(hosts)}, and nothing else"
-        return self.values.get(value, START_WITH if self.names_model else f"<@&{value}> is pinged")
+        if self.names_zone:
+            return f"times are those in {value}"
+        return START_WITH if self.names_model else f"<@&{value}> is pinged"
 
     @property
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""
         if self.names_hosts:
             return {**self.values, "hosts": "names like `example.org` or `*.example.org`, separated by spaces"}
+        if self.names_zone:
+            return {
+                **self.values,
+                "Europe/Berlin": "times are those there",
+                "America/New_York": "times are those there",
+            }
         if self.names_role:
             return {**self.values, "@role": "that role is pinged"}
         return {**self.values, "NAME": "a model or tier that `/model` lists"} if self.names_model else self.values
 
     def read(self, value: str) -> str | None:
         """Return a value as it is stored; None where there is no such value."""
+        if self.names_zone:
+            return zone_named(value)
         found = value.strip().lower()
         if found in self.values:
             return found
@@ -154,6 +171,13 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         names_hosts=True,
         act="network",
     ),
+    "timezone": PreferenceChoice(
+        "timezone",
+        "The time zone of schedules that name none, such as Europe/Berlin",
+        {"UTC": "times are those in UTC"},
+        "UTC",
+        names_zone=True,
+    ),
 }
 
 
@@ -179,7 +203,7 @@ class Preferences:
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
             ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
-            network=applies["network"][0],
+            network=applies["network"][0], timezone=applies["timezone"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

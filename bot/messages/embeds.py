@@ -64,6 +64,7 @@ _HELP = (
         "what happened: `sessions` `logs` `confidence` `escalation` `memory` `role` `rules`\n"
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
+        "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

@@ -64,6 +64,11 @@ def undoable(progress: Progress) -> bool:
     return bool(did and progress.checkpoint and not progress.checkpoint_problem and not progress.side)
 
 
+def wakes(progress: Progress) -> bool:
+    """Whether the agent goes on by itself later; after a stop it does not."""
+    return progress.wake is not None and progress.finished is not None and progress.finished.reason != "stopped"
+
+
 def _changes(differences: Sequence[Difference]) -> list[str]:
     if not differences:
         return []
@@ -108,6 +113,9 @@ def _listed(calls: Sequence[str]) -> str:
 def _small(progress: Progress) -> list[str]:
     end = progress.finished
     lines = [NOT_CHANGED] if end is not None and end.unchanged and end.reason == "done" else []
+    if progress.wake is not None and wakes(progress):
+        at = int(progress.wake.at.timestamp())
+        lines.append(f"⏰ Wakes <t:{at}:f> (<t:{at}:R>): {plain(progress.wake.why, 300)}")
     back = tuple(what for what in progress.denied if what in progress.put_back)
     if denied := tuple(what for what in progress.denied if what not in back):
         lines.append(f"-# ⊘ Denied, did not run: {_listed(denied)}")

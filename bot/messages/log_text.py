@@ -37,6 +37,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     TrialDecided,
     TurnEnded,
+    WakeRequested,
     WorkspaceRestored,
 )
 
@@ -86,6 +87,8 @@ def _judged(event: Event) -> str:
             return f"shortened the history ({event.why}): kept {event.kept} messages and a summary of the rest"
         case OwnerChanged() as event:
             return "another process took over" + (f": {event.reason}" if event.reason else "")
+        case WakeRequested() as event:
+            return f"will be woken at {event.at:%Y-%m-%d %H:%M} UTC: {_short(event.why)}"
         case Finished() as event:
             return f"{event.reason}: {_short(event.answer)}"
         case Evaluated() | FeedbackGiven() | Reflected() | TrialDecided():

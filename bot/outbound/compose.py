@@ -185,6 +185,8 @@ def mention_of(item: OutboxItem, progress: Progress, chosen: Preference) -> str:
     end = progress.finished
     if item.sort == "answer" and (chosen.ping != "all" or end is None or progress.plain or end.reason in _OWN_ENDS):
         return ""
+    if progress.called:
+        return "" if progress.called == NOBODY or chosen.ping == "never" else progress.called
     return f"<@{progress.requester}>" if chosen.ping != "never" and progress.requester.isdecimal() else ""
 
 

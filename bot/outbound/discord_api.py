@@ -140,6 +140,8 @@ class Post:
     """They include 👍 and 👎, where it is an answer."""
     steer: tuple[Steering, ...] = ()
     """They include those that stop, pause, resume or continue the task."""
+    wake: str = ""
+    """They include one that keeps the agent from going on by itself later."""
     pings: str = ""
     """The mention of the person or role that is called, '' for nobody."""
 
@@ -255,7 +257,13 @@ class DiscordApi:
 
         async def show() -> None:
             view = buttons_of(
-                item, undo=below.undo, redo=below.redo, again=below.again, votes=below.votes, steer=below.steer
+                item,
+                undo=below.undo,
+                redo=below.redo,
+                again=below.again,
+                votes=below.votes,
+                steer=below.steer,
+                wake=below.wake,
             )
             await target.edit(view=view)
 
@@ -472,7 +480,7 @@ def _buttons(post: Post) -> discord.ui.View | None:
     """What belongs under the message; None where nothing does."""
     if post.item is None:
         return None
-    return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes, steer=post.steer)
+    return buttons_of(post.item, undo=post.undo, again=post.again, votes=post.votes, steer=post.steer, wake=post.wake)
 
 
 class AttachmentUrls:

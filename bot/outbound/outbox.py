@@ -301,6 +301,7 @@ class Outbox:
                 again=rendered.again,
                 votes=rendered.votes,
                 steer=rendered.steer,
+                wake=rendered.wake,
                 pings=rendered.pings if index == last else "",
             )
             messages.append(await self._post(item, index, post))

@@ -47,6 +47,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    WakeRequested,
     WithheldLesson,
     WorkspaceFound,
     WorkspaceRestored,
@@ -170,6 +171,10 @@ class Progress:
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     requester: str = ""
+    wake: WakeRequested | None = None
+    """When and why the agent goes on by itself."""
+    called: str = ""
+    """Who is called in their place, see ``Started.ping``."""
     """The id of the person who asked for it."""
     seq: int = 0
     """The last event that was taken."""
@@ -293,6 +298,8 @@ class Progress:
                 self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
+            case WakeRequested() as event:
+                self.wake = event.model_copy(update={"why": self.hide(event.why)})
             case Gated(put_back=True) as event:
                 self._take_back(event)
             case OwnerChanged() | HandedOver() | Quarantined() | WorkspaceFound() as event:
@@ -465,6 +472,7 @@ class Progress:
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
         self.requester = event.requester.id
+        self.called = event.ping
         self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld

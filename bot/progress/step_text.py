@@ -30,6 +30,7 @@ _VERBS: dict[str, Verbs] = {
     "ask_user": ("Asking you", "Asked you"),
     "ask_stronger": ("Asking for a stronger model", "Asked for a stronger model"),
     "network": ("Asking for the network", "Asked for the network"),
+    "wake_me": ("Planning when to continue", "Planned when to continue"),
     "commit": ("Preparing a branch", "Prepared a branch"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
@@ -44,6 +45,7 @@ _WITHOUT_SUBJECT = frozenset(
         "ask_stronger",
         "ask_user",
         "network",
+        "wake_me",
         "commit",
         "finish",
     )

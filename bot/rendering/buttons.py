@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import Option, OutboxItem, Part
 from agentic.core.rules.questions import STOP
 from bot.rendering.custom_ids import (
     Again,
+    CancelWake,
     Control,
     Halt,
     Offer,
@@ -45,13 +46,13 @@ Answers = Mapping[str, str]
 
 def buttons_of(
     item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, redo: bool = False, again: bool = False,
-    votes: bool = True, steer: Sequence[Steering] = (),
+    votes: bool = True, steer: Sequence[Steering] = (), wake: str = "",
 ) -> ui.View | None:  # fmt: skip
     """Return the buttons under an outbox item's last message, None for none. Needs a running event loop.
 
     ``undo``: the execution's changes can be undone; ``redo``: they are undone, which can be taken back; ``again``: a
     further attempt at its task is offered; ``votes``: it can be voted on; ``steer``: what can be done with it while it
-    runs, or after it was stopped.
+    runs, or after it was stopped; ``wake``: the agent goes on by itself later.
     """
     match item.sort:
         case "answer":
@@ -60,6 +61,7 @@ def buttons_of(
             made += [Redo.make(item.execution, item.key)] if redo else []
             made += [Again.make(item.execution, item.key)] if again else []
             made += [Steer.make(act, item.execution, item.key) for act in steer]
+            made += [CancelWake.make(wake, item.key)] if wake else []
         case "progress" if steer:
             made = [Steer.make(act, item.execution, item.key) for act in steer]
         case "receipt" if item.again:

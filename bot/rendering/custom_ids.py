@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Wish = Literal["approve", "edit", "retire"]
 """An owner's decision about a lesson."""
+ScheduleOrder = Literal["run", "pause", "resume", "delete"]
+"""What somebody has done with a schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Press:
     """What was wrong: the number of a reason, from 0, or 'own' for the person's own words."""
     lesson: str = ""
     wish: Wish = "edit"
+    schedule: str = ""
+    order: ScheduleOrder = "pause"
 
     def at(self, number: int) -> Press:
         """Return the press of another option of the same question."""
@@ -288,6 +292,60 @@ class OfLesson(Control, template=rf"tw:lesson:(?P<wish>approve|edit|retire):(?P<
         return cls(button)
 
 
+_ORDERS: Mapping[ScheduleOrder, tuple[str, str]] = {
+    "run": ("Run now", "▶️"),
+    "pause": ("Pause", "⏸️"),
+    "resume": ("Resume", "▶️"),
+    "delete": ("Delete", "🗑️"),
+}
+
+
+class OfSchedule(
+    Control, template=rf"tw:plan:(?P<order>run|pause|resume|delete):(?P<schedule>{_NAME}):(?P<key>page\d{{1,4}})"
+):
+    """Begin, pause, resume or delete a schedule, under a list of them; the key is the page, to be shown again."""
+
+    event = "schedule_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """What is wanted, of which schedule."""
+        return Press(match["key"], schedule=match["schedule"], order=cast("ScheduleOrder", match["order"]))
+
+    @classmethod
+    def make(cls, order: ScheduleOrder, schedule: str, number: int, page: str, row: int) -> Self:
+        """The button for one of them; ``number`` says which line of the list it belongs to."""
+        label, emoji = _ORDERS[order]
+        style = ButtonStyle.danger if order == "delete" else ButtonStyle.secondary
+        button: ui.Button[Any] = ui.Button(
+            label=f"{number} · {label}",
+            emoji=emoji,
+            style=style,
+            custom_id=f"tw:plan:{order}:{schedule}:{page}",
+            row=row,
+        )
+        return cls(button)
+
+
+class CancelWake(Control, template=rf"tw:wake:(?P<schedule>{_NAME}):(?P<key>{_NAME})"):
+    """Keep an agent from going on by itself, under its answer."""
+
+    event = "wake_pressed"
+
+    @classmethod
+    def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:
+        """Which wake-up."""
+        return Press(match["key"], schedule=match["schedule"])
+
+    @classmethod
+    def make(cls, wake: str, key: str) -> Self:
+        """The button of one answer."""
+        button: ui.Button[Any] = ui.Button(
+            label="Don't wake", emoji="⏰", style=ButtonStyle.secondary, custom_id=f"tw:wake:{wake}:{key}"
+        )
+        return cls(button)
+
+
 class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
     """What was wrong with a result; passed on as ``regret_pressed``, since a form has to be the first answer."""
 
@@ -305,5 +363,19 @@ class Why(Control, template=rf"tw:why:(?P<reason>\d|own):(?P<key>{_NAME})"):
         return cls(ui.Button(label=label, style=style, custom_id=f"tw:why:{reason}:{key}"))
 
 
-CONTROLS: tuple[type[Control], ...] = (OptionChoice, Pick, Vote, Halt, Steer, Undo, Redo, Again, Offer, OfLesson, Why)
+CONTROLS: tuple[type[Control], ...] = (
+    OptionChoice,
+    Pick,
+    Vote,
+    Halt,
+    Steer,
+    Undo,
+    Redo,
+    Again,
+    Offer,
+    OfLesson,
+    OfSchedule,
+    CancelWake,
+    Why,
+)
 """All of them, for ``add_dynamic_items``."""

@@ -131,6 +131,8 @@ class Rendered:
     """Whether the last message gets 👍 and 👎."""
     steer: tuple[Steering, ...] = ()
     """Buttons that stop, pause, resume or continue the task."""
+    wake: str = ""
+    """The wake-up that a button under the last message cancels, '' for none."""
     pings: str = ""
     """The mention in the last part that calls somebody, '' for none; no other mention does."""
 

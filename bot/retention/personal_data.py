@@ -56,13 +56,14 @@ class StoredData:
     reflections: int = 0
     lessons: int = 0
     """Lessons in their words, or that name them."""
+    schedules: int = 0
     unread: int = 0
     """Number of logs that are damaged and could not be searched."""
 
     @property
     def any(self) -> bool:
         """Whether anything is stored."""
-        return bool(self.tasks or self.messages or self.votes or self.reflections or self.lessons)
+        return bool(self.tasks or self.messages or self.votes or self.reflections or self.lessons or self.schedules)
 
 
 @dataclass(slots=True)
@@ -107,7 +108,8 @@ class PersonalData:
         reflections, lessons = await self._learned(found)
         return StoredData(
             len(found.own), found.opened, sum(share.messages for share in shares), sum(share.votes for share in shares),
-            min((share.since for share in shares if share.since), default=None), reflections, lessons, found.unread,
+            min((share.since for share in shares if share.since), default=None), reflections, lessons,
+            len(await self._store.schedules(person=person)), found.unread,
         )  # fmt: skip
 
     async def erase(self, person: str, name: str) -> StoredData:
@@ -115,6 +117,7 @@ class PersonalData:
 
         Raises ``StoreError`` and ``LessonStoreError``.
         """
+        await self._store.delete_schedules([row.id for row in await self._store.schedules(person=person)])
         found = await self._find(person, name)
         erasure = Erasure(person, f"erased-{secrets.token_hex(4)}", found.names, found.texts)
         own = [row for row in found.own if row.finished]

@@ -92,6 +92,10 @@ class Ground:
     tell: Callable[[OutboxItem], Awaitable[None]]
     acts: Acts | None = None
     forking: ForkAction | None = None
+    spoken: Callable[[InboxItem], Awaitable[str]] | None = None
+    """Notes what a person did, which may cancel a wake-up of their thread; returns what is to be said of that."""
+    gate: Callable[[InboxItem], Awaitable[bool]] | None = None
+    """Runs the gate of an item in its thread's sandbox, under the thread's lease; whether it may begin."""
     leaving: Leaving = field(default_factory=Leaving)
     """Set when the process is ending; shared with the runner."""
     drain_seconds: float = 0.0

@@ -135,6 +135,7 @@ class Beginning:
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
             untitled=await self.untitled(session) if self.untitled else False,
+            ping=item.ping,
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:

@@ -97,6 +97,10 @@ async def serve(session: Session, opine: Opine) -> None:
             session.wake()
 
 
+class _GateClosed(Exception):
+    """The gate of an item says that it is not to begin."""
+
+
 class _Serving:
     def __init__(self, session: Session, opine: Opine) -> None:
         self._session, self._ground, self._opine = session, session.ground, opine
@@ -179,6 +183,10 @@ class _Serving:
         except Halted as halted:
             session.apply(Dropped(session.state.main))
             await call_off(session, str(halted))
+        except _GateClosed:
+            assert not isinstance(work, str)
+            session.apply(Dropped(session.state.main), Discarded((work.id,)))
+            await self._ground.store.discard([work.id])
 
     async def _never_began(self, item: InboxItem) -> bool:
         """Whether the log does not know the item, so that it would be tried first again and again."""
@@ -322,6 +330,8 @@ class _Serving:
         return ended
 
     async def _begin(self, item: InboxItem, toolbox: Toolbox) -> Started:
+        if item.gate and self._ground.gate is not None and not await self._ground.gate(item):
+            raise _GateClosed
         if self._ground.acts is not None:
             await self._ground.acts.begins(self._session.thread)
         return await self._ground.begin(item, self._session.row, toolbox)

@@ -108,7 +108,7 @@ MEANINGS: Mapping[Input, Row] = {
     "answer": (CLOSED, CLOSED, CLOSED, ANSWER, ANSWER, ANSWER),
     "late answer": (CLOSED, CLOSED, GUIDANCE, CLOSED, GUIDANCE, GUIDANCE),
     "old press": (CLOSED, CLOSED, CLOSED, CLOSED, CLOSED, CLOSED),
-    "stop": (ELSEWHERE, IDLE, STOP, STOP, STOP, STOP),
+    "stop": _of_a_session("stop"),
     "pause": (ELSEWHERE, IDLE, PAUSE, WAITS, PAUSED, PAUSE),
     "resume": (ELSEWHERE, NOT_PAUSED, NOT_PAUSED_BUSY, NOT_PAUSED_ASKING, RESUME, RESUME),
     "late pause": (IDLE, IDLE, PAUSE, PAUSE, PAUSE, PAUSE),

@@ -92,8 +92,11 @@ class Arrivals:
             await self._ground.tell(notice)
         if item.sort in ("feedback", "correction"):
             return await self._opinion(item, session)
+        called_off = await self._ground.spoken(item) if self._ground.spoken is not None else ""
         if item.sort == "stop":
-            return await self._stop(item, session)
+            return await self._stop(item, session, called_off)
+        if called_off:
+            await session.tell(f"{item.id}.asleep", "", called_off)
         if item.sort == "fork":
             self._forks.take(item, session.row)
             return Receipt(True, _activity(session))
@@ -192,10 +195,13 @@ class Arrivals:
             return is_tour([envelope])
         return False
 
-    async def _stop(self, item: InboxItem, session: Session) -> Receipt:
-        if session.state.phase is Phase.IDLE:  # it ended while the stop was being stored
+    async def _stop(self, item: InboxItem, session: Session, called_off: str) -> Receipt:
+        """End what runs; ``called_off`` says that the agent will not go on by itself later."""
+        if session.state.phase is Phase.IDLE:
             await self._ground.store.discard([item.id])
-            return Receipt(True, "idle", NOTHING_RUNS)
+            return Receipt(True, "idle", called_off or NOTHING_RUNS)
+        if called_off:
+            await session.tell(f"{item.id}.asleep", "", called_off)
         session.stop(int(item.id) if item.id.isdecimal() else id_at(item.at))
         return Receipt(True, _activity(session), ACTING if session.state.acting else "")
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
+from functools import partial
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
 from agentic.ports.errors import AgenticError, PathRefused
@@ -14,6 +15,7 @@ from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
@@ -35,6 +37,10 @@ Download = Callable[[str, int], Awaitable[bytes]]
 """Downloads an address, at most so many bytes; raises ``AttachmentGone`` or ``OSError``."""
 Afresh = Callable[[InboxItem, FileRef], Awaitable[str]]
 """Returns the present address of a message's file, '' where there is none: addresses expire after a day."""
+
+
+ThreadAlarms = Callable[[str, str, int, str], Awaitable[Alarm | str]]
+"""Keeps a wake-up of a thread for a call, in so many minutes, with the reason."""
 
 
 class AttachmentGone(Exception):
@@ -65,6 +71,8 @@ class Workshop:
     """Whether somebody can still decide about an offered branch when its task has ended."""
     keep: Callable[[str, tuple[str, ...]], Awaitable[str]] | None = None
     """Adds hosts to what is chosen for a thread."""
+    alarms: ThreadAlarms | None = None
+    """Keeps wake-ups that agents ask for; without it they cannot."""
     masks: bool = True
     """Whether agents see secrets of known form as placeholders."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
@@ -139,11 +147,13 @@ class Workshop:
         network = (NETWORK_TOOL,) if self.sandboxes.has_doors else ()
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
 
+        woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
+
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *network, *commits), save=save, inspect=inspect, masks=self.masks,
+            world, (*STANDARD, *network, *woken, *commits), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep,
         )  # fmt: skip
 

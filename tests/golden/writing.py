@@ -186,6 +186,7 @@ def ending() -> Iterable[e.Event]:
         text="the tests pass", command="pytest -q", exit_code=0, file="src/range.py", sha="22" * 32, verdict="proven",
         note="turn 2",
     )  # fmt: skip
+    yield e.WakeRequested(wake="w0123456789ab", at=NOON + timedelta(hours=1), why="see whether the import has ended")
     yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
     yield e.Finished(reason="done", answer="Fixed.", claims=(claim,), files=("report.md",), confidence=71)
 

@@ -30,6 +30,8 @@ LEAST: dict[str, Level] = {
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
     "lessons export": "owner", "settings set": "operator", "settings reset": "operator",
     "model": "owner",
+    "schedule add": "executor", "schedule list": "executor", "schedule run": "executor", "schedule pause": "executor",
+    "schedule resume": "executor", "schedule delete": "executor",
 }  # fmt: skip
 """Who at least may use a command on another person's task; it is not read from the code."""
 LOOKS = frozenset({
@@ -46,6 +48,8 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "model": ({"name": "tier3"}, {"name": "large", "scope": "channel"}, {"name": "tier3", "scope": "server"}),
     "lessons approve": ({"lesson": LESSON},), "lessons retire": ({"lesson": LESSON},),
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
+    "schedule add": ({"when": "hourly", "task": "look"},),
+    **{f"schedule {what}": ({"schedule": "1"},) for what in ("run", "pause", "resume", "delete")},
     "workspace clean": ({}, {"copy": True}), "retry": ({}, {"turn": 1}), "fork": ({}, {"text": "and go on"}),
 }  # fmt: skip
 REFUSED = ("can do that", "can read along here", "someone else's", "Only ")
@@ -72,7 +76,7 @@ async def standing(one: Desk, thread: int) -> object:
     files = sorted(path.name for path in (one.folder / "workspaces" / str(thread)).iterdir())
     done = [(item.sort, item.thread) for item in one.scenery.talk.got]
     sessions = [(row.thread, row.title) for row in await one.scenery.store.recent_sessions(1_000)]
-    return chosen, kept, files, done, sessions
+    return chosen, kept, files, done, sessions, await one.scenery.bot.schedules.schedules()
 
 
 @pytest.mark.wall("rights")
@@ -87,6 +91,7 @@ async def test_no_command_does_anything_for_who_may_not(guild: LocalGuild, wall:
         thread = await one.worked()
         one.put(thread, "a.txt", "hello")
         await one.lessons.amend(lesson(str(guild.guild_id)))
+        await one.slash(thread, "schedule add", {"when": "every Monday at 9", "task": "look"})
         before = await standing(one, thread)
         for name, least in LEAST.items():
             for options in GIVEN.get(name, ({},)):

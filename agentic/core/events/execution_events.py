@@ -58,6 +58,8 @@ class Started(Frozen):
     """Text of whoever runs the bot, for every system prompt."""
     untitled: bool = False
     """The thread is still named by the words of its first task, so a model is asked for a title."""
+    ping: str = ""
+    """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
 
 
 class OwnerChanged(Frozen):
@@ -290,8 +292,9 @@ Event = Annotated[
     Started | OwnerChanged | HandedOver | WorkspaceFound | RulesChanged | Quarantined | InputReceived | PolicyChanged
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
-    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
-    | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
+    | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
+    | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),
@@ -378,3 +381,7 @@ class InboxItem(Frozen):
     target: str = ""
     channel: str = ""
     """Where it was said, when that is not the thread: the channel of a task that has no thread yet."""
+    gate: str = ""
+    """A command that must end with 0 in the thread's sandbox before it begins anything; '' for none."""
+    ping: str = ""
+    """As in ``Started``."""

@@ -37,7 +37,7 @@ __all__ = [
     "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
     "Noted", "Perceived", "PlanEntered", "PlanExited", "Reported", "StrongerWanted", "SubagentFinished",
-    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "Whose", "WorkspaceFound",
+    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound",
     "WorkspaceRestored",
 ]  # fmt: skip
 
@@ -199,6 +199,15 @@ class StrongerWanted(Frozen):
 
     kind: Literal["stronger_wanted"] = "stronger_wanted"
     reason: str
+
+
+class WakeRequested(Frozen):
+    """The agent will be woken in its thread, in a task of its own, unless a person is quicker."""
+
+    kind: Literal["wake_requested"] = "wake_requested"
+    wake: str
+    at: datetime
+    why: str
 
 
 class TodoChanged(Frozen):

@@ -29,6 +29,7 @@ from agentic.ports.runtime import (
     LabelRow,
     Lease,
     OutboxRow,
+    ScheduleRow,
     Scope,
     SessionRow,
     Store,
@@ -49,6 +50,7 @@ from agentic.stores.sqlite.tables import (
     labels,
     leases,
     outbox,
+    schedule_rows,
     search,
     sessions,
 )
@@ -359,6 +361,31 @@ class SQLiteStore(Store):
     async def labelled(self) -> int:
         """Executions with a label."""
         return self._read(labels.count)
+
+    # --- schedules ---
+
+    async def put_schedule(self, row: ScheduleRow) -> ScheduleRow | None:
+        """Keep it, unless it was changed meanwhile."""
+        reach("schedule.put.before")
+        kept = await self._writer.commit(lambda connection: schedule_rows.put(connection, row))
+        reach("schedule.put.after")
+        return kept
+
+    async def schedule(self, id: str) -> ScheduleRow | None:
+        """One of them."""
+        return self._read(lambda connection: schedule_rows.one(connection, id))
+
+    async def schedules(self, *, guild: str = "", person: str = "", thread: str = "") -> list[ScheduleRow]:
+        """All, or those that fit."""
+        return self._read(lambda connection: schedule_rows.some(connection, guild, person, thread))
+
+    async def schedules_due(self, by: datetime) -> list[ScheduleRow]:
+        """Those that are to be looked at by then."""
+        return self._read(lambda connection: schedule_rows.due(connection, by))
+
+    async def delete_schedules(self, ids: Sequence[str]) -> None:
+        """Forget them."""
+        await self._writer.commit(lambda connection: schedule_rows.delete(connection, ids))
 
     # --- ledger ---
 

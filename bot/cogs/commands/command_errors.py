@@ -64,6 +64,12 @@ EXAMPLES: Mapping[str, str] = {
     "lessons approve": "lessons approve lesson:l0123456789a",
     "lessons retire": "lessons retire lesson:l0123456789a",
     "lessons edit": "lessons edit lesson:l0123456789a action:Run the tests before you answer.",
+    "schedule add": "schedule add when:every Monday at 9 task:look for failing tests",
+    "schedule list": "schedule list page:2",
+    "schedule run": "schedule run schedule:1",
+    "schedule pause": "schedule pause schedule:1",
+    "schedule resume": "schedule resume schedule:1",
+    "schedule delete": "schedule delete schedule:1",
     "settings set": "settings set name:verbosity value:quiet scope:channel",
     "settings reset": "settings reset name:verbosity scope:channel",
 }

@@ -61,6 +61,7 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
             "note on what went wrong in a task of yours",
             "notes on what went wrong in tasks of yours",
         ),
+        (stored.schedules, "schedule of yours", "schedules of yours"),
         (stored.lessons, "lesson in your words or with your name", "lessons in your words or with your name"),
     )
     lines = [f"• {number:,} {one if number == 1 else many}" for number, one, many in counted if number]

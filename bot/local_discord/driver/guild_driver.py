@@ -64,6 +64,12 @@ class GuildDriver:
         self._publish("GUILD_MEMBER_UPDATE", guild_payloads.member(changed))
         return changed
 
+    def remove_member(self, who: Person) -> None:
+        """Somebody leaves; they stay a user, and what they wrote stays theirs."""
+        member = self._person(who)
+        self.state.departed.add(member.id)
+        self._publish("GUILD_MEMBER_REMOVE", {"user": guild_payloads.user(member)})
+
     def add_role(self, name: str, *rights: Permission, mentionable: bool = False) -> Role:
         """A further role, with rights beyond those of everyone."""
         number, position = self.state.ids.next(), len(self.state.roles)

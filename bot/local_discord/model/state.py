@@ -73,6 +73,8 @@ class GuildState:
         self.messages: dict[int, dict[int, Message]] = {}
         self.bot_removed = False
         self.closed_to_bot: set[int] = set()
+        self.departed: set[int] = set()
+        """People who left the guild; what they wrote stays, as they stay users."""
         self.webhooks: dict[int, Webhook] = {}
 
     # -- looking up ---------------------------------------------------------------------------
@@ -127,7 +129,7 @@ class GuildState:
         """Return a member's permissions in a channel; threads take their parent's overwrites."""
         if channel.is_direct:
             return IN_DIRECT if user_id in (self.identity.bot_id, *channel.recipient_ids) else Permission(0)
-        if self.bot_removed and user_id == self.identity.bot_id:
+        if user_id in self.departed or (self.bot_removed and user_id == self.identity.bot_id):
             return Permission(0)
         place = self.channels.get(channel.parent_id or 0, channel) if channel.is_thread else channel
         one = self.identity

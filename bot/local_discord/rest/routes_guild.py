@@ -144,13 +144,16 @@ class GuildRoutes(Routes):
         self._check_guild(request)
         after = query_id(request, "after") or 0
         limit = query_limit(request, 1, 1000)
-        ids = sorted(i for i in self._api.state.members if i > after)[:limit]
+        ids = sorted(i for i in self._api.state.members if i > after and i not in self._api.state.departed)[:limit]
         return [guild_payloads.member(self._api.state.member(i)) for i in ids]
 
     async def member(self, request: web.Request) -> Json:
         """One member."""
         self._check_guild(request)
-        return guild_payloads.member(self._api.state.member(path_id(request, "user")))
+        found = path_id(request, "user")
+        if found in self._api.state.departed:
+            raise unknown("Member")
+        return guild_payloads.member(self._api.state.member(found))
 
     async def active_threads(self, request: web.Request) -> Json:
         """Threads that are not archived, newest first."""

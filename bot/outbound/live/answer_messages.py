@@ -9,7 +9,7 @@ from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.runtime import OutboxRow, Store
 from bot.history.attempts import Tried, tried_in
 from bot.history.run_history import past_of
-from bot.messages.final_card import undoable
+from bot.messages.final_card import undoable, wakes
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live.live_message import LiveMessages, View
@@ -20,12 +20,13 @@ from bot.rendering.discord_text import Rendered
 FACT = "answers.unshown"
 
 
-def below_answer(progress: Progress, tried: Tried, *, undone: bool = False) -> Rendered:
-    """Return the buttons under an answer, without its text."""
+def below_answer(progress: Progress, tried: Tried, *, undone: bool = False, waits: bool = True) -> Rendered:
+    """Return the buttons under an answer, without its text; ``waits``: a wake-up it asked for is still to come."""
     stopped = progress.finished is not None and progress.finished.reason == "stopped"
     return Rendered(
         (), undo=undoable(progress) and not undone, redo=undone, again=tried.offered, votes=not progress.tour,
         steer=("continue",) if stopped else (),
+        wake=progress.wake.wake if progress.wake is not None and waits and wakes(progress) else "",
     )  # fmt: skip
 
 
@@ -54,7 +55,12 @@ class AnswerMessages:
         progress = await folded(self._store, row.item.execution)
         tried = await tried_in(self._store, row.item.execution)
         undone = past.undone and past.restored is not None and bool(past.restored.files)
-        return View(None, Standing(way="decided"), below=below_answer(progress, tried, undone=undone))
+        waits = progress.wake is not None and await self._waits(progress.wake.wake)
+        return View(None, Standing(way="decided"), below=below_answer(progress, tried, undone=undone, waits=waits))
+
+    async def _waits(self, wake: str) -> bool:
+        row = await self._store.schedule(wake)
+        return row is not None and row.due is not None
 
     async def settled(self, item: OutboxItem, view: View) -> None:
         """Nothing is kept of what was shown."""

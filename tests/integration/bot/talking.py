@@ -26,6 +26,7 @@ from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Lease, SessionRow, Store
 from agentic.stores.memory import MemoryStore
+from bot.access.denials import NOTHING_RUNS
 from bot.app.client import ThreadwrightBot, create_bot
 from bot.app.services import Backstage
 from bot.inbound.parse import Options
@@ -54,6 +55,8 @@ class Talk:
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         if self.refuse is not None:
             raise self.refuse
+        if item.sort == "stop" and self.state(item.thread) == "idle":
+            return Receipt(True, "idle", NOTHING_RUNS)
         if not await self.store.put(item):
             return Receipt(False, "idle")
         self.got.append(item)

@@ -76,6 +76,15 @@ RIGHT = [
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
         {"name": "verbosity", "value": "quiet", "scope": "thread"}),
     Use("settings reset", "!settings reset verbosity thread", "is now **normal**", {"name": "verbosity", "scope": "thread"}),
+    Use("schedule add", '!schedule add "every Monday at 9" look for failing tests', "⏰ **look for failing tests**",
+        {"when": "every Monday at 9", "task": "look for failing tests", "zone": "Europe/Berlin", "ping": "nobody",
+         "gate": "test -e a.txt"}),
+    Use("schedule list", "!schedule list", "1. tidy up|Everyone here could read that answer"),
+    Use("schedule list", "!schedule list 9", "2. look for failing tests|Everyone here could read that answer", {"page": 9}),
+    Use("schedule pause", "!schedule pause 1", "⏸ Paused “tidy up”", {"schedule": "1"}),
+    Use("schedule resume", "!schedule resume 1", "▶ Resumed “tidy up”", {"schedule": "1"}),
+    Use("schedule run", "!schedule run 99", "begins now|no schedule `99`", {"schedule": "1"}),
+    Use("schedule delete", "!schedule delete 2", "🗑️ Deleted “look for", {"schedule": "2"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
@@ -102,6 +111,9 @@ WRONG = [
     Use("lessons show", "!lessons show l9", "no lesson `l9`", {"lesson": "l9"}),
     Use("lessons show", "!lessons show", "For example: `!lessons show l|no lesson", {"lesson": "' OR 1=1"}),
     Use("lessons approve", "!lessons approve nope", "no lesson `nope`", {"lesson": "nope"}),
+    Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
+    Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
+    Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
     Use("settings set", "!settings set colour red", "no setting 'colour'", {"name": "colour", "value": "red"}),
     Use("settings set", "!settings set verbosity loud", "quiet, normal, detailed",
         {"name": "verbosity", "value": "loud"}),
@@ -125,6 +137,7 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
     return thread
 
 

@@ -76,9 +76,7 @@ async def test_it_shows_tiers_models_and_prices_and_what_a_new_task_starts_with_
         assert "starts with **other**" in await shown(one, one.scenery.general)
         await one.scenery.bot.preferences.put("thread", str(thread), "model", "acme/gone")
         said = await shown(one, thread)
-        assert (
-            "starts with **small** (tier 2): `acme/gone` was set for this thread, but it is not configured" in said
-        )
+        assert "starts with **small** (tier 2): `acme/gone` was set for this thread, but it is not configured" in said
 
 
 async def test_what_works_now_is_shown_beside_what_the_next_task_starts_with(

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from agentic.core.events.execution_events import Event
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.ports.runtime import Clock
 from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
@@ -84,6 +85,7 @@ class Whole:
 @asynccontextmanager
 async def whole(
     home: Path, endpoint: ScriptedEndpoint, guild: LocalGuild, *, bound: Path | None = None, engine: str = "",
+    clock: Clock | None = None,
     **settings: object,
 ) -> AsyncGenerator[Whole]:  # fmt: skip
     """Start it; closed at the end as a process that is told to stop.  ``engine`` is the address of Docker's."""
@@ -94,7 +96,8 @@ async def whole(
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
     with mock.patch.dict(os.environ, variables):
         place = AppHome(home, bound=bound)
-        async with App.open(Settings(_env_file=None, **values), place, guild=guild) as app:  # type: ignore[call-arg, arg-type]
+        chosen = Settings(_env_file=None, **values)  # type: ignore[call-arg, arg-type]
+        async with App.open(chosen, place, guild=guild, clock=clock) as app:
             await app.online()
             yield Whole(app, guild, home)
     guild.restore()

@@ -60,7 +60,7 @@ def sort_of(outcome: Outcome) -> str:
 
 MEANINGS: list[tuple[str, str, str, str, str]] = [
     # sign, idle, busy, asking, paused
-    ("🛑", "told", "stop", "stop", "stop"),
+    ("🛑", "stop", "stop", "stop", "stop"),
     ("⏸", "told", "pause", "told", "told"),
     ("▶", "told", "told", "told", "resume"),
     ("👍", "feedback", "feedback", "feedback", "feedback"),

@@ -96,8 +96,10 @@ def test_a_stop_inside_other_words_is_guidance(words: str) -> None:
     assert item.sort == "guidance"
 
 
-def test_a_stop_where_nothing_runs_is_told() -> None:
-    assert isinstance(translate_message(said("stop"), IDLE, HOUSE), Reply)
+def test_a_stop_where_nothing_runs_is_delivered_for_what_is_still_to_come_and_told_where_no_agent_is() -> None:
+    quiet = translate_message(said("stop"), IDLE, HOUSE)
+    assert isinstance(quiet, InboxItem)
+    assert quiet.sort == "stop"
     assert isinstance(
         translate_message(said("<@99> stop", thread="", addressed=True), ThreadView("unknown"), HOUSE), Reply
     )

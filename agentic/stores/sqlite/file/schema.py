@@ -176,6 +176,20 @@ MIGRATIONS: tuple[str, ...] = (
     );
     INSERT INTO search_progress (one, position) VALUES (1, 0);
     """,
+    """
+    CREATE TABLE schedules (
+        position INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        guild TEXT NOT NULL,
+        person TEXT NOT NULL,
+        thread TEXT NOT NULL,
+        due INTEGER,
+        body TEXT NOT NULL,
+        revision INTEGER NOT NULL
+    );
+    CREATE INDEX schedules_due ON schedules (due) WHERE due IS NOT NULL;
+    CREATE INDEX schedules_of_thread ON schedules (thread) WHERE thread != '';
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 
