@@ -68,7 +68,10 @@ NOTHING_FOUND = (
     "Nothing. I look for words, or their beginnings, in tasks, answers, messages, commands and names of changed files."
 )
 STILL_READING = "-# I am still reading older tasks, so something may be missing. Search again in a minute."
-NOT_LOOKED_INTO = "-# Some older threads were not looked into. Search again, or add a word, to reach them."
+NOT_LOOKED_INTO = (
+    "-# Some archived or private threads were not looked into. Add a word, or search in the thread itself."
+)
+NOT_ALL = "-# I only looked at the newest {number:,} matches. Add a word to find older ones."
 NO_MODELS = "No model is configured. Whoever runs me sets one up with `threadwright setup`."
 _TIERS: Mapping[int, str] = {1: "sorts messages", 2: "fast", 3: "balanced", 4: "strongest"}
 _DID: Mapping[What, str] = {

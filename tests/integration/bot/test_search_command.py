@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import FileChange, InputReceived, Person, ToolFinished, ToolStarted
+from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.access import thread_access
@@ -185,6 +186,56 @@ async def test_archived_threads_are_asked_about_within_a_bound_that_is_told(
         assert "not looked into" in said
 
 
+async def test_who_is_in_private_threads_is_asked_within_the_same_bound(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bot.cogs.commands import search as command
+
+    asked: list[str] = []
+    really = thread_access.Reach._is_in  # pyright: ignore[reportPrivateUsage]
+
+    async def is_in(reach: thread_access.Reach, stand: thread_access.Stand, row: SessionRow) -> bool:
+        asked.append(row.thread)
+        return await really(reach, stand, row)
+
+    monkeypatch.setattr(command, "LOOKED_UP", 2)
+    monkeypatch.setattr(thread_access.Reach, "_is_in", is_in)
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        here = await task(one, "an open zebra")
+        for number in range(4):
+            private = await guild.create_thread(one.scenery.general, f"corner {number}", private=True)
+            await guild.post(private.id, f"{guild.bot.mention} a zebra in private")
+            await one.scenery.until(lambda thread=str(private.id): thread in one.scenery.talk.threads)
+        seen = await search(one, one.scenery.general, "zebra", author="eve")
+        assert f"<#{here}>" in seen
+        assert "in private" not in seen
+        assert "not looked into" in seen
+        assert len(asked) == 2
+        assert (await search(one, one.scenery.general, "zebra")).count("in private") == 4, "rights show them, unasked"
+        assert len(asked) == 2
+
+
+async def test_where_many_hits_are_out_of_sight_it_is_told_that_older_ones_were_not_looked_at(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_search, "AT_A_TIME", 2)
+    monkeypatch.setattr(thread_search, "LOOKED_THROUGH", 2)
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        await task(one, "an open zebra")
+        hidden = guild.add_channel("hidden")
+        guild.deny(hidden.id, Permission.VIEW_CHANNEL, role=guild.state.identity.everyone_id)
+        guild.allow(hidden.id, Permission.VIEW_CHANNEL)
+        for number in range(2):
+            posted = await guild.post(hidden.id, f"{guild.bot.mention} zebra {number}")
+            await one.scenery.until(lambda thread=str(posted.id): thread in one.scenery.talk.threads)
+        seen = await search(one, one.scenery.general, "zebra", author="eve")
+        assert "only looked at the newest" in seen
+        assert "open" not in seen
+        assert "only looked at" not in await search(one, one.scenery.general, "open zebra", author="eve")
+
+
 async def test_what_is_not_taken_in_yet_is_told(guild: LocalGuild, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_search, "CATCH_UP_SECONDS", 0.0)
     async with desk(guild) as one:
@@ -195,6 +246,21 @@ async def test_what_is_not_taken_in_yet_is_told(guild: LocalGuild, monkeypatch: 
 
         monkeypatch.setattr(one.scenery.store, "take_in", behind)
         assert "still reading" in await search(one, one.scenery.general, "zebra")
+
+
+async def test_where_nothing_can_be_taken_in_what_was_is_searched(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(guild) as one:
+        await task(one, "the zebra")
+
+        async def full() -> bool:
+            raise StoreUnavailable("no room is left")
+
+        monkeypatch.setattr(one.scenery.store, "take_in", full)
+        found = await search(one, one.scenery.general, "zebra")
+        assert "the **zebra**" in found
+        assert "still reading" in found
 
 
 def _unknown(*_: object) -> bool:
