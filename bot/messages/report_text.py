@@ -150,8 +150,12 @@ def hits(found: Sequence[HitLine], query: WordQuery, *, page: int = 1, more: int
 
 
 def _hit(each: HitLine, query: WordQuery) -> tuple[str, str]:
-    did = _DID[each.said.what].format(who=plain(each.said.who, 40) or "somebody")
-    return f"<#{each.thread}> · {stamp(each.at)} · {did}", f"> {snippet(each.text, query)}"
+    return f"<#{each.thread}> · {stamp(each.at)} · {did(each.said)}", f"> {snippet(each.text, query)}"
+
+
+def did(said: Searchable) -> str:
+    """Say whose words they are, and what was done with them."""
+    return _DID[said.what].format(who=plain(said.who, 40) or "somebody")
 
 
 def snippet(text: str, query: WordQuery) -> str:
