@@ -8,6 +8,7 @@ from agentic.core.rules import escalation
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import (
     first_of,
+    left_of,
     model_of,
     next_tier,
     short,
@@ -26,12 +27,15 @@ def told(before: Execution, event: Escalated | Intervened) -> str:
 
 def changed_tier(before: Execution, event: Escalated) -> str:
     """Who goes on, why, and what it costs."""
-    to = _named(before.policy, event.to_tier)
+    to = _named(before.policy, event.to_tier, event.to_model)
+    if event.to_tier < event.from_tier and event.rule == "model_unknown":
+        setting = f"`THREADWRIGHT_TIER_{event.from_tier}`"
+        return f"⬇ Back to {to}: {event.trigger}. Whoever runs the bot can correct its name in {setting}."
     if event.to_tier < event.from_tier:
         price = _price(before.policy, event.to_model, event.from_model)
         return f"⬇ Back to {to}: {event.trigger}.{price} 🚀 hands over again."
     price = _price(before.policy, event.from_model, event.to_model)
-    return f"⬆ Handing over from {_named(before.policy, event.from_tier)} to {to}: {event.trigger}.{price}"
+    return f"⬆ Handing over from {_named(before.policy, event.from_tier, event.from_model)} to {to}: {event.trigger}.{price}"
 
 
 def asked_for_advice(before: Execution) -> str:
@@ -53,12 +57,13 @@ def of_rocket(before: Execution) -> str:
     if before.judged.climb.by_person:
         return "🚀 I'm already handing over."
     when = "when this continues" if before.paused is not None or before.question is not None else "with the next step"
-    price = _price(before.policy, model_of(before), first_of(before.policy, higher))
-    return f"🚀 A stronger model, {short(first_of(before.policy, higher))}, takes over {when}.{price}"
+    stronger = left_of(before, higher)[0]
+    price = _price(before.policy, model_of(before), stronger)
+    return f"🚀 A stronger model, {short(stronger)}, takes over {when}.{price}"
 
 
-def _named(policy: Policy, tier: int) -> str:
-    return f"{short(first_of(policy, tier)) or 'a model'} (tier {tier})"
+def _named(policy: Policy, tier: int, model: str) -> str:
+    return f"{short(model or first_of(policy, tier)) or 'a model'} (tier {tier})"
 
 
 def _price(policy: Policy, cheaper: str, dearer: str) -> str:

@@ -194,6 +194,8 @@ def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:
 def decided(execution: Execution, event: Decided, envelope: Envelope) -> Execution:
     """The question is closed; what the rules count begins anew."""
     question = execution.question
+    options = question.options if question is not None and question.what == "account" else ()
+    again = bool(options) and all(option.id != event.choice for option in options)
     if question is not None and question.sort == "approval":
         allowed = event.choice == ALLOW
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
@@ -206,6 +208,7 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         expired=False,
         decided=event,
         decided_on=question,
-        failure=Failure() if question is not None and question.what == "account" else execution.failure,
+        failure=Failure() if options else execution.failure,
+        unknown=frozenset[str]() if again else execution.unknown,  # somebody says that it is known now
         judged=escalation_signs.decided(execution, question),
     )

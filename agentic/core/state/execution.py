@@ -120,6 +120,8 @@ class Failure:
     """The back-off after the last failure is over."""
     compacted: bool = False
     """The history was made shorter since, because the request was too long."""
+    model: str = ""
+    """The model that was asked last."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,8 @@ class Execution:
     consulted: Consulted | None = None
     """What a request beside the turns came to, until a rule has made something of it."""
     failure: Failure = Failure()
+    unknown: frozenset[str] = frozenset()
+    """Models that their provider does not know: none of them is asked, unless a person has it tried again."""
     turn: Turn = Turn()
     title: str = ""
     """What a model offered as the thread's title, from its first answer that has one."""
