@@ -211,6 +211,10 @@ def test_where_the_models_of_the_tier_that_takes_over_are_not_known_the_one_belo
     log.say("escalate")
     log.settle()
     assert thinks(log) == (2, "small-a"), "nobody hands over to it again"
+    log.answer(("finish", {"answer": "All good."}))
+    log.use(0)
+    log.settle()
+    assert isinstance(decide(log.execution), Finish), "what it says in that turn is its own"
 
 
 def test_advice_is_not_followed_by_a_model_that_was_not_known_when_it_was_asked_for_it() -> None:
