@@ -124,7 +124,7 @@ class WorkspaceCommands(commands.Cog):
         stand, row = await self._row(ctx)
         require(stand, "see")
         found = await browse.look(self._world(row), path)
-        title = "WorkspaceCommands" if path == "." else f"Workspace, {inline(path, SHORT)}"
+        title = "Files in this thread" if path == "." else f"Workspace, {inline(path, SHORT)}"
         if found.files:
             title += f": {browse.summed(found.files)}"
         text = fenced(browse.told(found)) if found.files else browse.told(found)
