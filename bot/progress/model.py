@@ -52,7 +52,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from agentic.core.events.values import FailureClass
+from agentic.core.events.values import FailureClass, Level
 from agentic.core.fold.fold import EVIDENCE
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
@@ -170,6 +170,8 @@ class Progress:
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     requester: str = ""
+    level: Level = "executor"
+    """What the requester may do."""
     """The id of the person who asked for it."""
     seq: int = 0
     """The last event that was taken."""
@@ -195,6 +197,8 @@ class Progress:
     asked: str = ""
     approval: bool = False
     """Whether the open question is an approval."""
+    decided_by: Level = "executor"
+    """Who may answer the open question."""
     paused: str | None = None
     """Why it is paused; None while it is not."""
     crashes: int = 0
@@ -397,6 +401,7 @@ class Progress:
                 self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():
                 self.asked, self.thinking, self.approval = event.text or "?", False, event.sort == "approval"
+                self.decided_by = event.who_may
             case Decided():
                 self.asked = ""
             case InputReceived(sort="pause"):
@@ -461,7 +466,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
-        self.requester = event.requester.id
+        self.requester, self.level = event.requester.id, event.requester.level
         self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)
         self.lessons, self.withheld = event.lessons, event.withheld

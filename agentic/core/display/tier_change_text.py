@@ -35,7 +35,8 @@ def changed_tier(before: Execution, event: Escalated) -> str:
         price = _price(before.policy, event.to_model, event.from_model)
         return f"⬇ Back to {to}: {event.trigger}.{price} 🚀 hands over again."
     price = _price(before.policy, event.from_model, event.to_model)
-    return f"⬆ Handing over from {_named(before.policy, event.from_tier, event.from_model)} to {to}: {event.trigger}.{price}"
+    was = _named(before.policy, event.from_tier, event.from_model)
+    return f"⬆ Handed over from {was} to {to}: {event.trigger}.{price}"
 
 
 def asked_for_advice(before: Execution) -> str:
@@ -74,4 +75,5 @@ def _price(policy: Policy, cheaper: str, dearer: str) -> str:
     if times < 1:
         return f" Its turns cost about {round(100 * (1 - times))} % less."
     more = f"{times:.1f}".removesuffix(".0") if times < 10 else f"{times:.0f}"
-    return f" A turn of {short(dearer)} costs about {more} times as much as one of {short(cheaper)}."
+    how = "twice" if more == "2" else f"{more} times"
+    return f" A turn of {short(dearer)} costs about {how} as much as one of {short(cheaper)}."

@@ -23,7 +23,7 @@ from agentic.core.state.execution import Execution, Failure
 from agentic.core.state.replace import changed
 from agentic.core.text.amounts import COUNTED, read
 from agentic.core.text.answers import in_parts, option_of, refusal
-from agentic.core.text.foreign_text import mark_of
+from agentic.core.text.foreign_text import mark_of, one_line
 
 ALLOW = "allow"
 """The choice that lets a gated call run, once."""
@@ -36,7 +36,9 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
     """A stop, a pause, an answer, a correction or guidance of a person."""
     execution = brought(heard_from(execution, event, machine=MACHINE.id), event)
     if event.sort == "stop":
-        return changed(execution, stopping=execution.stopping or event)
+        return changed(execution, stopping=execution.stopping or event, dropped=())
+    if event.sort == "queue":
+        return changed(execution, dropped=(*execution.dropped, quoted(event)))
     if event.sort in ("pause", "resume"):
         return _held(execution, event)
     if event.sort == "deleted":
@@ -99,8 +101,14 @@ def _told(execution: Execution, event: InputReceived) -> Execution:
         return execution
     told, mind = execution.told, execution.mind
     pictures = (*told.pictures, *pictures_of(event.files))
-    told = changed(told, texts=(*told.texts, text), unseen=told.unseen + 1, pictures=pictures)
+    told = changed(told, texts=(*told.texts, text), unseen=(*told.unseen, quoted(event)), pictures=pictures)
     return changed(execution, told=told, mind=changed(mind, guided=(*mind.guided, text)))
+
+
+def quoted(event: InputReceived) -> str:
+    """What somebody said, as people are told of it: its first words, the files where there are none."""
+    said = " ".join(event.text.split()) or ", ".join(file.name for file in event.files)
+    return f"“{one_line(said, 100)}”" if said else "your last message"
 
 
 def _held(execution: Execution, event: InputReceived) -> Execution:

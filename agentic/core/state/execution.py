@@ -214,10 +214,11 @@ class Extent:
 
 @dataclass(frozen=True)
 class Told:
-    """What the next request must carry: texts for the model, in order; ``unseen`` counts what people said meanwhile."""
+    """What the next request must carry: texts for the model, in order."""
 
     texts: tuple[str, ...] = ()
-    unseen: int = 0
+    unseen: tuple[str, ...] = ()
+    """What people said meanwhile, quoted as it is named where no request carries it."""
     put_back: bool = False
     """That the workspace was put back and it goes on from here is among them."""
     pictures: tuple[Picture, ...] = ()
@@ -261,6 +262,8 @@ class Execution:
     """What was decided on the last question, until a rule has acted on it; the question is ``decided_on``."""
     decided_on: Asked | None = None
     stopping: InputReceived | None = None
+    dropped: tuple[str, ...] = ()
+    """Queued tasks that the next stop drops."""
     withdrawn: InputReceived | None = None
     """The message with the task was deleted before anything had been done."""
     paused: InputReceived | None = None

@@ -48,9 +48,9 @@ async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_an
             await _works(bot, thread, 1)
             await guild.react(bot.of_bot(thread)[0].id, "🚀")
             receipt = await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
-            assert "A turn of claude-sonnet-5 costs about 2 times as much" in receipt.content
+            assert "A turn of claude-sonnet-5 costs about twice as much" in receipt.content
             (bot.workspace(thread) / "one").touch()
-            await bot.says(thread, f"⬆ Handing over from {SMALL} (tier 2) to {LARGE} (tier 3): ")
+            await bot.says(thread, f"⬆ Handed over from {SMALL} (tier 2) to {LARGE} (tier 3):")
             await _works(bot, thread, 2)
             await guild.post(thread, "escalate")
             await bot.says(thread, f"🚀 {LARGE} is already the strongest model.")
