@@ -26,7 +26,8 @@ from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed
 
 NO_SUCH = "There is no thread {named} that you can see here. Pick one from the list, or use the command in the thread."
-NOT_A_THREAD = "That works in a task's thread. Use it there, or pick the thread with `thread:`."
+NOT_A_THREAD = "{command} works only inside a task's thread. Use it there{or_pick}."
+PICK = ", or pick one with `thread:`"
 ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see the reply."
 NO_THREADS = "Direct messages have no threads, so I can't fork here. `/retry` works."
 NO_PARENT = "I can't see that thread's channel any more, so there is no place for a fork."
@@ -119,7 +120,7 @@ class Reach:
         wanted = _id(named) if named else str(stand.channel)
         row = await self._store.session(wanted) if wanted else None
         if row is None or not await self._visible(stand, row):
-            raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else NOT_A_THREAD)
+            raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else _not_a_thread(stand))
         if stand.openly and not await self._here(stand, row):
             raise OutOfReach(ELSEWHERE.format(command=stand.command))
         return row
@@ -300,14 +301,20 @@ def require(stand: Stand, act: Act, *, own: bool = True) -> None:
     """Raise ``OutOfReach`` if the person may not do it now."""
     if may(stand.speaker.level, act, own=own):
         return
-    raise OutOfReach(VIEWER if act in ("start", "steer", "stop") else _needed(act, own=own))
+    raise OutOfReach(VIEWER if stand.speaker.level == "viewer" else _needed(act, own=own))
+
+
+def _not_a_thread(stand: Stand) -> str:
+    """Say which command needs a thread; those on files take none."""
+    command = f"`/{stand.command}`" if stand.command else "That"
+    return NOT_A_THREAD.format(command=command, or_pick="" if stand.command.startswith("workspace") else PICK)
 
 
 def _needed(act: Act, *, own: bool) -> str:
     level = needed(act, own=own)
     whose = "" if own else "This task is not only yours. "
     article = "a" if level == "viewer" else "an"
-    return f"{whose}Only {article} {level} can do that. Whoever runs this server grants it with a Discord role."
+    return f"{whose}Only {article} {level} can do that. Ask whoever runs Threadwright for a higher role."
 
 
 def _id(named: str) -> str:

@@ -247,7 +247,7 @@ def parser() -> argparse.ArgumentParser:
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
-        description="A Discord bot that gives each thread an agent. `threadwright task --help` tells more of a command.",
+        description="A Discord bot that gives each thread an agent. `threadwright task --help` shows help for a command.",
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
@@ -262,7 +262,7 @@ def parser() -> argparse.ArgumentParser:
 
     add_setup(commands)
     commands.add_parser(
-        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
+        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
     )
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
@@ -286,9 +286,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
-    replay.add_argument(
-        "execution", nargs="?", default="", metavar="EXECUTION", help="its id, as /status shows it (default: list them)"
-    )
+    replay.add_argument("execution", nargs="?", default="", metavar="EXECUTION", help="its id (default: list them)")
     replay.add_argument(
         "--verify",
         action="store_true",

@@ -61,6 +61,7 @@ class ThreadSearch:
         behind = await self.is_behind()
         visible: dict[str, bool] = {}
         found: list[Hit] = []
+        seen: set[tuple[str, Searchable]] = set()
         looked = 0
         while looked < LOOKED_THROUGH:
             hits = await self._store.search(query, replace(wanted, most=AT_A_TIME))
@@ -68,7 +69,9 @@ class ThreadSearch:
             for hit in hits:
                 if hit.thread not in visible:
                     visible[hit.thread] = await sees(hit.thread)
-                if visible[hit.thread]:
+                words = (hit.thread, words_of(hit))
+                if visible[hit.thread] and words not in seen:  # a command that ran again is one hit
+                    seen.add(words)
                     found.append(hit)
             if len(found) > number * PAGE or len(hits) < AT_A_TIME:
                 break

@@ -48,7 +48,7 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
     "workspace clean": ({}, {"copy": True}), "retry": ({}, {"turn": 1}), "fork": ({}, {"text": "and go on"}),
 }  # fmt: skip
-REFUSED = ("can do that", "can read along here", "someone else's", "Only ")
+REFUSED = ("can do that", "a viewer here", "someone else's", "Only ")
 
 
 @pytest.fixture

@@ -56,14 +56,14 @@ class SearchCommands(commands.Cog):
             report_text.HitLine(hit.thread, hit.envelope.at, said, self._masked(said.text))
             for hit, said in ((hit, words_of(hit)) for hit in found.hits)
         ]
-        told = report_text.hits(lines, query, page=page, more=page + 1 if found.more else 0)
+        told = report_text.hits(lines, query, words, page=page, more=page + 1 if found.more else 0)
         notes = (
             report_text.STILL_READING if found.behind else "",
             report_text.NOT_ALL.format(number=LOOKED_THROUGH) if found.cut else "",
             report_text.NOT_LOOKED_INTO if sight.left_out else "",
             self.bot.expiry.always,
         )
-        title = report_text.title_of_hits(openly=stand.openly)
+        title = report_text.title_of_hits(found=bool(lines) or page > 1, openly=stand.openly)
         await answer_at_length(ctx, title, "\n".join(filter(None, (told, *notes))), "found.md")
 
     def _masked(self, text: str) -> str:

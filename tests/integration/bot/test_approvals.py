@@ -135,7 +135,7 @@ async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whateve
         thread, shown = await seeking(scenery)
         guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS, member="chief")
         await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "You can read along here", "chief")
+        await told(scenery, thread, "You're a viewer here", "chief")
         await guild.react(shown.id, "🛑", author="chief")
         await guild.click(shown.id, shown.custom_ids()[0])
         await scenery.until(lambda: len(scenery.talk.got) == 2)

@@ -46,6 +46,10 @@ async def test_what_was_said_and_done_is_found_with_who_when_and_where(guild: Lo
                 InputReceived(inbox="i", sort="guidance", author=eve, text="it times out after **30** s"),
                 ToolStarted(call="c", provider_id="p", tool="shell", effect="unkeyed",
                             arguments={"command": "pytest tests/login -q"}, args_sha="s"),
+                ToolStarted(call="d", provider_id="p", tool="shell", effect="unkeyed",
+                            arguments={"command": "pytest tests/login -q"}, args_sha="s"),
+                ToolStarted(call="e", provider_id="p", tool="shell", effect="unkeyed",
+                            arguments={"command": "curl http://login.internal/health"}, args_sha="s"),
                 ToolFinished(call="c", outcome="ok", preview="", changes=(FileChange(path="src/login.py", kind="modified"),)),
             )  # fmt: skip
             await one.scenery.talk.finish(execution, "The session cookie was never renewed.")
@@ -56,14 +60,16 @@ async def test_what_was_said_and_done_is_found_with_who_when_and_where(guild: Lo
             assert [f"<#{later}>" in links[0], *(f"<#{thread}>" in line for line in links[1:])] == [True] * len(links)
             assert any("gave this task" in line for line in links)
             assert "> write about the **login**" in found
-            assert "> pytest tests/**login** -q" in found
+            assert found.count("> pytest tests/**login** -q") == 1, "what ran twice is listed once"
+            assert "> curl http://login.internal/health" in found, "no marks within a link"
             assert "> src/**login**.py" in found
             assert all("<t:" in line for line in links)
             said = await search(one, here, "times 30")
             assert "Eve wrote" in said
             assert r"it **times** out after \*\***30**\*\* s" in said
             assert "I answered" in await search(one, here, '"cookie was"')
-            assert "Nothing. I look for words" in await search(one, here, '"was cookie"')
+            nothing = await search(one, here, '"was cookie"')
+            assert nothing.startswith('**Searched in threads that you can see**\nNothing found for “"was cookie"”.')
     finally:
         await store.close()
 
@@ -134,7 +140,7 @@ async def test_foreign_text_pings_and_formats_nothing(guild: LocalGuild) -> None
     ("text", "says"),
     [
         ('"', "nothing to look for"), ("?!… \u202e", "nothing to look for"), ("a" * 4_000, "too long"),
-        ("NEAR(zebra, 2) OR *", "Nothing. I look"), ('text:"zebra', "Nothing. I look"), ("' OR 1=1 --", "Nothing. I look"),
+        ("NEAR(zebra, 2) OR *", "Nothing found for"), ('text:"zebra', "Nothing found"), ("' OR 1=1 --", "Nothing found for"),
         ("zebra*", "gave this task"), ("-zebra", "gave this task"), ("^zebra", "gave this task"),
     ],
 )  # fmt: skip
@@ -167,7 +173,7 @@ async def test_what_somebody_had_erased_is_found_no_more(guild: LocalGuild) -> N
         await one.scenery.talk.finish(one.scenery.talk.newest(thread))
         assert "zebra" in await search(one, one.scenery.general, "zebra")
         await one.scenery.bot.privacy.erase(one.scenery.talk.got[-1].author.id, "eve")
-        assert "Nothing. I look" in await search(one, one.scenery.general, "zebra")
+        assert "Nothing found for" in await search(one, one.scenery.general, "zebra")
 
 
 async def test_archived_threads_are_asked_about_within_a_bound_that_is_told(
