@@ -15,6 +15,8 @@ from dataclasses import dataclass
 LONGEST = 200
 """Characters of a query that are read."""
 
+_ACCENTS = 200
+"""The lowest of Unicode's combining classes of signs above, below and through a letter."""
 _WORD = re.compile(r"[^\W_]+")
 _PHRASE = re.compile(r'"([^"]*)"|(\S+)')
 
@@ -32,8 +34,8 @@ class WordQuery:
     @classmethod
     def of(cls, text: str) -> WordQuery:
         """Read what somebody typed; without any letter or digit there are no phrases."""
-        typed = unicodedata.normalize("NFC", text[:LONGEST])
-        phrases = (_words(found[1] or found[2] or "") for found in _PHRASE.finditer(typed))
+        typed = composed(text[:LONGEST])
+        phrases = (words_in(found[1] or found[2] or "") for found in _PHRASE.finditer(typed))
         return cls(tuple(dict.fromkeys(phrase for phrase in phrases if phrase)))
 
     def places(self, text: str) -> list[Place]:
@@ -53,16 +55,17 @@ def composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def words_in(text: str) -> Phrase:
+    """The words of a text in its composed form, folded."""
+    return tuple(folded(word) for word in _WORD.findall(text))
+
+
 def folded(word: str) -> str:
-    """A word in small letters without accents."""
+    """A word in small letters without accents; marks that make another letter, as of Japanese ``ga``, stay."""
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFD", word.lower())
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
-
-
-def _words(text: str) -> Phrase:
-    return tuple(folded(word) for word in _WORD.findall(text))
+    return composed("".join(letter for letter in apart if unicodedata.combining(letter) < _ACCENTS))
 
 
 def _beginnings(words: Sequence[tuple[str, int, int]], phrase: Phrase) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agentic.core.events.execution_events import Level
 from bot.access.permissions import Act
 
-VIEWER = "You can read along here, but not start or steer tasks. Ask an operator of this server for access."
+VIEWER = "You're a viewer here. Ask whoever runs Threadwright for a higher role."
 NOT_YOURS = "That's someone else's task. Its author or an operator can steer it; anyone can stop it with 🛑."
 NOTHING_RUNS = "Nothing is running here. Write what I should do."
 IN_THE_THREAD = "That works in a task's thread. Mention me here with a task, and I'll open one."

@@ -26,7 +26,8 @@ from bot.access.denials import VIEWER
 from bot.access.permissions import Act, Speaker, may, needed
 
 NO_SUCH = "There is no thread {named} that you can see here. Pick one from the list, or use the command in the thread."
-NOT_A_THREAD = "That works in a task's thread. Use it there, or pick the thread with `thread:`."
+NOT_A_THREAD = "{command} works only inside a task's thread. Use it there{or_pick}."
+PICK = ", or pick one with `thread:`"
 ELSEWHERE = "Everyone here could read that answer. Use `/{command}` instead: only you see the reply."
 NO_THREADS = "Direct messages have no threads, so I can't fork here. `/retry` works."
 NO_PARENT = "I can't see that thread's channel any more, so there is no place for a fork."
@@ -43,7 +44,7 @@ REMEMBERED = 5_000
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 LOOKED_UP = 10
-"""Number of uncached threads, such as archived ones, that are fetched at most for one list."""
+"""Number of threads that Discord is asked about at most for one list: archived ones, and who is in private ones."""
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ class Reach:
         wanted = _id(named) if named else str(stand.channel)
         row = await self._store.session(wanted) if wanted else None
         if row is None or not await self._visible(stand, row):
-            raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else NOT_A_THREAD)
+            raise OutOfReach(NO_SUCH.format(named=f"`{named[:40]}`") if named else _not_a_thread(stand))
         if stand.openly and not await self._here(stand, row):
             raise OutOfReach(ELSEWHERE.format(command=stand.command))
         return row
@@ -154,10 +155,11 @@ class Reach:
         return parent is None or parent.permissions_for(stand.user).view_channel
 
     def is_known(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether Discord need not be asked what kind of thread it is."""
+        """Whether Discord need not be asked what kind of thread it is, nor who is in it."""
         if stand.guild is None:
             return True
-        return int(row.thread) in self._homes or stand.guild.get_thread(int(row.thread)) is not None
+        home = self._known_home(stand.guild, int(row.thread))
+        return home is not None and self._allows(stand, row, home) is not None
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
         """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
@@ -231,21 +233,23 @@ class Reach:
             return False
         if stand.guild is None:
             return row.thread == str(stand.channel)
-        if not isinstance(stand.user, discord.Member):
-            return False
         home = await self._home(stand.guild, row)
-        parent = stand.guild.get_channel(home.parent) if home else None
-        if home is None or parent is None:
+        allowed = home is not None and self._allows(stand, row, home)
+        return await self._is_in(stand, row) if allowed is None else allowed
+
+    def _allows(self, stand: Stand, row: SessionRow, home: _Home) -> bool | None:
+        """Whether the person's rights show them a thread; None where it depends on who is in it, which Discord knows."""
+        parent = stand.guild.get_channel(home.parent) if stand.guild else None
+        if parent is None or not isinstance(stand.user, discord.Member):
             return False
         rights = parent.permissions_for(stand.user)
         if not rights.view_channel:
             return False
-        return not home.private or rights.manage_threads or await self._is_in(stand, row)
+        acts_from_it = row.thread == str(stand.channel)
+        return True if not home.private or rights.manage_threads or acts_from_it else None
 
     async def _is_in(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether the person is in a private thread: they act from it, or Discord says so."""
-        if row.thread == str(stand.channel):
-            return True
+        """Whether Discord says that the person is in a private thread."""
         try:
             thread = stand.guild and await stand.guild.fetch_channel(int(row.thread))
             return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
@@ -254,20 +258,26 @@ class Reach:
 
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
         id = int(row.thread)
-        if guild is not None and id not in self._homes:
-            thread = guild.get_thread(id)
-            if thread is None:
-                try:
-                    fetched = await guild.fetch_channel(id)
-                except (discord.HTTPException, discord.InvalidData):
-                    return None
-                if not isinstance(fetched, discord.Thread):
-                    return None
-                thread = fetched
-            while len(self._homes) > REMEMBERED:
-                del self._homes[next(iter(self._homes))]
-            self._homes[id] = _Home(thread.parent_id, thread.is_private())
+        known = self._homes.get(id) if guild is None else self._known_home(guild, id)
+        if guild is None or known is not None:
+            return known
+        try:
+            fetched = await guild.fetch_channel(id)
+        except (discord.HTTPException, discord.InvalidData):
+            return None
+        return self._keep_home(fetched) if isinstance(fetched, discord.Thread) else None
+
+    def _known_home(self, guild: discord.Guild, id: int) -> _Home | None:
+        """Return what is known of a thread without asking Discord."""
+        if id not in self._homes and (thread := guild.get_thread(id)) is not None:
+            return self._keep_home(thread)
         return self._homes.get(id)
+
+    def _keep_home(self, thread: discord.Thread) -> _Home:
+        while len(self._homes) > REMEMBERED:
+            del self._homes[next(iter(self._homes))]
+        home = self._homes[thread.id] = _Home(thread.parent_id, thread.is_private())
+        return home
 
 
 def _as_member(stand: Stand) -> discord.Member:
@@ -291,14 +301,20 @@ def require(stand: Stand, act: Act, *, own: bool = True) -> None:
     """Raise ``OutOfReach`` if the person may not do it now."""
     if may(stand.speaker.level, act, own=own):
         return
-    raise OutOfReach(VIEWER if act in ("start", "steer", "stop") else _needed(act, own=own))
+    raise OutOfReach(VIEWER if stand.speaker.level == "viewer" else _needed(act, own=own))
+
+
+def _not_a_thread(stand: Stand) -> str:
+    """Say which command needs a thread; those on files take none."""
+    command = f"`/{stand.command}`" if stand.command else "That"
+    return NOT_A_THREAD.format(command=command, or_pick="" if stand.command.startswith("workspace") else PICK)
 
 
 def _needed(act: Act, *, own: bool) -> str:
     level = needed(act, own=own)
     whose = "" if own else "This task is not only yours. "
     article = "a" if level == "viewer" else "an"
-    return f"{whose}Only {article} {level} can do that. Whoever runs this server grants it with a Discord role."
+    return f"{whose}Only {article} {level} can do that. Ask whoever runs Threadwright for a higher role."
 
 
 def _id(named: str) -> str:

@@ -59,7 +59,7 @@ NO_COPY = (
     "different; I know what was done."
 )
 TOUR = "That was only the tour, which can't be continued from the middle. `/retry` without a turn starts the task over."
-NO_TURN = "That task has no turn {turn}: it had {last}. `/retry` without a turn starts it over."
+NO_TURN = "That task has no turn {turn}: it had {last}. `/retry` without a turn tries the whole task again."
 NO_POSITION = (
     "No checkpoint is left to redo turn {turn} from{why}. `/checkpoints` lists them, and `/retry` without a turn "
     "starts the task over."
@@ -80,7 +80,7 @@ STILL_OPEN = "That task is still running. Stop it with 🛑; then it can be cont
 WAS_DONE = "That task was done, so there is nothing to continue. Write what you want next, or `/retry` it."
 USED_UP = (
     "Its {what} is used up, and continuing would not reset that. {who} can continue it, which gives it the same "
-    "again; `/retry` starts it over."
+    "again; `/retry` tries the task again from its start."
 )
 
 Begin = Callable[[InboxItem, SessionRow, Toolbox], Awaitable[Started]]

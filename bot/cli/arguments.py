@@ -57,6 +57,28 @@ def add_setup(commands: Commands) -> None:
     setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
 
 
+def add_search(commands: Commands) -> None:
+    """Add the options of `search`."""
+    search = commands.add_parser(
+        "search",
+        help="find words in tasks, answers, messages, commands and file names, newest first; exit 1 if there are none",
+        description="All words have to be there; the last letters may be missing. '\"in quotes\"': in that order.",
+    )
+    search.add_argument("words", nargs="+", action=_Query, metavar="WORDS", help="what to look for")
+
+
+class _Query(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: object) -> None:
+        """Read the words as `/search` does."""
+        from agentic.text.word_query import LONGEST, WordQuery
+
+        text = " ".join(values)
+        query = WordQuery.of(text)
+        if len(text) > LONGEST or not query.phrases:
+            parser.error(f"write a few words to look for, at most {LONGEST} characters")
+        setattr(namespace, self.dest, query)
+
+
 def add_calibration(commands: Commands) -> None:
     """Add the options of `calibration`."""
     calibration = commands.add_parser(

@@ -1,4 +1,5 @@
-"""`threadwright setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import`.
+"""`threadwright setup | run | page | task | doctor | search | replay | calibration | costs | lessons | backup | export |
+import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -140,6 +141,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.doctor import doctor
 
         return doctor(settings, as_json=wanted.json)
+    if wanted.command == "search":
+        from bot.cli.word_search import search
+
+        return search(settings, wanted.words)
     if wanted.command == "costs":
         from bot.cli.costs import CostsArguments, costs
 
@@ -238,11 +243,11 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    names = "setup | run | page | task | doctor | replay | calibration | costs | lessons | backup | export | import"
+    names = "setup | run | page | task | doctor | search | replay | calibration | costs | lessons | backup | export | import"
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
-        description="A Discord bot that gives each thread an agent. `threadwright task --help` tells more of a command.",
+        description="A Discord bot that gives each thread an agent. `threadwright task --help` shows help for a command.",
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", required=True, metavar=names, prog="threadwright")
@@ -251,12 +256,13 @@ def parser() -> argparse.ArgumentParser:
         add_costs,
         add_keeping,
         add_lessons,
+        add_search,
         add_setup,
     )
 
     add_setup(commands)
     commands.add_parser(
-        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local guild with a page to chat in"
+        "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
     )
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
@@ -278,10 +284,9 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
-    replay.add_argument(
-        "execution", nargs="?", default="", metavar="EXECUTION", help="its id, as /status shows it (default: list them)"
-    )
+    replay.add_argument("execution", nargs="?", default="", metavar="EXECUTION", help="its id (default: list them)")
     replay.add_argument(
         "--verify",
         action="store_true",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from agentic.core.events.execution_events import Policy, Tier
 from agentic.core.state.tiers import short
+from agentic.models.providers.catalogue import BY_NAME
 from agentic.models.providers.prices import Prices, no_price
 from agentic.models.tier_config import (
     TierChoice,
@@ -50,6 +51,12 @@ def has_model(settings: Settings, env: Mapping[str, str]) -> bool:
     return is_configured(settings.tiers, env)
 
 
+def provider_titles(models: Iterable[str]) -> list[str]:
+    """Return the providers of models by the names that people know, without the tour's."""
+    names = {model.partition("/")[0] for model in models if not model.startswith("scripted/")}
+    return sorted(BY_NAME[name].title if name in BY_NAME else name for name in names)
+
+
 def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = True) -> tuple[JudgeCandidate, ...]:
     """Return the candidates for judge: the named model, else those of the tiers in order.
 
@@ -76,8 +83,7 @@ WITH_TOOLS = 2
 """The lowest tier whose models do tasks; the one below sorts messages."""
 _TIER = re.compile(r"(?:tier[ _-]?)?([1-4])", re.IGNORECASE)
 NO_SUCH_MODEL = (
-    "I have no model or tier {typed} here. I can start with: {offered}. Whoever runs me adds a model to "
-    "THREADWRIGHT_TIER_2, _3 or _4 and restarts me."
+    "I have no model or tier {typed} here. I can start with: {offered}. Ask whoever runs Threadwright to add it."
 )
 NO_TOOLS = (
     "Tier 1 only sorts messages: its models get no tools, so no task can start there. I can start with: {offered}."

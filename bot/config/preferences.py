@@ -81,6 +81,12 @@ class PreferenceChoice:
             return f"times are those in {value}"
         return START_WITH if self.names_model else f"<@&{value}> is pinged"
 
+    def shown(self, value: str) -> str:
+        """Return a value as people read it."""
+        if not self.names_role:
+            return value
+        return {NOBODY: "the person who gave the task", "@role": "@role"}.get(value, f"<@&{value}>")
+
     @property
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import (
     Moment,
     Started,
     ToolFinished,
+    WorkspaceRestored,
 )
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
@@ -42,6 +43,8 @@ class Kept:
     there: bool = True
     finished: str = ""
     """How the execution ended, '' while it is open."""
+    way: str = ""
+    """Of one saved before files were restored: what they were restored for."""
 
     @property
     def why(self) -> Moment:
@@ -81,6 +84,10 @@ class _Reading:
             if ended or not self._copied(envelope):
                 self.found.append(self._kept(envelope, event, self.started, ended=ended))
             self.changed.clear()
+        elif isinstance(event, WorkspaceRestored) and event.kept:
+            self.found = [
+                replace(one, way=event.way) if one.saved.manifest == event.kept else one for one in self.found
+            ]
 
     def _copied(self, envelope: Envelope) -> bool:
         """Whether it is listed with the execution it was copied from."""
@@ -135,8 +142,12 @@ MOMENTS: dict[Moment, str] = {
     "restore": "before files were restored",
 }
 """When a checkpoint was saved, in words."""
+BEFORE = {"undo": "before undo", "redo": "before redo", "clean": "before the files were deleted"}
+"""The same, of files that were restored, by what for."""
 
 
-def moment(why: Moment, turn: int) -> str:
+def moment(why: Moment, turn: int, way: str = "") -> str:
     """Say when a checkpoint was saved."""
+    if why == "restore" and way in BEFORE:
+        return BEFORE[way]
     return MOMENTS[why].format(turn=turn)

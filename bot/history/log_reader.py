@@ -17,6 +17,7 @@ from bot.history.summaries import (
     cost_of,
     is_tour,
     trend,
+    with_learning,
 )
 
 KEPT = 2_000
@@ -72,15 +73,14 @@ class Records:
         return [trend(log, outcome) for log, outcome in zip(*await self.streams(thread), strict=True)]
 
     async def _cost(self, row: ExecutionRow) -> Cost | None:
-        if row.execution in self._costs:
-            return self._costs[row.execution]
         try:
-            cost = cost_of(await self.log(row.execution))
-        except StoreError as damaged:
-            log.warning("execution %s is left out: %s", row.execution, damaged)
-            return None
-        if cost is not None and row.finished:
+            cost = self._costs.get(row.execution) or cost_of(await self.log(row.execution))
+            if cost is None or not row.finished:
+                return cost
             self._costs[row.execution] = cost
             while len(self._costs) > KEPT:
                 self._costs.popitem(last=False)
-        return cost
+            return with_learning(cost, await self._store.read_outcome(row.execution))  # it may still grow
+        except StoreError as damaged:
+            log.warning("execution %s is left out: %s", row.execution, damaged)
+            return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 
@@ -42,6 +42,8 @@ class Cost:
     turns: int
     models: tuple[tuple[str, float], ...] = ()
     finished: str = ""
+    side: bool = False
+    """Whether it was a side question, which is no task of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +88,41 @@ def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
         envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at,
         execution.spent.usd - before.usd, execution.spent.tokens - before.tokens, execution.turn.number,
         tuple(sorted(spent.items(), key=lambda pair: -pair[1])),
-        execution.finished.reason if execution.finished else "",
+        execution.finished.reason if execution.finished else "", first.side,
+    )  # fmt: skip
+
+
+def with_learning(cost: Cost, outcome: Iterable[Envelope]) -> Cost:
+    """Add what was asked of models after the end, such as for a lesson, which the log's outcome holds."""
+    events = [each.event for each in outcome]
+    asked = {each.request: each.model for each in events if isinstance(each, ModelRequested)}
+    answers = [each for each in events if isinstance(each, ModelAnswered)]
+    models = dict(cost.models)
+    for each in answers:
+        model = asked.get(each.request) or each.served_by or "unknown"
+        models[model] = models.get(model, 0.0) + each.usd
+    return replace(
+        cost, usd=cost.usd + sum(each.usd for each in answers),
+        tokens=cost.tokens + sum(each.usage.total for each in answers),
+        models=tuple(sorted(models.items(), key=lambda pair: -pair[1])),
     )  # fmt: skip
 
 
 def by_person(costs: Iterable[Cost]) -> list[tuple[Person, int, float]]:
-    """Return (person, executions, dollars), highest first."""
+    """Return (person, tasks, dollars), highest first."""
     people: dict[str, tuple[Person, int, float]] = {}
     for cost in costs:
         _, count, usd = people.get(cost.requester.id, (cost.requester, 0, 0.0))
-        people[cost.requester.id] = (cost.requester, count + 1, usd + cost.usd)
+        people[cost.requester.id] = (cost.requester, count + (not cost.side), usd + cost.usd)
     return sorted(people.values(), key=lambda row: -row[2])
 
 
 def by_thread(costs: Iterable[Cost]) -> list[tuple[str, int, float]]:
-    """Return (thread, executions, dollars), highest first."""
+    """Return (thread, tasks, dollars), highest first."""
     threads: dict[str, tuple[int, float]] = {}
     for cost in costs:
         count, usd = threads.get(cost.thread, (0, 0.0))
-        threads[cost.thread] = (count + 1, usd + cost.usd)
+        threads[cost.thread] = (count + (not cost.side), usd + cost.usd)
     return sorted(((thread, *row) for thread, row in threads.items()), key=lambda row: -row[2])
 
 
@@ -175,11 +193,3 @@ def away(log: Sequence[Envelope]) -> float:
     """Return the seconds between earlier positions and the resumption from them, in which nothing ran."""
     pairs = ((before, each) for before, each in pairwise(log) if isinstance(each.event, WorkspaceRestored))
     return sum(max((each.at - before.at).total_seconds(), 0.0) for before, each in pairs)
-
-
-BARS = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: Sequence[int], width: int = 40) -> str:
-    """Return numbers 0-100 as a line of bars, the newest ``width`` of them."""
-    return "".join(BARS[min(max(value, 0), 100) * (len(BARS) - 1) // 100] for value in values[-width:])

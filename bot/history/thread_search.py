@@ -36,6 +36,8 @@ class HitsPage:
     """There is another page."""
     behind: bool = False
     """Not everything was taken in yet."""
+    cut: bool = False
+    """There may be older hits than were looked at."""
 
 
 class ThreadSearch:
@@ -56,9 +58,10 @@ class ThreadSearch:
 
     async def page(self, query: WordQuery, wanted: Wanted, sees: Sees, number: int = 1) -> HitsPage:
         """Return a page of hits in threads that ``sees`` lets through. Raises ``StoreError``."""
-        behind = await self._is_behind()
+        behind = await self.is_behind()
         visible: dict[str, bool] = {}
         found: list[Hit] = []
+        seen: set[tuple[str, Searchable]] = set()
         looked = 0
         while looked < LOOKED_THROUGH:
             hits = await self._store.search(query, replace(wanted, most=AT_A_TIME))
@@ -66,19 +69,28 @@ class ThreadSearch:
             for hit in hits:
                 if hit.thread not in visible:
                     visible[hit.thread] = await sees(hit.thread)
-                if visible[hit.thread]:
+                words = (hit.thread, words_of(hit))
+                if visible[hit.thread] and words not in seen:  # a command that ran again is one hit
+                    seen.add(words)
                     found.append(hit)
             if len(found) > number * PAGE or len(hits) < AT_A_TIME:
                 break
             wanted = replace(wanted, before=hits[-1].position)
-        return HitsPage(tuple(found[(number - 1) * PAGE : number * PAGE]), len(found) > number * PAGE, behind)
+        more = len(found) > number * PAGE
+        return HitsPage(
+            tuple(found[(number - 1) * PAGE : number * PAGE]), more, behind, cut=looked >= LOOKED_THROUGH and not more
+        )
 
-    async def _is_behind(self) -> bool:
+    async def is_behind(self) -> bool:
+        """Take in what was written, for a few seconds; True where something is left, also because no room is."""
         try:
             async with asyncio.timeout(CATCH_UP_SECONDS):
                 while await self._store.take_in():
                     pass
         except TimeoutError:
+            return True
+        except AgenticError as error:
+            log.warning("the search reads what it has: %s", error)
             return True
         return False
 

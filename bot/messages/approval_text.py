@@ -32,6 +32,7 @@ from bot.rendering.discord_text import (
 )
 from bot.rendering.unicode_safety import boxed, hides, revealed
 
+NEEDED = "🔐 **Approval needed.**"
 FILE = "what-would-run.txt"
 _HIDDEN = "⚠️ Contains invisible or text-reordering characters; they are written out as ⟨U+…⟩."
 _FENCED = f"⚠️ Contains {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has the original."
@@ -108,22 +109,33 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
 
 
 def _head(item: OutboxItem, seeks: Sought) -> str:
-    why = f", because it {plain(seeks.why, 300)}" if seeks.why else ""
     if seeks.hosts:
         one = len(seeks.hosts) == 1
         return f"🌐 **May this task's commands reach {'this host' if one else 'these hosts'}?**"
     if not seeks.tool:
-        return f"🔐 **This needs an approval.**\n{plain(item.text, 600)}"
-    what = (
-        "run this"
-        if any(seeks.said(name) for name, _, _ in _RUN)
-        else f"use the tool {plain(seeks.tool, 40)} with this"
-    )
+        return f"{NEEDED}\n{plain(item.text, 600)}"
+    runs = any(seeks.said(name) for name, _, _ in _RUN)
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
-        ran = f"I ran it, and it {plain(seeks.why, 300)}. I restored what was there{left}."
+        ran = f"I ran it, and it {_why(seeks.why)}. I restored what was there{left}."
+        what = "run this" if runs else f"use the tool {plain(seeks.tool, 40)} with this"
         return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
-    return f"🔐 **I want to {what}. It needs an approval{why}:**"
+    this = "This" if runs else f"This use of the tool {plain(seeks.tool, 40)}"
+    return f"{NEEDED} {this} {_why(seeks.why) or 'must be allowed first'}:"
+
+
+def _why(reason: str) -> str:
+    """A gate's reason with the names in it, which stand between backticks, as code."""
+    pieces = reason.split("`")
+    if len(pieces) % 2 == 0:
+        return plain(reason, 300)
+    return "".join(inline(piece) if at % 2 else _around(piece) for at, piece in enumerate(pieces))
+
+
+def _around(text: str) -> str:
+    """A text between names, with the spaces at its ends."""
+    kept = plain(text, 300)
+    return f"{' ' * text.startswith(' ')}{kept.strip()}{' ' * text.endswith(' ')}" if kept.strip() else text[:1]
 
 
 def _body(seeks: Sought) -> str:
@@ -156,10 +168,12 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
     if standing.way != "open":
         return closing_line(item, standing)
     level = seeks.asked.who_may if seeks.asked is not None else "operator"
-    who = "Owners" if level == "owner" else "Operators"
-    what = "ports 80 and 443, until the task ends · “Always allow here”: owners" if seeks.hosts else "this one command"
-    until = f" · denied automatically <t:{int(item.expires.timestamp())}:R>" if item.expires else ""
-    return f"-# {who} only · {what}{until}"
+    who = "An owner" if level == "owner" else "An operator"
+    covers = (
+        "ports 80 and 443, until the task ends (“Always allow here”: an owner)" if seeks.hosts else "this one command"
+    )
+    until = f" Denied automatically <t:{int(item.expires.timestamp())}:R>." if item.expires else ""
+    return f"-# {who} decides. Covers {covers}.{until}"
 
 
 def _whole(seeks: Sought) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import discord
 
-from agentic.runtime.loop_watchdog import LATE_SECONDS
 from bot.ports.conversation import StatusView
 from bot.progress.text import (
     briefly,
@@ -17,22 +16,21 @@ from bot.progress.text import (
 from bot.rendering.discord_text import cut, plain
 
 _STATES = {
-    "unknown": "I have no task in this thread yet. Mention me with one.",
+    "unknown": "No task here. Mention me with one, or see `/sessions`.",
     "idle": "Nothing is running. Write what I should do next.",
     "busy": "Working.",
     "asking": "Waiting for an answer.",
     "paused": "Paused. Press ▶ or use `resume` to continue.",
 }
-_ALONE = (
-    "Set aside: the bot crashed {times} times on this. Write anything here, or press ▶, to try once more; 🛑 ends it."
-)
-_HELD_UP = "up to {seconds} in the last hour"
-_LATE = ". Whoever runs the bot can find the cause in its log."
+_ALONE = "Set aside: the bot crashed {times} times on this. Write anything here, or press ▶, to try again; 🛑 ends it."
+_DELAYED = 2.0
+"""Seconds of a stall from which on it is worth telling."""
+_HELD_UP = "Up to {seconds} in the last hour. Whoever runs the bot can find the cause in its log."
 FIRST: Mapping[str, str] = {
     "help": "this card; with a command's name, how to use it",
     "status": "what a thread is doing, and what it cost",
     "stop": "ends what is running, at once",
-    "retry": "runs a task again",
+    "retry": "tries a task again",
     "search": "finds words in earlier tasks, answers and commands",
     "model": "which model answers here, and choosing another",
     "cost": "what a thread, or each person's tasks, cost",
@@ -41,6 +39,11 @@ FIRST: Mapping[str, str] = {
     "privacy": "what I store of you, and erasing it",
 }
 """The commands that people look for, in the order in which they are registered and listed, with what each is for."""
+FILES = (
+    "Attach files to your message with +, and I find them in the workspace; `workspace get` sends one back. I don't clone "
+    "repositories: the guide says how to work on one."
+)
+"""How files come in and out."""
 _HELP = (
     (
         "Start",
@@ -54,9 +57,10 @@ _HELP = (
     ("When I ask", "Press a button or write the answer. ✅ takes my recommendation."),
     (
         "Afterwards",
-        "👍 👎 rate it · ❌ that was wrong · 🔄 once more · **Undo** under an answer restores the files. Your next "
+        "👍 👎 rate it · ❌ that was wrong · 🔄 try again · **Undo** under an answer restores the files. Your next "
         "message is a new task.",
     ),
+    ("Files", FILES),
     ("Commands", "\n".join(f"`{name}` {about}" for name, about in FIRST.items())),
     (
         "More",
@@ -90,15 +94,14 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
             embed.add_field(name="Time", value=duration(view.seconds))
         else:
             embed.add_field(name="Time and cost", value=f"{duration(view.seconds)} · {money(view.usd)}")
-        embed.set_footer(text=f"Task {view.execution}")
     if view.model:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")
     if view.confidence is not None:
         embed.add_field(name="Confidence", value=estimated(view.confidence, fitted=view.fitted))
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
-    told = _HELD_UP.format(seconds=briefly(held_up)) + _LATE * (held_up > LATE_SECONDS)
-    embed.add_field(name="Bot delay", value=told, inline=False)
+    if held_up >= _DELAYED:
+        embed.add_field(name="Bot delay", value=_HELD_UP.format(seconds=briefly(held_up)), inline=False)
     return embed
 
 
@@ -107,5 +110,5 @@ def help_embed(prefix: str) -> discord.Embed:
     embed = discord.Embed(title="Threadwright", description="I work on tasks in threads, with tools, in a sandbox.")
     for name, value in _HELP:
         embed.add_field(name=name, value=value, inline=False)
-    embed.set_footer(text=f"Use / (only you see the reply) or {prefix}. “help NAME” explains one command.")
+    embed.set_footer(text=f"Use / (private reply) or {prefix} (public reply). “help NAME” explains one command.")
     return embed

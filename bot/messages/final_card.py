@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agentic.core.claims.completion import NOTHING_DONE
 from agentic.core.events.execution_events import Claim, Finished
+from agentic.core.text.last_note import LAST_NOTE, without_own_fields
 from bot.messages.file_changes import Difference, change_line, inline_diff
 from bot.messages.lesson_card_lines import used_lines
 from bot.progress.model import Progress
@@ -21,7 +22,6 @@ WITHOUT_FINISH = "This answer was given without calling finish."
 UNCLAIMED = frozenset((WITHOUT_FINISH, "This answer came without claims."))
 """The core's note on an answer without claims; people read other words for it."""
 NO_EVIDENCE = "-# ⚠ Not verified"
-LAST_NOTE = "**Last note** (the model's own words, not checked)"
 NOT_CHANGED = "-# ⚠ Nothing was changed."
 DIFF_FILE = "changes.diff"
 FILES_SHOWN = 8
@@ -40,7 +40,7 @@ def card(
         return kept_apart(text)
     end = progress.finished
     parts = [_words(kept_apart(text.strip()), end)]
-    if end.reason != "done":
+    if end.reason not in ("done", "stopped"):
         parts.insert(0, ending(end))
     parts += _changes(differences)
     parts += _claims(tuple(claim for claim in end.claims if claim.text != NOTHING_DONE.text))
@@ -50,10 +50,12 @@ def card(
 
 def _words(text: str, end: Finished) -> str:
     """Return the answer; of a task that is not done, the model's last words are marked as a quotation."""
+    if end.last_words:
+        text = without_own_fields(text).strip()
     if not text:
         return "*(No answer was given.)*"
     if not end.last_words:
-        return text
+        return f"🛑 {text}" if end.reason == "stopped" else text
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
     return f"{LAST_NOTE}\n{text if FENCE in text else quoted}"
 

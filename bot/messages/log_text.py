@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
     Asked,
@@ -40,47 +43,60 @@ from agentic.core.events.execution_events import (
     WakeRequested,
     WorkspaceRestored,
 )
+from agentic.core.fold.fold import MINUTES
 
 WIDTH = 160
 
 
-def line_of(envelope: Envelope) -> str:
-    """Return one event as a line, without its time; '' for events that people need not read."""
-    return told(envelope.event)
+NOTE = "[Note from Threadwright]"
 
 
-def told(event: Event) -> str:
-    """Describe an event, '' for events that people need not read."""
+def story(log: Iterable[Envelope]) -> Iterator[tuple[Envelope, str]]:
+    """Yield the events that people read, each as a line without its time; a choice by its label."""
+    labels: dict[str, str] = {}
+    for envelope in log:
+        event = envelope.event
+        if isinstance(event, Asked):
+            labels = {option.id: option.label for part in (event, *event.parts) for option in part.options}
+        if line := told(event, labels):
+            yield envelope, line
+
+
+def told(event: Event, labels: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Describe an event, '' for events that people need not read; ``labels`` of the open question's choices by id."""
     match event:
         case Started() as event:
             return f"{event.requester.name} asked: {_short(event.task)}"
         case InputReceived() as event:
             return f"{event.author.name} ({event.sort}): {_short(event.text)}"
         case ModelRequested() as event:
-            return f"asked {event.model} (tier {event.tier}, {event.purpose}, attempt {event.attempt})"
+            purpose = "" if event.purpose == "turn" else f", for the {event.purpose}"
+            again = f", attempt {event.attempt}" if event.attempt > 1 else ""
+            return f"asked {event.model} (tier {event.tier}{purpose}{again})"
         case ModelAnswered() as event:
             return _answered(event)
         case ModelFailed() as event:
             return f"the model failed ({event.failure}): {_short(event.message)}"
         case ToolStarted() as event:
-            return f"started {event.tool} {_short(str(event.arguments))}"
+            return f"started {event.tool}{_argument(event.arguments)}"
         case ToolFinished() as event:
             code = "" if event.exit_code is None else f" (exit {event.exit_code})"
             return f"  {event.outcome}{code}: {_short(event.preview)}"
         case _:
-            return _judged(event)
+            return _judged(event, labels)
 
 
-def _judged(event: Event) -> str:
+def _judged(event: Event, labels: Mapping[str, str]) -> str:
     match event:
         case TurnEnded() as event:
             return f"turn {event.turn} ended, confidence {confidence.told(event.confidence, None)}"
         case Asked() as event:
             return f"asked the person ({event.sort}): {_short(event.text)}".rstrip()
         case Decided() as event:
-            return f"{event.by.name} chose: {_short(event.choice or event.text)}"
+            said = (event.choice, event.text) if event.choice or event.text else tuple(event.answers.values())
+            return f"{event.by.name} chose: {_short(', '.join(labels.get(each, each) for each in said if each))}"
         case Intervened() as event:
-            return f"rule {event.rule}: {_short(event.text)}"
+            return f"note to the model: {_short(event.text.replace(NOTE, ''))}"
         case Escalated() as event:
             return f"moved from tier {event.from_tier} to {event.to_tier}: {event.trigger}"
         case Compacted() as event:
@@ -105,7 +121,7 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
         case FeedbackGiven():
             return f"{event.by.name} voted {event.vote}" + (f": {_short(event.why)}" if event.why else "")
         case Reflected():
-            return f"reflection {event.reflection or event.problem}"
+            return f"nothing learned: {_short(event.problem)}" if event.problem else "learned from this task"
         case TrialDecided():
             return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
@@ -116,12 +132,12 @@ def _kept(event: Event) -> str:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
         case Gated():
-            what = f"restored what {event.call} had destroyed" if event.put_back else f"held back {event.call}"
+            what = "restored what a command had destroyed" if event.put_back else "held back a step"
             return f"{what}, because it {event.reason}: {_level(event.who_may)} must allow it"
         case CancelRequested():
             return f"stopping what runs: {event.reason}"
         case DeadlinePassed():
-            return f"time is up ({event.ref})"
+            return "the time for this task is up" if event.ref == MINUTES else "nobody answered in time"
         case PolicyChanged():
             return f"allowed more: {_more(event)}"
         case Reported():
@@ -155,7 +171,14 @@ def _level(level: str) -> str:
 def _answered(event: ModelAnswered) -> str:
     texts = " ".join(block.text for block in event.blocks if isinstance(block, TextBlock))
     calls = ", ".join(block.tool for block in event.blocks if isinstance(block, CallBlock))
-    return f"it answered: {_short(texts)}" + (f" -> {calls}" if calls else "")
+    said = f"it answered: {_short(texts)}" if texts.strip() else ""
+    return " · ".join(filter(None, (said, calls and f"next: {calls}"))) or "it answered nothing"
+
+
+def _argument(arguments: Mapping[str, object]) -> str:
+    """Return what a call is about: its first words, such as a command or a path."""
+    first = next((value for value in arguments.values() if isinstance(value, str) and value.strip()), "")
+    return f": {_short(first)}" if first else ""
 
 
 def _short(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +32,6 @@ from bot.history.summaries import (
     Trend,
     by_person,
     by_thread,
-    sparkline,
 )
 from bot.ports.conversation import StatusView, ThreadState
 from bot.progress.text import duration, estimated, money
@@ -64,11 +64,17 @@ _STATES: Mapping[ThreadState, str] = {
 _TODO = {"open": "☐", "doing": "▶", "done": "☑"}
 TASK = 60
 SCORES_SHOWN = 12
+MOST_LINES = 2_000
+"""Lines of a log that are shown at most."""
 NOTHING_FOUND = (
-    "Nothing. I look for words, or their beginnings, in tasks, answers, messages, commands and names of changed files."
+    "Nothing found for “{words}”.\n-# I look for words, or their beginnings, in tasks, answers, messages, commands and "
+    "names of changed files."
 )
 STILL_READING = "-# I am still reading older tasks, so something may be missing. Search again in a minute."
-NOT_LOOKED_INTO = "-# Some older threads were not looked into. Search again, or add a word, to reach them."
+NOT_LOOKED_INTO = (
+    "-# Some archived or private threads were not looked into. Add a word, or search in the thread itself."
+)
+NOT_ALL = "-# I only looked at the newest {number:,} matches. Add a word to find older ones."
 NO_MODELS = "No model is configured. Whoever runs me sets one up with `threadwright setup`."
 _TIERS: Mapping[int, str] = {1: "sorts messages", 2: "fast", 3: "balanced", 4: "strongest"}
 _DID: Mapping[What, str] = {
@@ -79,6 +85,8 @@ _BEFORE, _SNIPPET = 60, 160
 """Characters of a snippet before the first word that was looked for, and in all."""
 _OPENS, _CLOSES = "\ue000", "\ue001"
 """Stand for the marks around a word until the text around it is escaped."""
+_AS_IT_IS = re.compile(r"\w+://\S+|`[^`]+`")
+"""Links and code, which show marks of Markdown as characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ def _session(each: ThreadLine, asker: str) -> list[str]:
     if status.state == "asking" and status.requester == asker:
         state = "💬 waits for you"
     if status.crashes:
-        state = "⚠ set aside after crashes; write there to try once more"
+        state = "⚠ set aside after crashes; write there to try again"
     when = [
         f"started {stamp(row.created)}" if row.created else "",
         f"used {stamp(row.accessed)}" if row.accessed else "",
@@ -131,15 +139,15 @@ class HitLine:
     text: str
 
 
-def title_of_hits(*, openly: bool) -> str:
+def title_of_hits(*, found: bool, openly: bool) -> str:
     """Say where it was looked."""
-    return "Found in threads of this channel" if openly else "Found in threads that you can see"
+    return f"{'Found' if found else 'Searched'} in threads {'of this channel' if openly else 'that you can see'}"
 
 
-def hits(found: Sequence[HitLine], query: WordQuery, *, page: int = 1, more: int = 0) -> str:
+def hits(found: Sequence[HitLine], query: WordQuery, words: str, *, page: int = 1, more: int = 0) -> str:
     """List what was found in two lines each, with the words marked, newest first."""
     if not found:
-        return NOTHING_FOUND if page == 1 else "That's all."
+        return NOTHING_FOUND.format(words=plain(words, TASK)) if page == 1 else "That's all."
     lines = [line for each in found for line in _hit(each, query)]
     if more:
         lines.append(f"-# There are more: `page:{more}`.")
@@ -147,20 +155,25 @@ def hits(found: Sequence[HitLine], query: WordQuery, *, page: int = 1, more: int
 
 
 def _hit(each: HitLine, query: WordQuery) -> tuple[str, str]:
-    did = _DID[each.said.what].format(who=plain(each.said.who, 40) or "somebody")
-    return f"<#{each.thread}> · {stamp(each.at)} · {did}", f"> {snippet(each.text, query)}"
+    return f"<#{each.thread}> · {stamp(each.at)} · {did(each.said)}", f"> {snippet(each.text, query)}"
+
+
+def did(said: Searchable) -> str:
+    """Say whose words they are, and what was done with them."""
+    return _DID[said.what].format(who=plain(said.who, 40) or "somebody")
 
 
 def snippet(text: str, query: WordQuery) -> str:
-    """Return the surroundings of the first words that were looked for, on one line, with each of them in bold."""
+    """Return the surroundings of the first words that were looked for, on one line, each in bold but in links and code."""
     flat = " ".join(composed(clean(text)).replace(_OPENS, "").replace(_CLOSES, "").split())
     places = query.places(flat)
     begin = max(0, places[0][0] - _BEFORE) if places else 0
     if begin:
         begin = flat.find(" ", begin, places[0][0]) + 1 or begin
+    unmarked = [found.span() for found in _AS_IT_IS.finditer(flat)]
     marked, at = "…" * bool(begin), begin
     for first, last in places:
-        if first < at or last > begin + _SNIPPET:
+        if first < at or last > begin + _SNIPPET or any(first < end and last > start for start, end in unmarked):
             continue
         marked += f"{flat[at:first]}{_OPENS}{flat[first:last]}{_CLOSES}"
         at = last
@@ -190,7 +203,7 @@ def checkpoints(kept: Sequence[Kept]) -> str:
 def _checkpoint(one: Kept) -> str:
     if one.saved.problem:
         return f"⚠ {stamp(one.at)} {moment_of(one)}: could not be saved ({plain(one.saved.problem)})"
-    files = f" · {_times(one.changed, 'file')} changed since the one before" if one.changed else ""
+    files = f" · {_times(one.changed, 'file')} changed" if one.changed else ""
     return f"{'●' if one.there else '○'} {inline(one.id)} {stamp(one.at)} {moment_of(one)}{files}" + (
         "" if one.there else " · no longer there"
     )
@@ -198,48 +211,65 @@ def _checkpoint(one: Kept) -> str:
 
 def moment_of(one: Kept) -> str:
     """Say when a checkpoint was taken."""
-    return moment(one.why, one.turn)
+    return moment(one.why, one.turn, one.way)
 
 
 def cost_of_thread(costs: Sequence[Cost]) -> str:
     """List the cost of each execution, and the sum."""
     if not costs:
         return NO_COST
+    shown, total = _added(cost.usd for cost in costs)
     lines = [
-        f"{money(cost.usd)} · {cost.tokens:,} tokens · {_times(cost.turns, 'turn')} · {inline(cost.task, TASK)}"
-        f" by {plain(cost.requester.name, 40)}"
-        for cost in costs
+        f"{usd} · {cost.tokens:,} tokens · {_times(cost.turns, 'turn')} · {'side question ' * cost.side}"
+        f"{inline(cost.task, TASK)} by {plain(cost.requester.name, 40)}"
+        for cost, usd in zip(costs, shown, strict=True)
     ]
     models: dict[str, float] = {}
     for model, usd in (pair for cost in costs for pair in cost.models):
         models[model] = models.get(model, 0.0) + usd
-    lines.append(f"**{money(sum(cost.usd for cost in costs))}** in {_times(len(costs), 'task')}")
+    tasks = sum(not cost.side for cost in costs)
+    sides = f" and {_times(len(costs) - tasks, 'side question')}" if tasks < len(costs) else ""
+    lines.append(f"**{total}** in {_times(tasks, 'task')}{sides}")
     if models:
-        lines.append("-# " + " · ".join(f"{plain(model, 60)} {money(usd)}" for model, usd in models.items()))
+        of_each, together = _added(models.values())
+        of_each = of_each if together == total else [f"about {usd}" for usd in of_each]
+        lines.append("-# " + " · ".join(f"{plain(name, 60)} {usd}" for name, usd in zip(models, of_each, strict=True)))
     return "\n".join(lines)
 
 
 def cost_by_person(costs: Iterable[Cost]) -> str:
     """List the cost of each person, highest first."""
     rows = by_person(costs)
-    lines = [f"{money(usd)} · {_times(count, 'task')} · {plain(person.name, 60)}" for person, count, usd in rows]
-    return _summed(lines, sum(row[2] for row in rows))
+    shown, total = _added(row[2] for row in rows)
+    lines = [
+        f"{usd} · {_times(count, 'task')} · {plain(person.name, 60)}"
+        for (person, count, _), usd in zip(rows, shown, strict=True)
+    ]
+    return _summed(lines, total)
 
 
-def cost_by_thread(costs: Iterable[Cost], names: Mapping[str, str]) -> str:
+def cost_by_thread(costs: Iterable[Cost]) -> str:
     """List the cost of each thread, highest first."""
     rows = by_thread(costs)
+    shown, total = _added(row[2] for row in rows)
     lines = [
-        f"{money(usd)} · {_times(count, 'task')} · <#{thread}> {plain(names.get(thread, ''), TASK)}"
-        for thread, count, usd in rows
+        f"{usd} · {_times(count, 'task')} · <#{thread}>" for (thread, count, _), usd in zip(rows, shown, strict=True)
     ]
-    return _summed(lines, sum(row[2] for row in rows))
+    return _summed(lines, total)
 
 
-def _summed(lines: list[str], usd: float) -> str:
+def _added(amounts: Iterable[float]) -> tuple[list[str], str]:
+    """Return amounts with the same number of digits, and the sum of what is shown."""
+    usd = list(amounts)
+    digits = 4 if any(0 < each < 0.1 for each in usd) else 2
+    rounded = [round(each, digits) for each in usd]
+    return [f"${each:.{digits}f}" for each in rounded], f"${sum(rounded):.{digits}f}"
+
+
+def _summed(lines: list[str], total: str) -> str:
     if not lines:
         return NO_COST
-    return "\n".join([*lines, f"**{money(usd)}** in the threads that you can see"])
+    return "\n".join([*lines, f"**{total}** in the threads that you can see"])
 
 
 def confidence(trends: Sequence[Trend]) -> str:
@@ -249,17 +279,23 @@ def confidence(trends: Sequence[Trend]) -> str:
         return "Not known yet: it comes with the first turn."
     last = seen[-1]
     lines = [f"**{last.shown}** of 100, {band(last.shown)}" if last.shown is not None else NO_NUMBER]
-    if len(last.scores) > 1:
-        change = last.scores[-1] - round(mean(last.scores[:-1][-3:]))
-        lines[0] += f" · {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
     lines.append(_basis(last))
     for each in seen[-5:]:
-        numbers = " ".join(map(str, each.scores[-SCORES_SHOWN:]))
+        numbers = f"turn by turn: {_course(each.scores)}"
         lines.append(f"{inline(each.task, TASK)} {each.reason or 'running'}{_judged(each)}")
-        lines.append(fenced(f"100 {sparkline(each.scores)} 0\n{numbers}") if each.scores else "-# no turn ended")
+        lines.append(f"-# {numbers}" if each.scores else "-# no turn ended")
     if len(whole := [each.shown for each in seen if each.shown is not None]) > 1:
-        lines.append(f"This thread, task by task: `{sparkline(whole)}`")
+        lines.append(f"This thread, task by task: {_course(whole)}")
     return "\n".join(lines)
+
+
+def _course(numbers: Sequence[int]) -> str:
+    """Show numbers one after the other, the newest of many, and where they go."""
+    shown = " → ".join(("… " * (len(numbers) > SCORES_SHOWN) + " ".join(map(str, numbers[-SCORES_SHOWN:]))).split())
+    if len(numbers) < 2:
+        return f"{shown} of 100"
+    change = numbers[-1] - round(mean(numbers[:-1][-3:]))
+    return f"{shown} of 100, {'rising' if change > 3 else 'falling' if change < -3 else 'steady'}"
 
 
 def _basis(one: Trend) -> str:
@@ -284,8 +320,10 @@ def tiers_of(envelopes: Sequence[Envelope]) -> tuple[Tier, ...]:
 
 
 def title_of_log(there: int, lines: int) -> str:
-    """Say how much of the log is shown."""
-    return f"Log: the newest {min(lines, there)} of {there} lines" if there > lines else f"Log: {_times(there, 'line')}"
+    """Say how much of the log is shown, and how to see more."""
+    if there <= lines:
+        return f"Log: {_times(there, 'line')} (UTC)"
+    return f"Log: the newest {lines} of {there} lines (UTC); `/logs lines:{min(there, MOST_LINES)}` shows more"
 
 
 def log(lines: Sequence[str]) -> str:
@@ -325,9 +363,9 @@ def rules(policy: Policy) -> str:
     return (
         f"A task may use {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens and "
         f"{policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
-        f"An approval that nobody gives in {policy.approval_minutes:.0f} minutes counts as denied. I neither read nor change "
-        "what `.aiignore` in the workspace names.\n-# There are no rule files yet, and I don't read an AGENTS.md by myself: "
-        "write rules into the task, or name the file there. A file never gives me more rights."
+        f"Approvals expire after {policy.approval_minutes:.0f} minutes. I ignore files listed in `.aiignore`.\n"
+        "-# There are no rule files yet, and I don't read an AGENTS.md by myself: write rules into the task, or name the "
+        "file there. A file never gives me more rights."
     )
 
 
@@ -350,7 +388,7 @@ def models(policy: Policy, start: Start, now: tuple[int, str] | None = None) -> 
     if not start.there:
         begins += f"{inline(start.chosen)} was {start.origin}, but it is not configured any more."
     elif start.chosen == AUTO:
-        begins += "nobody chose another. The role of a task may start it higher."
+        begins += "the default. The role of a task may start it higher."
     else:
         begins += f"{start.origin}."
     lines = ["**Which model answers here**", begins]
@@ -363,9 +401,9 @@ def models(policy: Policy, start: Start, now: tuple[int, str] | None = None) -> 
     if policy.tour:
         lines.append("No model is configured, so a scripted tour answers: `threadwright setup` asks for a key.")
     lines.append(
-        "-# US dollars a million tokens, in / out. A task that gets stuck moves up a tier from where it started."
+        "-# US$ per million tokens, input / output. A task that gets stuck moves up a tier from where it started."
     )
-    lines.append("-# An owner chooses: `/model name:` with a model or tier, `scope:` thread, channel or server.")
+    lines.append("-# An owner chooses another, such as `/model name:tier3 scope:channel`.")
     return "\n".join(lines)
 
 

@@ -53,7 +53,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from agentic.core.events.values import FailureClass
+from agentic.core.events.values import FailureClass, Level
 from agentic.core.fold.fold import EVIDENCE
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
@@ -171,11 +171,13 @@ class Progress:
     """Removes secrets from texts before they are shortened and kept here."""
     thread: str = ""
     requester: str = ""
+    """The id of the person who asked for it."""
+    level: Level = "executor"
+    """What the requester may do."""
     wake: WakeRequested | None = None
     """When and why the agent goes on by itself."""
     called: str = ""
     """Who is called in their place, see ``Started.ping``."""
-    """The id of the person who asked for it."""
     seq: int = 0
     """The last event that was taken."""
     started: datetime | None = None
@@ -200,6 +202,8 @@ class Progress:
     asked: str = ""
     approval: bool = False
     """Whether the open question is an approval."""
+    decided_by: Level = "executor"
+    """Who may answer the open question."""
     paused: str | None = None
     """Why it is paused; None while it is not."""
     crashes: int = 0
@@ -407,6 +411,7 @@ class Progress:
                 self.todo = tuple(item.model_copy(update={"text": self.hide(item.text)}) for item in event.items)
             case Asked():
                 self.asked, self.thinking, self.approval = event.text or "?", False, event.sort == "approval"
+                self.decided_by = event.who_may
             case Decided():
                 self.asked = ""
             case InputReceived(sort="pause"):
@@ -471,7 +476,7 @@ class Progress:
 
     def _start(self, event: Started) -> None:
         self.thread, self.role, self.sandbox, self.side = event.thread, event.role, event.sandbox, event.side
-        self.requester = event.requester.id
+        self.requester, self.level = event.requester.id, event.requester.level
         self.called = event.ping
         self.started, self.tier, self.tour = self.latest, event.policy.starting_tier, event.policy.tour
         self.skipped = tuple(file for file in event.files if file.skipped)

@@ -86,6 +86,14 @@ _ACTS = re.compile(r"-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)|--output\b.
 """Options by which what looks does more."""
 
 
+_INFINITIVES = {
+    "writing": "write", "using": "use", "taking": "take", "preparing": "prepare", "updating": "update",
+    "wrapping": "wrap",
+}  # fmt: skip
+_DID_ANYWAY = ("Ran ", "Checked ", "Searched ", "Asked ")
+"""What was done also where it failed: tests that fail did run, a search without a hit did search."""
+
+
 def phrase(step: ProgressStep, *, ended: bool) -> str:
     """Say what a step does, or did."""
     tense = 1 if ended else 0
@@ -98,6 +106,23 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
     if step.tool in _WITHOUT_SUBJECT or not step.subject:
         return words
     return f"{words} {inline(step.subject, 70)}"
+
+
+def ended_phrase(step: ProgressStep) -> str:
+    """Say what a step did, as far as it went: one that failed only tried, one that was cancelled was stopped."""
+    if step.outcome not in ("failed", "cancelled"):
+        return phrase(step, ended=True)
+    words = phrase(step, ended=False)
+    begun = f"{words[:1].lower()}{words[1:]}"
+    if step.outcome == "cancelled":
+        return f"Stopped {begun}"
+    did = phrase(step, ended=True)
+    return did if did.startswith(_DID_ANYWAY) else f"Tried to {_infinitive(begun)}"
+
+
+def _infinitive(begun: str) -> str:
+    word, space, rest = begun.partition(" ")
+    return f"{_INFINITIVES.get(word, word.removesuffix('ing'))}{space}{rest}"
 
 
 def unbegun(step: ProgressStep) -> str:

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import groupby
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
@@ -16,10 +17,12 @@ from agentic.core.events.execution_events import (
     Reason,
     Todo,
 )
+from agentic.core.text.last_note import without_own_fields
+from bot.access.permissions import at_least
 from bot.config.preferences import Verbosity
 from bot.progress.cap_usage import Use
 from bot.progress.model import Progress, ProgressStep, Remark
-from bot.progress.step_text import headline, phrase, unbegun
+from bot.progress.step_text import ended_phrase, headline, unbegun
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     LIMIT,
@@ -68,13 +71,13 @@ TAIL_SHOWN = 300
 LINES_SHOWN = 6
 COLUMNS = 60
 _SPACE = re.compile(r"\s")
-_OF_ITSELF = re.compile(r"^[^\S\n]*(?:confidence|status|title):[^\n]{0,100}$", re.IGNORECASE | re.MULTILINE)
-"""Lines in which a model says what the card shows elsewhere."""
 _MARK = re.compile(r"^(\d*)([-+.])(?=\s)")
 """Characters that would begin a list."""
 SHOWN_AFTER = 3.0
 """Seconds a step runs before its duration is shown."""
 
+STOPPED_LATE = 2.0
+"""Seconds from a stop to the end from which they are shown."""
 HOST_FOOTER = "⚠ no sandbox: .aiignore is not enforced"
 
 
@@ -138,7 +141,7 @@ def _used(use: Use) -> str:
 def _said(progress: Progress, tail: str) -> list[str]:
     """Return the streamed text: a command's output as a code block, the model's words as a quotation."""
     output = bool(tail and progress.running)
-    text = _last_words(tail if output else _OF_ITSELF.sub("", tail or progress.said))
+    text = _last_words(tail if output else without_own_fields(tail or progress.said))
     lines = [line for line in text.splitlines() if line.strip()][-LINES_SHOWN:]
     if output:
         return fenced("\n".join(cut(line, COLUMNS) for line in lines)).split("\n") if lines else []
@@ -190,23 +193,40 @@ def _now(progress: Progress, now: datetime | None) -> str:
         return "🛑 **Stopping**"
     if progress.paused is not None:
         why = f": {plain(progress.paused)}" if progress.paused else ""
-        works = running or progress.thinking
-        return f"⏸ **{'Pausing after this step' if works else 'Paused'}**{why} · press ▶ to resume"
+        if running or progress.thinking:
+            return (
+                f"⏸ **Pausing** when the current step ends{why} · ▶ resumes · 🛑 stops now\n{_at_work(progress, now)}"
+            )
+        return f"⏸ **Paused**{why} · press ▶ to resume"
     if progress.crashes:
         return (
             f"⚠ **Set aside** after {progress.crashes} crashes of the bot · write anything, or press ▶, to try once "
             "more"
         )
     if progress.asked:
-        return "🔐 **Waiting for your approval**" if progress.approval else "💬 **Waiting for your answer**"
+        return (
+            f"🔐 **Waiting for {_whose(progress)} approval**" if progress.approval else "💬 **Waiting for your answer**"
+        )
     if progress.handed_over:
         return "⏸ **Interrupted** by a restart of the bot · resumes by itself"
+    return _at_work(progress, now)
+
+
+def _at_work(progress: Progress, now: datetime | None) -> str:
+    """Say what it does at the moment."""
+    running = progress.running
     for step in running:
         more = f" and {len(running) - 1} more" if len(running) > 1 else ""
         return f"🔧 {headline(step)}{more}{_so_far(step, now)}"
     if progress.unanswered:
         return f"🔁 **Trying the model again**: {UNANSWERED.get(progress.unanswered, 'it gave no answer')}"
     return "💭 **Thinking**" if progress.thinking or progress.turn else "👀 **Starting**"
+
+
+def _whose(progress: Progress) -> str:
+    if at_least(progress.level, progress.decided_by):
+        return "your"
+    return "an owner's" if progress.decided_by == "owner" else "an operator's"
 
 
 def _so_far(step: ProgressStep, now: datetime | None) -> str:
@@ -218,12 +238,22 @@ def _so_far(step: ProgressStep, now: datetime | None) -> str:
 
 def _steps(progress: Progress) -> list[str]:
     ended = [step for step in progress.steps if step.outcome and step.tool not in _SEEN_ELSEWHERE]
-    return [_step(step) for step in ended[-STEPS_SHOWN:]]
+    runs = [list(alike) for _, alike in groupby(ended, key=_failure)]
+    return [_step(alike[-1], len(alike)) for alike in runs[-STEPS_SHOWN:]]
 
 
-def _step(step: ProgressStep) -> str:
-    words = unbegun(step) if step.outcome in _UNBEGUN and step.began is None else phrase(step, ended=True)
-    return f"-# {_OUTCOMES.get(step.outcome, '✖')} {words}{_detail(step)}"
+def _failure(step: ProgressStep) -> tuple[object, ...]:
+    """Return what steps share that failed the same way; no two others share it."""
+    return (step.tool, step.subject, step.exit_code) if step.outcome == "failed" else (step.call,)
+
+
+def _step(step: ProgressStep, times: int = 1) -> str:
+    words = unbegun(step) if step.outcome in _UNBEGUN and step.began is None else ended_phrase(step)
+    return f"-# {_OUTCOMES.get(step.outcome, '✖')} {words}{_detail(step)}{f' · ×{times}' if times > 1 else ''}"
+
+
+def _is_stopped(step: ProgressStep) -> bool:
+    return step.outcome == "cancelled" and step.began is not None
 
 
 def _account(progress: Progress) -> list[str]:
@@ -242,7 +272,7 @@ def _detail(step: ProgressStep) -> str:
     parts: list[str] = []
     if step.exit_code:
         parts.append(f"exit {step.exit_code}")
-    elif step.outcome not in ("ok", "failed"):
+    elif step.outcome not in ("ok", "failed") and not _is_stopped(step):
         why = f": {plain(step.came.rstrip('.'), 120)}" if step.outcome == "refused" and step.came else ""
         parts.append("outcome unknown" if step.outcome == "unknown" else f"{step.outcome}{why}")
     if step.seconds >= 1:
@@ -273,7 +303,7 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
         parts.append(f"tier {progress.tier} {plain(progress.model, 60)}")
     if whole:
         parts += [turns(progress.turn), duration(progress.seconds)]
-    if whole and progress.stopped_in is not None:
+    if whole and progress.stopped_in is not None and progress.stopped_in >= STOPPED_LATE:
         parts.append(f"stopped in {briefly(progress.stopped_in)}")
     if not progress.tour:
         parts.append(money(progress.usd))

@@ -82,7 +82,7 @@ def inside(path: str) -> str:
 def told(shelf: Shelf) -> str:
     """List the files in a line each, and the sum."""
     if not shelf.files:
-        return "It is empty."
+        return "No files yet."
     width = max(len(bytes_of(size)) for _, size in shelf.files)
     lines = [f"{bytes_of(size):>{width}}  {name}" for name, size in shelf.files]
     more = f"\n… and more than these {MOST_LISTED}" if shelf.more else ""

@@ -99,9 +99,7 @@ async def test_a_newcomer_mentions_the_bot_and_gets_an_answer_with_its_files(tmp
                 await expect(page.get_by_role("heading", name="Which of the first 50")).to_be_visible()
                 await page.get_by_label("Message", exact=True).fill("@Threadwright and up to 100?")
                 await page.keyboard.press("Enter")
-                await expect(page.get_by_role("log")).to_contain_text(
-                    "You can read along here, but not start or steer tasks."
-                )
+                await expect(page.get_by_role("log")).to_contain_text("You're a viewer here.")
             assert await running.end() == 0
 
 

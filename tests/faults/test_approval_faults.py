@@ -39,7 +39,7 @@ def destroys(command: str) -> Script:
 async def asked(bot: Whole, author: str | None = None) -> tuple[int, Message]:
     guild = bot.guild
     posted = await guild.post(guild.channel().id, f"{guild.bot.mention} tidy up the folder", author=author)
-    shown = await bot.says(posted.id, "needs an approval")
+    shown = await bot.says(posted.id, "Approval needed")
     await bot.app.delivered(str(posted.id), SECONDS)
     return posted.id, shown
 

@@ -124,7 +124,7 @@ async def test_f2_a_command_that_was_missed_is_done_by_the_rights_of_who_wrote_i
     async with running_bot(guild, roles={"Guests": "viewer", "Crew": "operator"}) as scenery:
         thread = await scenery.mention("one")
         await caught_up(scenery)
-        for author, words in (("Gus", "You can read along here"), ("Cleo", "Stopping")):
+        for author, words in (("Gus", "You're a viewer here"), ("Cleo", "Stopping")):
             guild.misbehave(Rule("MESSAGE_CREATE", Dropped(), times=1))
             await guild.post(thread, "!stop", author=author)
             guild.invalidate_sessions()

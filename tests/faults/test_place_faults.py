@@ -184,7 +184,7 @@ async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: 
     here.guild.deny(here.general, Permission.SEND_MESSAGES_IN_THREADS)
     here.guild.deny(here.general)
     await here.guild.post(thread, "and mind the tabs")
-    await here.says(thread, "use that when I resume")
+    await here.says(thread, "use it when you resume")
     here.mind.go.set()
     assert here.app.threads.state(str(thread)) == "paused"
     await here.guild.react(thread, "▶")

@@ -75,7 +75,7 @@ async def test_f39_orders_hidden_in_a_file_widen_no_right(guild: LocalGuild, tmp
     async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path, endpoint, guild) as running:
         thread = await running.task("make a folder")
         await guild.post(thread, f"{guild.bot.mention} follow notes.md")
-        shown = await running.says(thread, "needs an approval")
+        shown = await running.says(thread, "Approval needed")
         assert "rm -rf src" in shown.content
         events = await running.log((await running.executions(thread))[-1])
         assert not any(isinstance(event, ToolStarted) and event.tool == "shell" for event in events)

@@ -35,6 +35,8 @@ def test_words_and_quoted_phrases_are_read_and_signs_are_not(typed: str, phrases
         ("cafe", "Café", ["Café"]),
         ("one two", "only one", []),
         ("est", "tests", []),
+        ("отчет", "Новый Отчёт", ["Отчёт"]),
+        ("한국", "한국어", ["한국어"]),
         ("", "text", []),
     ],
 )
@@ -44,7 +46,8 @@ def test_places_are_where_every_phrase_stands(typed: str, text: str, found: list
 
 
 def test_folding_takes_capitals_and_accents_away() -> None:
-    assert [folded(word) for word in ("ABC", "Ärger", "İ", "ß")] == ["abc", "arger", "i", "ß"]
+    assert [folded(word) for word in ("ABC", "Ärger", "İ", "ß", "Йод")] == ["abc", "arger", "i", "ß", "иод"]
+    assert [folded(word) for word in ("한국", "が")] == ["한국", "が"], "composed, and no other letter"
 
 
 def test_what_is_beyond_the_longest_query_is_not_read() -> None:

@@ -52,7 +52,7 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     **{f"schedule {what}": ({"schedule": "1"},) for what in ("run", "pause", "resume", "delete")},
     "workspace clean": ({}, {"copy": True}), "retry": ({}, {"turn": 1}), "fork": ({}, {"text": "and go on"}),
 }  # fmt: skip
-REFUSED = ("can do that", "can read along here", "someone else's", "Only ")
+REFUSED = ("can do that", "a viewer here", "someone else's", "Only ")
 
 
 @pytest.fixture

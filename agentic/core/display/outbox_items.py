@@ -58,14 +58,18 @@ _PLAIN = frozenset(
 )
 """Receipts that say no more than that something was taken in."""
 _GOES_ON = " Press ▶ to resume."
-_KEPT = "Got it. I'll use that when I resume; I'm paused."
+_KEPT = "Got it. I'll use it when you resume."
 _ASIDE = (
     "⚠️ The bot crashed {times} times while working on this, so I've stopped trying. Write anything here, or press ▶, to "
     "try once more; 🛑 ends it."
 )
 _DELETED = "The task's message was deleted, but I had already started. I'm continuing; 🛑 stops me."
 
-_DROPPED = "You stopped this thread, so what was queued was dropped; send it again if you want it:"
+_DROPPED = (
+    "Dropped the queued task {tasks}. Send it again if you want it.",
+    "Dropped {number} queued tasks: {tasks}. Send them again if you want them.",
+)
+_NAMED = 5
 
 
 def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
@@ -84,9 +88,9 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Triaged):
         return () if _has_card(before) else card(before, event)
     if isinstance(event, InputReceived):
-        if event.sort == "queue":
-            return made("notice", f"{_DROPPED}\n- {event.text[:200]}")
-        return _heard(before, event, envelope, item)
+        gone = _dropped(before.dropped) if event.sort == "stop" else ""
+        dropped = made("notice", gone, key=f"{envelope.execution}.{envelope.seq}.1") if gone else ()
+        return (*_heard(before, event, envelope, item), *dropped)
     if isinstance(event, Asked):
         return made(
             "question", event.text, question=event.question, options=event.options, parts=event.parts,
@@ -108,6 +112,13 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
         none = made("title", key=f"{envelope.execution}.{envelope.seq}.1") if untitled else ()
         return (*none, *made("answer", event.answer, files=event.files, notify=True))
     return ()
+
+
+def _dropped(tasks: tuple[str, ...]) -> str:
+    """What is said of queued tasks that a stop drops, once for all of them."""
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    named = f"{', '.join(tasks[:_NAMED])}{more}"
+    return _DROPPED[len(tasks) > 1].format(number=len(tasks), tasks=named) if tasks else ""
 
 
 def card(execution: Execution, triaged: Triaged | None) -> tuple[OutboxItem, ...]:

@@ -8,6 +8,7 @@ from agentic.core.rules import escalation
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import (
     first_of,
+    left_of,
     model_of,
     next_tier,
     short,
@@ -26,12 +27,16 @@ def told(before: Execution, event: Escalated | Intervened) -> str:
 
 def changed_tier(before: Execution, event: Escalated) -> str:
     """Who goes on, why, and what it costs."""
-    to = _named(before.policy, event.to_tier)
+    to = _named(before.policy, event.to_tier, event.to_model)
+    if event.to_tier < event.from_tier and event.rule == "model_unknown":
+        setting = f"`THREADWRIGHT_TIER_{event.from_tier}`"
+        return f"⬇ Back to {to}: {event.trigger}. Whoever runs the bot can correct its name in {setting}."
     if event.to_tier < event.from_tier:
         price = _price(before.policy, event.to_model, event.from_model)
         return f"⬇ Back to {to}: {event.trigger}.{price} 🚀 hands over again."
     price = _price(before.policy, event.from_model, event.to_model)
-    return f"⬆ Handing over from {_named(before.policy, event.from_tier)} to {to}: {event.trigger}.{price}"
+    was = _named(before.policy, event.from_tier, event.from_model)
+    return f"⬆ Handed over from {was} to {to}: {event.trigger}.{price}"
 
 
 def asked_for_advice(before: Execution) -> str:
@@ -53,12 +58,13 @@ def of_rocket(before: Execution) -> str:
     if before.judged.climb.by_person:
         return "🚀 I'm already handing over."
     when = "when this continues" if before.paused is not None or before.question is not None else "with the next step"
-    price = _price(before.policy, model_of(before), first_of(before.policy, higher))
-    return f"🚀 A stronger model, {short(first_of(before.policy, higher))}, takes over {when}.{price}"
+    stronger = left_of(before, higher)[0]
+    price = _price(before.policy, model_of(before), stronger)
+    return f"🚀 A stronger model, {short(stronger)}, takes over {when}.{price}"
 
 
-def _named(policy: Policy, tier: int) -> str:
-    return f"{short(first_of(policy, tier)) or 'a model'} (tier {tier})"
+def _named(policy: Policy, tier: int, model: str) -> str:
+    return f"{short(model or first_of(policy, tier)) or 'a model'} (tier {tier})"
 
 
 def _price(policy: Policy, cheaper: str, dearer: str) -> str:
@@ -69,4 +75,5 @@ def _price(policy: Policy, cheaper: str, dearer: str) -> str:
     if times < 1:
         return f" Its turns cost about {round(100 * (1 - times))} % less."
     more = f"{times:.1f}".removesuffix(".0") if times < 10 else f"{times:.0f}"
-    return f" A turn of {short(dearer)} costs about {more} times as much as one of {short(cheaper)}."
+    how = "twice" if more == "2" else f"{more} times"
+    return f" A turn of {short(dearer)} costs about {how} as much as one of {short(cheaper)}."

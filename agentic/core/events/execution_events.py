@@ -356,6 +356,8 @@ class OutboxItem(Frozen):
     """The execution whose undo it tells of, and which can be taken back."""
     again: str = ""
     """The execution whose task its button 🔄 runs again."""
+    attempt: str = ""
+    """Which attempt that would be: '2 of 3'."""
     redo_label: str = ""
     """The words of that button, where they are not the usual ones."""
     target: str = ""

@@ -260,6 +260,9 @@ class WorkspaceRestored(Frozen):
     manifest: str
     lost: str = ""
     files: tuple[str, ...] = ()
+    """What was put back, removed files too; sorted since removed ones are told apart."""
+    removed: tuple[str, ...] = ()
+    """Those that are not in the state to which was put back, so that they are gone."""
     by: Person | None = None
     kept: str = ""
     """A checkpoint of the state before it was done."""

@@ -70,7 +70,8 @@ def escalated(execution: Execution, event: Escalated) -> SignCounts:
     climb = execution.judged.climb
     up = event.to_tier > event.from_tier
     lasting = Climb(risen=climb.risen + up, came_down=climb.came_down or not up)
-    return changed(_anew(execution, lasting), escalated_at_turn=execution.turn.number)
+    turn = execution.turn  # one without an answer yet is the new tier's own
+    return changed(_anew(execution, lasting), escalated_at_turn=turn.number - (not turn.ended and not turn.answered))
 
 
 def advised(execution: Execution) -> SignCounts:

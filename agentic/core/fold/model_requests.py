@@ -34,8 +34,8 @@ from agentic.prompts.identity import TITLE_TURNS
 
 UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out"))
 """Failures after which nobody knows what a request cost: its reservation is spent."""
-UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_overflow"))
-"""Failures that say nothing against the model: the same one is asked again."""
+UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_overflow", "model_unknown"))
+"""Failures after which the same model is asked again, since they say nothing against it, or after which it never is."""
 _NO_FAILURE, _NOTHING_TOLD = Failure(), Told()
 
 
@@ -136,6 +136,9 @@ def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -
     reserved = execution.request.reserved_usd if execution.request is not None else 0.0
     usd = spent.usd + cost_of_failure(event, reserved)
     spent = changed(spent, usd=usd, tokens=spent.tokens + event.usage.total)
+    model = execution.request.model if execution.request is not None else ""
+    if event.failure == "model_unknown" and model:
+        execution = changed(execution, unknown=execution.unknown | {model})
     if execution.request is not None and execution.request.purpose != "turn":
         asked = execution.request
         failed = event.message or event.failure
@@ -143,7 +146,7 @@ def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -
         return changed(execution, request=None, spent=spent, consulted=came)
     before = execution.failure
     count = before.count + (event.failure not in UNCOUNTED)
-    failure = Failure(count=count, last=event, at=envelope.at, compacted=before.compacted)
+    failure = Failure(count=count, last=event, at=envelope.at, compacted=before.compacted, model=model)
     return changed(execution, request=None, spent=spent, failure=failure)
 
 

@@ -23,7 +23,7 @@ from agentic.core.state.execution import Execution, Failure
 from agentic.core.state.replace import changed
 from agentic.core.text.amounts import COUNTED, read
 from agentic.core.text.answers import in_parts, option_of, refusal
-from agentic.core.text.foreign_text import mark_of
+from agentic.core.text.foreign_text import mark_of, one_line
 
 ALLOW = "allow"
 """The choice that lets a gated call run, once."""
@@ -38,7 +38,9 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
     """A stop, a pause, an answer, a correction or guidance of a person."""
     execution = brought(heard_from(execution, event, machine=MACHINE.id), event)
     if event.sort == "stop":
-        return changed(execution, stopping=execution.stopping or event)
+        return changed(execution, stopping=execution.stopping or event, dropped=())
+    if event.sort == "queue":
+        return changed(execution, dropped=(*execution.dropped, quoted(event)))
     if event.sort in ("pause", "resume"):
         return _held(execution, event)
     if event.sort == "deleted":
@@ -101,8 +103,14 @@ def _told(execution: Execution, event: InputReceived) -> Execution:
         return execution
     told, mind = execution.told, execution.mind
     pictures = (*told.pictures, *pictures_of(event.files))
-    told = changed(told, texts=(*told.texts, text), unseen=told.unseen + 1, pictures=pictures)
+    told = changed(told, texts=(*told.texts, text), unseen=(*told.unseen, quoted(event)), pictures=pictures)
     return changed(execution, told=told, mind=changed(mind, guided=(*mind.guided, text)))
+
+
+def quoted(event: InputReceived) -> str:
+    """What somebody said, as people are told of it: its first words, the files where there are none."""
+    said = " ".join(event.text.split()) or ", ".join(file.name for file in event.files)
+    return f"“{one_line(said, 100)}”" if said else "your last message"
 
 
 def _held(execution: Execution, event: InputReceived) -> Execution:
@@ -196,6 +204,8 @@ def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:
 def decided(execution: Execution, event: Decided, envelope: Envelope) -> Execution:
     """The question is closed; what the rules count begins anew."""
     question = execution.question
+    options = question.options if question is not None and question.what == "account" else ()
+    again = bool(options) and all(option.id != event.choice for option in options)
     if question is not None and question.sort == "approval":
         allowed = event.choice in (ALLOW, ALWAYS)
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
@@ -209,6 +219,7 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         expired=False,
         decided=event,
         decided_on=question,
-        failure=Failure() if question is not None and question.what == "account" else execution.failure,
+        failure=Failure() if options else execution.failure,
+        unknown=frozenset[str]() if again else execution.unknown,  # somebody says that it is known now
         judged=escalation_signs.decided(execution, question),
     )

@@ -101,7 +101,9 @@ def put_back(event: WorkspaceRestored, mark: str) -> str:
 
 def taken_over(event: Escalated, mark: str) -> str:
     """What the next request says where another tier goes on."""
-    if event.to_tier < event.from_tier:
+    if event.rule == "model_unknown":
+        how = f"here, because {one_line(event.trigger)}."
+    elif event.to_tier < event.from_tier:
         how = "from a stronger model, which got past what was hard. Finish what remains."
     elif event.rule == "person":
         how = f"from a weaker model, because {one_line(event.trigger)}."

@@ -176,10 +176,12 @@ def end_of_turn(execution: Execution) -> Action | None:
 
 
 def model_failed(execution: Execution) -> Action | None:
-    """Later, by another model of the tier; an account out of order rests; else a visible end."""
+    """Later, by another model of the tier; an account out of order rests; the tier below; else a visible end."""
     if model_failures.is_final(execution):
-        account = model_failures.account(execution)
-        return Finish(model_failures.ended(execution)) if account is None else Ask(account)
+        account, back = model_failures.account(execution), model_failures.tier_back(execution)
+        if account is not None:
+            return Ask(account)
+        return Record((back,)) if back is not None else Finish(model_failures.ended(execution))
     timer = model_failures.back_off(execution)
     return Wait((timer, *model_failures.standing_timers(execution))) if timer is not None else None
 

@@ -32,7 +32,7 @@ from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.counters import Consulted
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import (
-    first_of,
+    left_of,
     model_of,
     next_tier,
     short,
@@ -184,7 +184,7 @@ def _consult(execution: Execution, higher: int) -> Consult:
         purpose=ADVICE_RULE,
         turn=execution.turn.number,
         tier=higher,
-        model=first_of(policy, higher),
+        model=left_of(execution, higher)[0],
         max_tokens=policy.advice_tokens,
         seconds=min(policy.advice_seconds, policy.request_seconds),
     )
@@ -203,14 +203,14 @@ def _down(execution: Execution) -> Action | None:
 
 def _change(execution: Execution, to: int, rule: str, text: str) -> Escalated:
     """The change with what it was decided on."""
-    judged, climb, policy = execution.judged, execution.judged.climb, execution.policy
+    judged, climb = execution.judged, execution.judged.climb
     return Escalated(
         from_tier=execution.tier,
         to_tier=to,
         trigger=text,
         rule=rule,
         from_model=model_of(execution),
-        to_model=first_of(policy, to),
+        to_model=left_of(execution, to)[0],
         turn=execution.turn.number,
         confidence=execution.confidence.heuristic if execution.confidence is not None else None,
         usd=execution.spent.usd,

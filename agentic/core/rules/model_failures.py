@@ -21,7 +21,7 @@ from agentic.core.rules.compaction import overflow_helped
 from agentic.core.rules.task_end import unseen
 from agentic.core.state.actions import Timer
 from agentic.core.state.execution import Execution
-from agentic.core.state.tiers import first_of, models_of, next_tier, short
+from agentic.core.state.tiers import first_of, left_of, next_tier, short, tier_below
 from agentic.core.text.amounts import STOP
 
 _PASSING: frozenset[FailureClass] = frozenset(("unavailable", "rate_limited", "timed_out"))
@@ -92,7 +92,7 @@ def is_final(execution: Execution) -> bool:
         return too_long or execution.failure.count >= execution.policy.model_attempts
     models = _models(execution)
     if failed.failure == "model_unknown":
-        return execution.failure.count >= len(models)
+        return execution.unknown.issuperset(models)
     others = len({_provider(model) for model in models}) > 1
     return failed.failure not in _OF_AN_ACCOUNT or not others or execution.failure.count >= len(models)
 
@@ -115,7 +115,7 @@ def account(execution: Execution) -> Asked | None:
 
 
 def _way_on(execution: Execution, failure: FailureClass) -> Option | None:
-    """What a person can choose but to stop.
+    """What a person can choose but to stop; nothing where no other tier is above.
 
     To ask an unknown model again is in vain: this execution keeps the name that it began with.
     """
@@ -124,7 +124,7 @@ def _way_on(execution: Execution, failure: FailureClass) -> Option | None:
     higher = next_tier(execution)
     if higher is None:
         return None
-    name = short(first_of(execution.policy, higher))
+    name = short(left_of(execution, higher)[0])
     return Option(id=HIGHER, label=f"Use {name[:60]}", description=f"the model of tier {higher}")
 
 
@@ -133,10 +133,23 @@ def other_tier(execution: Execution) -> Escalated | None:
     chosen, higher = execution.decided, next_tier(execution)
     if chosen is None or chosen.choice != HIGHER or higher is None:
         return None
-    trigger = f"the provider does not know {short(first_of(execution.policy, execution.tier))}"
+    return _instead(execution, higher)
+
+
+def tier_back(execution: Execution) -> Escalated | None:
+    """The tier that worked before, where the one that took over has no model that is known and none follows above."""
+    failed, lower = execution.failure.last, tier_below(execution)
+    if failed is None or failed.failure != "model_unknown" or lower is None:
+        return None
+    return _instead(execution, lower)
+
+
+def _instead(execution: Execution, tier: int) -> Escalated:
+    """Another tier in the place of one whose models are not known."""
+    model = first_of(execution.policy, execution.tier)
     return Escalated(
-        from_tier=execution.tier, to_tier=higher, trigger=trigger, rule="model_unknown",
-        from_model=first_of(execution.policy, execution.tier), to_model=first_of(execution.policy, higher),
+        from_tier=execution.tier, to_tier=tier, trigger=f"the provider doesn't know {short(model)}", rule="model_unknown",
+        from_model=model, to_model=left_of(execution, tier)[0],
         turn=execution.turn.number, usd=execution.spent.usd, tokens=execution.spent.tokens,
     )  # fmt: skip
 
@@ -168,13 +181,12 @@ def _provider(model: str) -> str:
 
 
 def _models(execution: Execution) -> tuple[str, ...]:
-    return models_of(execution.policy, execution.tier)
+    return left_of(execution, execution.tier)
 
 
 def model_of_last(execution: Execution) -> str:
     """The model whose request failed last."""
-    models = _models(execution)
-    return short(models[(execution.failure.count - 1) % len(models)]) if models else "the model"
+    return short(execution.failure.model) if _models(execution) else "the model"
 
 
 def ended(execution: Execution) -> Finished:

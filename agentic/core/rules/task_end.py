@@ -31,19 +31,22 @@ from agentic.core.state.actions import (
     Wait,
 )
 from agentic.core.state.execution import FINISH, Call, Execution
+from agentic.core.text.last_note import LAST_NOTE, without_own_fields
 
 UNSEEN = (
-    "I didn't see your last message; write it again if it still matters.",
+    "Not used:",
     "What was written last did not reach me any more; write it again if it still matters.",
 )
 """How an end says that no request carried what people said last: now, and in logs by rules before version 4."""
+QUOTED = 3
+"""So many messages that were not used are quoted; more are counted."""
 WITHOUT_FINISH = Claim(text="This answer was given without calling finish.", note="no evidence was given")
 
 
 def stopped(execution: Execution) -> Finished:
     """The end after a stop."""
     who = execution.stopping.author.name if execution.stopping else "a person"
-    return ended_for(execution, "stopped", f"Stopped by {who}. Everything has stopped.")
+    return ended_for(execution, "stopped", f"Stopped by {who}.")
 
 
 def withdrawn(execution: Execution) -> Finished:
@@ -201,10 +204,12 @@ def results_of_open(execution: Execution, reason: str) -> tuple[Event, ...]:
 
 
 def unseen(execution: Execution) -> str:
-    """What people said and no request carried is said to be lost."""
-    if not execution.told.unseen:
+    """What people said and no request carried is said to be lost, by its words."""
+    lost = execution.told.unseen
+    if not lost:
         return ""
-    return f" {UNSEEN[0]}"
+    more = f" and {len(lost) - QUOTED} more" if len(lost) > QUOTED else ""
+    return f" {UNSEEN[0]} {', '.join(lost[:QUOTED])}{more}."
 
 
 def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:
@@ -212,9 +217,9 @@ def ended_for(execution: Execution, reason: Reason, answer: str) -> Finished:
     answer += unseen(execution)
     if reason == "stuck":
         answer += reported(execution)
-    said = execution.turn.text.strip()
+    said = without_own_fields(execution.turn.text).strip()
     if said:
-        answer += f"\n\nLast note:\n{quoted(said, 1_500)}"
+        answer += f"\n\n{LAST_NOTE}\n{quoted(said, 1_500)}"
     return _ended(execution, reason, answer, files=())
 
 

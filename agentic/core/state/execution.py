@@ -122,6 +122,8 @@ class Failure:
     """The back-off after the last failure is over."""
     compacted: bool = False
     """The history was made shorter since, because the request was too long."""
+    model: str = ""
+    """The model that was asked last."""
 
 
 @dataclass(frozen=True)
@@ -214,10 +216,11 @@ class Extent:
 
 @dataclass(frozen=True)
 class Told:
-    """What the next request must carry: texts for the model, in order; ``unseen`` counts what people said meanwhile."""
+    """What the next request must carry: texts for the model, in order."""
 
     texts: tuple[str, ...] = ()
-    unseen: int = 0
+    unseen: tuple[str, ...] = ()
+    """What people said meanwhile, quoted as it is named where no request carries it."""
     put_back: bool = False
     """That the workspace was put back and it goes on from here is among them."""
     pictures: tuple[Picture, ...] = ()
@@ -242,6 +245,8 @@ class Execution:
     consulted: Consulted | None = None
     """What a request beside the turns came to, until a rule has made something of it."""
     failure: Failure = Failure()
+    unknown: frozenset[str] = frozenset()
+    """Models that their provider does not know: none of them is asked, unless a person has it tried again."""
     turn: Turn = Turn()
     title: str = ""
     """What a model offered as the thread's title, from its first answer that has one."""
@@ -259,6 +264,8 @@ class Execution:
     """What was decided on the last question, until a rule has acted on it; the question is ``decided_on``."""
     decided_on: Asked | None = None
     stopping: InputReceived | None = None
+    dropped: tuple[str, ...] = ()
+    """Queued tasks that the next stop drops."""
     withdrawn: InputReceived | None = None
     """The message with the task was deleted before anything had been done."""
     paused: InputReceived | None = None

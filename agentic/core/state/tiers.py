@@ -40,15 +40,21 @@ def _preferred(policy: Policy, triaged: Triaged) -> int:
 
 
 def next_tier(execution: Execution) -> int | None:
-    """The next higher configured tier, or None at the top."""
-    return min((tier.number for tier in execution.policy.tiers if tier.number > execution.tier), default=None)
+    """The next higher tier that has a model to ask, or None at the top."""
+    return min((number for number in _usable(execution) if number > execution.tier), default=None)
 
 
 def tier_below(execution: Execution) -> int | None:
-    """The next lower configured tier, never below the one it began with; None where there is none."""
+    """The next lower tier that has a model to ask, never below the one it began with; None where there is none."""
     policy, triaged = execution.policy, execution.triage
     lowest = starting_tier(policy) if triaged is None else _preferred(policy, triaged)
-    return max((t.number for t in execution.policy.tiers if lowest <= t.number < execution.tier), default=None)
+    return max((number for number in _usable(execution) if lowest <= number < execution.tier), default=None)
+
+
+def _usable(execution: Execution) -> tuple[int, ...]:
+    """The tiers with a model that its provider may know."""
+    unknown = execution.unknown
+    return tuple(tier.number for tier in execution.policy.tiers if not unknown.issuperset(tier.models))
 
 
 def models_of(policy: Policy, tier: int) -> tuple[str, ...]:
@@ -56,12 +62,18 @@ def models_of(policy: Policy, tier: int) -> tuple[str, ...]:
     return next((one.models for one in policy.tiers if one.number == tier), ())
 
 
+def left_of(execution: Execution, tier: int) -> tuple[str, ...]:
+    """The models of a tier without those that their provider does not know; all of them where it knows none."""
+    every = models_of(execution.policy, tier)
+    return tuple(model for model in every if model not in execution.unknown) or every
+
+
 def model_of(execution: Execution) -> str:
     """The model to ask: of the present tier, the next one after each failure in a row.
 
     Whoever reviews is not asked to look at their own work, where the tier has another model.
     """
-    every = models_of(execution.policy, execution.tier)
+    every = left_of(execution, execution.tier)
     wrote = execution.triage.not_by if execution.triage is not None else ()
     models = tuple(model for model in every if model not in wrote) or every
     return models[execution.failure.count % len(models)] if models else TOUR

@@ -41,7 +41,7 @@ from agentic.tools.approval.file_rules import (
     trash,
     truncate,
 )
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Rule, Runs, bounded, flags_of
+from agentic.tools.approval.gated_command import Finding, GatedCommand, Rule, Runs, flags_of
 from agentic.tools.approval.git_rules import git, patch, rewritten_history
 from agentic.tools.approval.python_rules import TOO_LONG, python, python_code
 from agentic.tools.approval.script_rules import PROGRAMS, SQL_TOOLS, awk, make, named_task, script, sed, sql
@@ -50,8 +50,8 @@ from agentic.tools.approval.shell_rules import SHELLS, alias, shell
 from agentic.tools.approval.wrapped_commands import bare, filled, set_before
 
 DEPTH = 5
-DEEP = "runs commands inside of commands, deeper than can be read"
-UNREADABLE = "cannot be read for certain, and names a program that may destroy"
+DEEP = "runs commands inside other commands, too deep to be checked"
+UNREADABLE = "can't be read for certain, and names a program that can destroy files"
 _MAY_DESTROY = re.compile(
     r"(?<![\w.-])(?:rm|rmdir|unlink|git|find|dd|truncate|shred|rsync|chmod|chown|mv|rimraf|mkfs|sh|bash|eval|xargs)(?![\w-])"
 )
@@ -94,13 +94,13 @@ def gate(command: str, created: frozenset[str] = frozenset(), cwd: str = ".") ->
 
     ``created`` are files that this execution has made.
     """
-    return bounded(_of_text(command, SimpleCommand(cwd=cwd, evaluation=Evaluation(text=command)), created, 0))
+    return _of_text(command, SimpleCommand(cwd=cwd, evaluation=Evaluation(text=command)), created, 0)
 
 
 def gate_code(code: str, created: frozenset[str] = frozenset()) -> str:
     """The same of Python code: what it deletes or empties, and commands that it runs, as far as they stand in it."""
     command = GatedCommand(["python"], SimpleCommand(), created)
-    return bounded(_first(python_code(code, command, []), command, 0))
+    return _first(python_code(code, command, []), command, 0)
 
 
 def _of_text(text: str, within: SimpleCommand, created: frozenset[str], depth: int) -> str:
@@ -189,4 +189,4 @@ def _of_unknown(command: GatedCommand) -> Iterator[Finding]:
     flags, _ = flags_of(command.words[1:])
     recursive = bool(flags & {"-r", "-R"}) and "-f" in flags
     if command.simple.computed or recursive or flags & _DESTROYS or _DESTROYS & set(command.words):
-        yield "runs a command whose name is not known before"
+        yield "runs a command whose name is only known when it runs"

@@ -12,18 +12,17 @@ from agentic.tools.approval.gated_command import (
     Finding,
     GatedCommand,
     Runs,
-    bounded,
     flags_of,
     name_of,
-    shown,
+    quoted,
     values_of,
 )
 
-LOCKS = "takes away the rights to read or change files"
+LOCKS = "removes the permission to read or change files"
 DISKS = ("mkfs", "wipefs", "shred", "blkdiscard", "fdisk", "sfdisk", "parted", "mkswap", "badblocks", "srm")
 """What programs that overwrite disks or files for good begin with."""
 INPLACE = frozenset(("-i", "--in-place"))
-_OF_GIT = "takes away what git keeps its history in"
+_OF_GIT = "removes what git keeps its history in"
 _GIT_OWN = frozenset((
     ".git", ".git/HEAD", ".git/index", ".git/config", ".git/packed-refs", ".git/objects", ".git/refs", ".git/logs",
 ))  # fmt: skip
@@ -72,7 +71,7 @@ def rm(command: GatedCommand) -> Iterator[Finding]:
     if {"--help", "--version"} & flags:
         return
     if command.piped and any(path == UNKNOWN for path in paths):
-        yield "deletes whatever a list names"
+        yield "deletes every file named in a list"
         return
     if flags & {"-r", "-R"} or any(flag.startswith("--r") for flag in flags):
         yield command.deletes([path for path in paths if not _SINGLE.fullmatch(path)])
@@ -80,7 +79,7 @@ def rm(command: GatedCommand) -> Iterator[Finding]:
     many = [path for path in paths if any(sign in path for sign in "*?[") or UNKNOWN in path]
     left = [path for path in many if not command.passes(path)]
     if left:
-        yield f"deletes every file that {shown(bounded(left[0]))} names"
+        yield f"deletes every file that matches {quoted(left[:1])}"
     named = {inside(command.simple.cwd, path) for path in paths}
     if _GIT_OWN & named or any(path.startswith(_OF_REFS) for path in named):
         yield _OF_GIT
@@ -95,15 +94,15 @@ def disk(command: GatedCommand) -> Iterator[Finding]:
     """Programs that overwrite a disk or a file for good."""
     paths = flags_of(command.words[1:])[1]
     if not command.words[1:] or any(not path.startswith(SCRATCHES) for path in paths):
-        yield f"runs {command.name}, which overwrites what it is given for good"
+        yield f"runs {quoted([command.name])}, which overwrites what it is given for good"
 
 
 def find(command: GatedCommand) -> Iterator[Finding]:
     """``find``: what it deletes, rewrites or locks, and what it runs."""
     words, simple = command.words, command.simple
-    roots = ", ".join(_roots(words))
+    roots = quoted(_roots(words))
     if "-delete" in words and not _finds_disposable(words[: words.index("-delete")], command):
-        yield f"deletes every file that find finds below {roots}"
+        yield f"deletes every file that `find` finds in {roots}"
     for place, word in enumerate(words):
         if word not in ("-exec", "-execdir", "-ok", "-okdir") or _finds_disposable(words, command):
             continue
@@ -112,7 +111,7 @@ def find(command: GatedCommand) -> Iterator[Finding]:
         inner = [UNKNOWN if each == "{}" else each for each in after[:end]]
         edits = inner[:1] == ["sed"] and not _NAMES & set(words) and flags_of(inner[1:])[0] & INPLACE
         if edits or (inner[:1] == ["cp"] and inner[-1] == UNKNOWN):
-            yield f"rewrites every file that find finds below {roots}"
+            yield f"rewrites every file that `find` finds in {roots}"
         folders = "-type d" in " ".join(words[max(place - 6, 0) : place])
         if inner[:1] == ["chmod"] and _locks(inner[1:], folders=folders):
             yield LOCKS
@@ -163,7 +162,7 @@ def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
     if _GIT_OWN & {inside(simple.cwd, path) for path in sources}:
         yield _OF_GIT
     if any("*" in path for path in sources) and _SINGLE.fullmatch(paths[-1]):
-        yield f"moves every file that {shown(bounded(sources[0]))} names onto one"
+        yield f"moves every file that matches {quoted(sources[:1])} onto a single file"
     target = inside(simple.cwd, paths[-1]) if paths else ""
     whole = [path for path in sources if "*" in path or "." not in name_of(path.strip("./")) or target == "/dev/null"]
     left = [path for path in whole if not command.passes(path)]
@@ -175,7 +174,7 @@ def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
     gone = gone or any(f"rm {flag} {first}" in text for flag in ("-rf", "-fr", "-r"))
     back = any(f"mv {sign}{paths[-1].rstrip('/')}" in text for sign in ("", '"'))
     if gone and not back:
-        yield f"moves {shown(', '.join(left[:3]))} out of the workspace"
+        yield f"moves {quoted(left)} out of the workspace"
 
 
 def tee(command: GatedCommand) -> Iterator[Finding]:
@@ -195,7 +194,7 @@ def rights(command: GatedCommand) -> Iterator[Finding]:
     if not left or (changes_mode and modes and _HARMLESS.fullmatch(modes[0])):
         return
     if flags & {"-R", "--recursive"} or any(mode.startswith("-R") for mode in modes):
-        yield f"changes rights or owners of everything in {shown(bounded(left[0]))}"
+        yield f"changes the permissions or the owner of everything in {quoted(left[:1])}"
     elif changes_mode and _locks(modes, folders=False):
         yield LOCKS
 
@@ -221,7 +220,7 @@ def dd(command: GatedCommand) -> Iterator[Finding]:
     written = [word[3:] for word in command.words if word.startswith("of=")]
     left = [path for path in written if path != "/dev/null" and not command.passes(path)]
     if left:
-        yield f"overwrites {shown(left[0])} with dd"
+        yield f"overwrites {quoted(left[:1])}"
 
 
 def rsync(command: GatedCommand) -> Iterator[Finding]:
@@ -242,7 +241,7 @@ def tar(command: GatedCommand) -> Iterator[Finding]:
         return
     unpacks = any("x" in word.partition("=")[0] for word in words[1:3] if word != into)
     if unpacks and simple.piped_from[:2] == ["git", "archive"] and not command.passes(f"{into}/found"):
-        yield "puts an old version over what is there"
+        yield "overwrites files with an old version of them"
 
 
 def _packed(words: list[str]) -> list[str]:

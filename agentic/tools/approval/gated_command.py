@@ -15,7 +15,9 @@ from agentic.bash.evaluation import SimpleCommand
 from agentic.bash.workspace_paths import inside
 from agentic.tools.approval.disposable_files import is_disposable
 
-LONGEST_REASON = 300
+LONGEST_NAME = 60
+NAMED = 3
+"""So many names are in a reason; more are counted."""
 _EMPTY = ("__init__.py", ".gitkeep", ".keep", ".nojekyll", "py.typed", "conftest.py")
 """Files that are made empty."""
 
@@ -56,17 +58,16 @@ class GatedCommand:
 
     def deletes(self, paths: list[str]) -> str:
         """Why paths, with all below them, must not be deleted; '' where they may be."""
-        left = [bounded(path) for path in paths if not self.passes(path)]
-        if not left:
-            return ""
-        more = " …" if len(left) > 3 else ""
-        return f"deletes {shown(', '.join(left[:3]))}{more} with everything in it, whoever made it"
+        left = [path for path in paths if not self.passes(path)]
+        them = "it" if len(left) == 1 else "them"
+        whole = f"with everything in {them}, including files this task didn't create"
+        return f"deletes {quoted(left)} {whole}" if left else ""
 
     def empties(self, paths: list[str]) -> str:
         """Why nothing may be left of files; '' where they may be emptied."""
         known = (path for path in paths if path != "/dev/null" and name_of(path) not in _EMPTY)
         left = [path for path in known if not self.passes(path)]
-        return f"empties {shown(', '.join(left[:3]))}, which this task did not make" if left else ""
+        return f"empties {quoted(left)}, which this task didn't create" if left else ""
 
     def text_of(self, path: str) -> str:
         """What stands in a file that was written on the same line."""
@@ -81,14 +82,16 @@ def name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def shown(text: str) -> str:
-    """A text with an ellipsis for what only the shell knows."""
-    return text.replace(UNKNOWN, "…")
+def quoted(names: list[str]) -> str:
+    """Names in a sentence, each between backticks and no longer than a person reads: ``a``, ``b`` and 3 more."""
+    said = [f"`{_bounded(name).replace(UNKNOWN, '…').replace('`', 'ˋ')}`" for name in names[:NAMED]]
+    said += [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
 
 
-def bounded(reason: str) -> str:
-    """The beginning of a reason, as long as a person reads: what a command names may be as long as it likes."""
-    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 2]} …"
+def _bounded(name: str) -> str:
+    """The beginning of a name: what a command names may be as long as it likes."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 2]} …"
 
 
 def flags_of(words: list[str]) -> tuple[set[str], list[str]]:

@@ -81,7 +81,7 @@ def _config(names: list[str], cwd: str) -> Iterator[Finding]:
     if names[0].startswith("alias."):
         yield Runs(_alias(value), cwd=cwd)
     elif name in _LOOSENS and value.startswith(_LOOSENS[name]):
-        yield "changes what git asks before it destroys"
+        yield "changes what git asks before it destroys something"
     else:
         yield Runs(value, cwd=cwd)
 
@@ -134,7 +134,7 @@ def why_git(command: str, flags: set[str], names: list[str], after: list[str] | 
     if command in ("checkout", "restore") and _whole_tree(command, flags, names, after):
         return AWAY
     if command == "update-ref" and "--stdin" in flags:
-        return "deletes a branch although it may not be merged" if "delete refs/" in given else ""
+        return "deletes a branch that may not be merged" if "delete refs/" in given else ""
     return next((why for known, needed, why in _GIT if known == command and needed(flags, names)), "")
 
 
@@ -218,34 +218,35 @@ MOST_BACK = 2
 _BACK = re.compile(r"(?:HEAD|@)~([0-9]{1,6})")
 _NEAR = re.compile(r"(?:HEAD|@|ORIG_HEAD)(?:~[0-9]?|\^|@\{[0-9]\})?")
 _OTHER_THAN_MOVING = frozenset(("-d", "-D", "--delete", "-m", "-M", "--move", "-c", "-C", "--copy"))
-AWAY = "discards changes that are not committed, of whoever made them"
-HISTORY = "rewrites history that others may have"
+AWAY = "discards uncommitted changes, including ones this task didn't make"
+HISTORY = "rewrites history that others may already have"
 _GIT: tuple[tuple[str, Callable[[set[str], list[str]], bool], str], ...] = (
     ("push", _forced, "overwrites a branch that others share (a forced push)"),
     ("push", _takes_away, "deletes a branch or tag that others share"),
     ("reset", _any("--hard", "--har", "--ha", "--merge"), AWAY),
     ("reset", _moves_head, HISTORY),
-    ("checkout", _any("-B"), "moves a branch away from its commits"),
+    ("checkout", _any("-B"), "moves a branch, so that its commits may be lost"),
     ("branch", lambda flags, names: bool(names) and bool(flags & {"-f", "--force"}) and not flags & _OTHER_THAN_MOVING,
-     "moves a branch away from its commits"),
+     "moves a branch, so that its commits may be lost"),
     ("switch", _any("-f", "--force", "--discard-changes", "-C", "--force-create"), AWAY),
     ("read-tree", _any("--reset", "-u"), AWAY),
     ("checkout-index", _any("-f", "--force"), AWAY),
-    ("clean", _any("-f", "--force", "--for", "--forc"), "deletes every file that git does not know, of whoever made them"),
-    ("stash", _said("drop", "clear"), "throws away what was put aside"),
-    ("branch", _any("-D"), "deletes a branch although it is not merged"),
+    ("clean", _any("-f", "--force", "--for", "--forc"),
+     "deletes every file git doesn't track, including ones this task didn't create"),
+    ("stash", _said("drop", "clear"), "drops stashed changes"),
+    ("branch", _any("-D"), "deletes a branch that may not be merged"),
     ("branch", lambda flags, _: bool(flags & {"--delete", "-d"} and flags & {"--force", "-f"}),
-     "deletes a branch although it is not merged"),
+     "deletes a branch that may not be merged"),
     ("tag", _any("-d", "--delete", "-f", "--force"), "deletes or moves a tag"),
     ("rebase", _rebases, HISTORY),
     ("filter-branch", _always, HISTORY),
     ("filter-repo", _always, HISTORY),
     ("replace", lambda flags, names: bool(names), HISTORY),
-    ("update-ref", _moves_branch, "moves or deletes a branch although it may not be merged"),
-    ("fetch", _fetches_over, "moves a branch away from its commits"),
-    ("pull", _fetches_over, "moves a branch away from its commits"),
-    ("reflog", _said("expire", "delete"), "takes away git's own way back"),
-    ("gc", _any("--prune"), "takes away git's own way back"),
-    ("prune", _always, "takes away git's own way back"),
+    ("update-ref", _moves_branch, "moves or deletes a branch that may not be merged"),
+    ("fetch", _fetches_over, "moves a branch, so that its commits may be lost"),
+    ("pull", _fetches_over, "moves a branch, so that its commits may be lost"),
+    ("reflog", _said("expire", "delete"), "removes git's own way back to lost commits"),
+    ("gc", _any("--prune"), "removes git's own way back to lost commits"),
+    ("prune", _always, "removes git's own way back to lost commits"),
     ("worktree", lambda flags, names: names[:1] == ["remove"] and bool(flags & {"-f", "--force"}), AWAY),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from agentic.tools.approval.file_rules import LOCKS, move
 from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs
 from agentic.tools.approval.script_rules import ROWS, deletes_rows
 
-TOO_LONG = "is too long to be read"
+TOO_LONG = "is too long to be checked"
 
 MANY = "\x05"
 """Stands for every file that the code looks for."""
@@ -31,7 +31,7 @@ _RUNS_WORDS = frozenset(
 )
 _WRITES = frozenset(("write", "writelines", "dump", "writerow", "writerows"))
 _MOVES = frozenset(("move", "rename", "renames"))
-_FINDS_FILES = "deletes or empties every file that its code finds"
+_FINDS_FILES = "deletes or empties every file its code finds"
 _CODE_GIVEN = re.compile(r"-[A-Za-z]*c")
 Done = tuple[str, str]
 

@@ -78,8 +78,8 @@ _RECIPE = re.compile(r"\$[({](\w+)[)}]")
 _ASSIGNED = re.compile(r"(\w+)\s*[:?+]?=\s*(.*)")
 
 
-ROWS = "deletes or rewrites whole tables of a database"
-_BY_NAME = "runs a target that by its name takes away more than it made"
+ROWS = "deletes or rewrites whole database tables"
+_BY_NAME = "runs a target that, by its name, deletes more than it made"
 _WIPES = frozenset((
     "reset", "distclean", "realclean", "mrproper", "maintainer-clean", "clobber", "pristine", "nuke", "wipe", "purge",
     "destroy", "clean-all", "cleanall", "clean:all", "reset-db", "db-reset", "reset_db", "db:reset", "db:drop", "drop-db",
@@ -94,7 +94,7 @@ def script(command: GatedCommand) -> Iterator[Finding]:
     text = next((text for word in command.words[1:2] if (text := command.text_of(word))), "")
     paths, commands = run_by(command.name, command.words[1:], command.simple.stdin or text)
     if any(path not in command.created and not command.passes(path) for path in paths):
-        yield "deletes or empties files in its code"
+        yield "deletes or empties files in its code, which this task didn't create"
     yield from map(Runs, commands)
     if command.name in ("perl", "ruby"):
         yield command.empties(empties_in_place(command.words[1:]))
@@ -107,7 +107,7 @@ def sed(command: GatedCommand) -> Iterator[Finding]:
     if not flags_of(words)[0] & INPLACE:
         return
     if command.piped and fed[:1] == ["find"] and not {"-name", "-iname", "-path"} & set(fed):
-        yield "rewrites every file that a list names"
+        yield "rewrites every file named in a list"
     else:
         yield command.empties([path for path in of_sed(words) if path])
 

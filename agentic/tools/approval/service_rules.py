@@ -9,7 +9,7 @@ from agentic.bash.command_output import UNKNOWN
 from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, name_of
 from agentic.tools.approval.script_rules import SQL_TOOLS
 
-_LOST = "deletes what a service keeps"
+_LOST = "deletes data that a service keeps"
 _ALWAYS = "(always)"
 _TABLE = """
 docker: volume rm | volume prune | system prune --volumes | compose down -v | compose down --volumes | compose rm -fsv

@@ -60,7 +60,7 @@ def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, s
     text = words[place] if place < len(words) else ""
     if command.piped and text == UNKNOWN:
         yield Runs(command.simple.stdin)
-        yield "runs whatever a list names"
+        yield "runs every command named in a list"
     else:
         yield Runs(strict + text, variables=variables | _places(words[place + 1 :]))
 
@@ -68,7 +68,7 @@ def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, s
 def _fed(chain: list[str]) -> Iterator[Finding]:
     """A shell that runs what other commands print."""
     if _FORM & {name_of(word) for word in chain}:
-        yield "runs what another command makes out of a text"
+        yield "runs the output of another command"
     else:
         yield from (Runs(word) for word in chain if " " in word)
 

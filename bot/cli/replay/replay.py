@@ -22,7 +22,7 @@ from bot.cli.replay.invariants import broken_promises
 from bot.cli.replay.request_view import show_request
 from bot.config.home import databases
 from bot.config.settings import Settings
-from bot.messages.log_text import line_of
+from bot.messages.log_text import story
 
 NEWEST = 20
 UNVERIFIED = 4
@@ -105,9 +105,8 @@ async def _replay(store: Store, execution: str, database: Path, deciding_again: 
     except (StoreError, LogInvalid) as error:
         return fail(f"The log of {execution} in {database} cannot be read: {error}")
     say(f"Task {execution}, {len(log)} events, in {database}\n")
-    for envelope in (*log, *outcome):
-        if line := line_of(envelope):
-            say(f"{envelope.at:%H:%M:%S} {envelope.seq:>4}  {line}")
+    for envelope, line in story((*log, *outcome)):
+        say(f"{envelope.at:%H:%M:%S} {envelope.seq:>4}  {line}")
     end = folded.finished.reason if folded.finished else "still open"
     turns = "1 turn" if folded.turn.number == 1 else f"{folded.turn.number} turns"
     say(f"\nFolded: {end}, {turns}, tier {folded.tier}, {folded.spent.tokens} tokens, {folded.spent.usd:.4f} USD.")

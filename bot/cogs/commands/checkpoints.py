@@ -64,10 +64,10 @@ class CheckpointCommands(commands.Cog):
         text = "\n".join([report_text.checkpoints(kept)] * (bool(kept) or not left_out) + [left_out]).strip()
         await answer_at_length(ctx, "Checkpoints", text, "checkpoints.md")
 
-    @commands.hybrid_command(description="Run a task again, from the start or from one of its turns")
-    @app_commands.describe(turn="The turn to redo; without it, the whole task", thread=THREAD)
+    @commands.hybrid_command(description="Try a task again, from the start or from one of its turns")
+    @app_commands.describe(turn="The turn to redo. Default: the whole task", thread=THREAD)
     async def retry(self, ctx: Context, turn: Turn = 0, thread: str = "") -> None:
-        """Run a task again, from its beginning or from one of its turns."""
+        """Try a task again, from its beginning or from one of its turns."""
 
         async def complete(item: InboxItem, row: SessionRow) -> InboxItem:
             return item.model_copy(update={"text": str(turn) if turn else ""})
@@ -87,7 +87,7 @@ class CheckpointCommands(commands.Cog):
         await (steer(ctx, "rewind", thread, complete) if checkpoint else steer(ctx, "resume", thread))
 
     @commands.hybrid_command(description="Open a new thread that continues from a checkpoint of this one")
-    @app_commands.describe(checkpoint=f"{CHECKPOINT}; without it, the newest", text="What to do there", thread=THREAD)
+    @app_commands.describe(checkpoint=f"{CHECKPOINT}. Default: the newest", text="What to do there", thread=THREAD)
     async def fork(self, ctx: Context, checkpoint: str = "", *, text: str = "", thread: str = "") -> None:
         """Open a new thread that goes on from a checkpoint of this one."""
         if ctx.interaction is None and checkpoint and not _NAME.fullmatch(checkpoint):

@@ -118,7 +118,7 @@ def command_error_text(error: Exception, used: UsedCommand) -> str:
 
 def nearest(given: str, known: Iterable[str]) -> str:
     """The known name that is most like what was written, '' where none is."""
-    found = difflib.get_close_matches(given.lower(), list(known), n=1, cutoff=0.5)
+    found = difflib.get_close_matches(given.lower(), list(known), n=1, cutoff=0.65)
     return found[0] if found else ""
 
 

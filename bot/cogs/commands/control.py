@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bot.cogs.commands.replies import Context, Interaction
 
 
-THREAD = "A task's thread; without it, this one"
+THREAD = "A task's thread. Default: this one"
 RECEIPTS: dict[Sort, str] = {
     "stop": "🛑 Stopping.",
     "pause": "⏸ Pausing after this step.",

@@ -10,7 +10,7 @@ from discord.ext import commands
 from bot.access.thread_access import OutOfReach
 from bot.cogs.commands.command_errors import example_of, nearest
 from bot.cogs.commands.replies import answer, begin, proposed
-from bot.messages.embeds import help_embed
+from bot.messages.embeds import FILES, help_embed
 from bot.rendering.discord_text import inline
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from bot.cogs.commands.replies import Context, Interaction
 
     AnyCommand = commands.Command[Any, ..., Any]
+
+ON_FILES = frozenset({"attach", "attachment", "attachments", "file", "files", "upload", "repo", "repository"})
+"""What people ask for help with that is no command."""
 
 
 class HelpCommands(commands.Cog):
@@ -35,6 +38,9 @@ class HelpCommands(commands.Cog):
             await answer(ctx, embed=help_embed(self.bot.options.prefix))
             return
         name = " ".join(command.strip().lstrip(f"/{self.bot.options.prefix}").lower().split())
+        if name in ON_FILES:
+            await answer(ctx, FILES)
+            return
         found = self.bot.get_command(name)
         if found is None:
             near = nearest(name, names(self.bot))
@@ -58,7 +64,7 @@ def told(command: AnyCommand, prefix: str) -> str:
     name = command.qualified_name
     lines = [f"**/{name}** {command.description or command.short_doc}"]
     for option in () if isinstance(command, commands.Group) else command.clean_params.values():
-        must = "" if not option.required else " (needed)"
+        must = "" if not option.required else " (required)"
         lines.append(f"• `{option.displayed_name or option.name}`{must} {_about(command, option.name)}".rstrip())
     if isinstance(command, commands.Group):
         below = sorted({each.name for each in command.commands})

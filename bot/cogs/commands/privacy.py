@@ -13,6 +13,7 @@ from bot.access.thread_access import ELSEWHERE, OutOfReach
 from bot.cogs.commands.command_errors import UsedCommand, command_error_text
 from bot.cogs.commands.replies import answer, begin, reads_much
 from bot.cogs.private_replies import tell
+from bot.config.models import provider_titles
 from reflexion.errors import ReflexionError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 NOTHING = "I store nothing about you: no task, no message, no vote."
 WHERE = (
     "**Where:** on the computer that runs the bot; whoever runs it can read it. What you write to a task also goes "
-    "to the model's provider{models}, who has their own rules."
+    "to {whom} own rules."
 )
 HOW_LONG = {
     True: "**How long:** a task and everything said in it is deleted {days} days after it ended. Lessons, files in a "
@@ -32,10 +33,12 @@ HOW_LONG = {
 }
 CONFIRM = (
     "Erase it for good? Your tasks are deleted with everything said and done in them, so they can't be undone or "
-    "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n**Not erased:** "
-    "messages here in Discord, files in threads, what commands in other people's tasks printed, what other people's "
-    "answers and lessons took from your words, what your tasks cost today, earlier backups, and what model providers "
-    "keep."
+    "tried again. In other people's tasks your words and your name are replaced by “[erased]”.\n**Not erased:**\n"
+    "• messages here in Discord, and files in threads\n"
+    "• what commands in other people's tasks printed\n"
+    "• what other people's answers and lessons took from your words\n"
+    "• what your tasks cost today\n"
+    "• earlier backups, and what model providers keep"
 )
 ERASED_ALL = "✅ Erased. I keep nothing about you, except files in threads and what your tasks cost today."
 LEFT = "✅ Erased, except tasks that are still open: {threads}. Stop them there with 🛑, then use `/privacy` again."
@@ -54,7 +57,7 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
             "task you asked for, with everything that was said and done in it",
             "tasks you asked for, with everything that was said and done in them",
         ),
-        (stored.messages, "message of yours to a task", "messages of yours to tasks"),
+        (stored.messages, "message you wrote in a task", "messages you wrote in tasks"),
         (stored.votes, "vote", "votes"),
         (
             stored.reflections,
@@ -69,8 +72,11 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
         since = f", since {stored.since:%Y-%m-%d}" if stored.since else ""
         lines.append("• your Discord name and id with each of these, and what your tasks cost per day")
         lines.insert(0, f"**What I store about you{since}, on all servers:**")
-    providers = sorted({name.partition("/")[0] for name in models if not name.startswith("scripted/")})
-    where = WHERE.format(models=f" ({', '.join(providers)})" if providers else "")
+    providers = provider_titles(models)
+    has = "has its" if len(providers) == 1 else "have their"
+    where = WHERE.format(
+        whom=f"{' and '.join(providers)}, which {has}" if providers else "the model's provider, which has its"
+    )
     return "\n".join([*(lines or [NOTHING]), where, HOW_LONG[bool(days)].format(days=days)])
 
 
@@ -147,7 +153,7 @@ class Erasing(discord.ui.View):
         said = interaction.client.desk.discreet_text(await self._cog.erase(interaction))
         await interaction.edit_original_response(content=said, view=None)
 
-    @discord.ui.button(label="Keep", style=discord.ButtonStyle.secondary)
+    @discord.ui.button(label="Cancel", style=discord.ButtonStyle.secondary)
     async def keep(self, interaction: Interaction, button: discord.ui.Button[Erasing]) -> None:
         """Leave everything as it is."""
         self.stop()

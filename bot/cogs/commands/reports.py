@@ -23,7 +23,7 @@ from bot.history import summaries
 from bot.messages import report_text
 from bot.messages.escalation_text import escalation as told_of
 from bot.messages.escalation_text import rises
-from bot.messages.log_text import line_of
+from bot.messages.log_text import story
 from bot.messages.report_text import of_today
 from bot.rendering.discord_text import Attached
 from reflexion.text.secrets import redact
@@ -40,7 +40,7 @@ COUNTED = 200
 REFLECTIONS = 3
 
 Grouping = Literal["here", "threads", "people"]
-Lines = commands.Range[int, 1, 2_000]
+Lines = commands.Range[int, 1, report_text.MOST_LINES]
 Page = commands.Range[int, 1, 1_000]
 
 
@@ -65,7 +65,7 @@ class ReportCommands(commands.Cog):
 
     @commands.hybrid_command(description="What this thread, all threads, or each person's tasks cost")
     @reads_much()
-    @app_commands.describe(of="here: this thread; threads or people: everything you can see", thread=THREAD)
+    @app_commands.describe(of="What to add up: here (this thread), threads or people (all you can see)", thread=THREAD)
     async def cost(self, ctx: Context, of: Grouping = "here", thread: str = "") -> None:
         """What this thread, all threads, or each person's tasks cost."""
         if of == "here" or thread:
@@ -82,8 +82,7 @@ class ReportCommands(commands.Cog):
             told = _lines(report_text.cost_by_person(costs), self.bot.expiry.always)
             await answer_at_length(ctx, "Cost by person", told, "cost.md")
         else:
-            names = {row.thread: row.title for row in rows}
-            told = _lines(report_text.cost_by_thread(costs, names), self.bot.expiry.always)
+            told = _lines(report_text.cost_by_thread(costs), self.bot.expiry.always)
             await answer_at_length(ctx, "Cost by thread", told, "cost.md")
 
     async def _today(self, ctx: Context, guild: str) -> str:
@@ -121,13 +120,10 @@ class ReportCommands(commands.Cog):
     async def logs(self, ctx: Context, lines: Lines = 25, thread: str = "") -> None:
         """The newest lines of a thread's log."""
         row = await self._row(ctx, thread)
-        told = [
-            f"{each.at:%H:%M:%S} {each.seq:>4} {said}"
-            for log in await self.bot.records.logs(row.thread)
-            if log
-            for each in (*log, *await self.bot.store.read_outcome(log[0].execution))
-            if (said := redact(line_of(each)))
-        ]
+        told: list[str] = []
+        for log in filter(None, await self.bot.records.logs(row.thread)):
+            whole = (*log, *await self.bot.store.read_outcome(log[0].execution))
+            told += [f"{each.at:%H:%M:%S} {each.seq:>4} {redact(said)}" for each, said in story(whole)]
         text = _lines(report_text.log(told[-lines:]), await self.bot.expiry.of_thread(row.thread))
         await answer_at_length(ctx, report_text.title_of_log(len(told), lines), text, "log.md")
 

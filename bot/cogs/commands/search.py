@@ -11,7 +11,7 @@ from agentic.ports.runtime import Wanted
 from agentic.text.word_query import LONGEST, WordQuery
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.cogs.commands.replies import answer_at_length, begin, reads_much
-from bot.history.thread_search import words_of
+from bot.history.thread_search import LOOKED_THROUGH, words_of
 from bot.messages import report_text
 from reflexion.text.secrets import redact
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_WORDS = "There is nothing to look for in that: write a word, or the beginning of one."
 TOO_LONG = f"That is too long to look for: at most {LONGEST} characters. A few words are enough."
 LOOKED_UP = 25
-"""Threads that Discord is asked about at most for one page, such as archived ones."""
+"""Threads that Discord is asked about at most for one page: archived ones, and who is in private ones."""
 
 Page = commands.Range[int, 1, 200]
 
@@ -56,13 +56,14 @@ class SearchCommands(commands.Cog):
             report_text.HitLine(hit.thread, hit.envelope.at, said, self._masked(said.text))
             for hit, said in ((hit, words_of(hit)) for hit in found.hits)
         ]
-        told = report_text.hits(lines, query, page=page, more=page + 1 if found.more else 0)
+        told = report_text.hits(lines, query, words, page=page, more=page + 1 if found.more else 0)
         notes = (
             report_text.STILL_READING if found.behind else "",
+            report_text.NOT_ALL.format(number=LOOKED_THROUGH) if found.cut else "",
             report_text.NOT_LOOKED_INTO if sight.left_out else "",
             self.bot.expiry.always,
         )
-        title = report_text.title_of_hits(openly=stand.openly)
+        title = report_text.title_of_hits(found=bool(lines) or page > 1, openly=stand.openly)
         await answer_at_length(ctx, title, "\n".join(filter(None, (told, *notes))), "found.md")
 
     def _masked(self, text: str) -> str:

@@ -8,6 +8,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.core.prompt.roles import LOOKS, ROLES
 from bot.access.permissions import Act
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.cogs.commands.command_errors import UnknownSubcommand
@@ -15,6 +16,7 @@ from bot.cogs.commands.replies import answer, begin, proposed
 from bot.config.models import checked_start, is_askable, start_with, startable, usual_start
 from bot.config.preferences import AUTO, CHOICES, Scope, checked
 from bot.messages import report_text
+from bot.rendering.discord_text import inline
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
@@ -22,14 +24,14 @@ if TYPE_CHECKING:
 
 Where = Literal["thread", "channel", "server"]
 MODEL = "model"
-HERE = "For this thread, this channel or the whole server; without it, the nearest"
+HERE = "For this thread, this channel or the whole server. Default: the nearest"
 NAME, SCOPE = "Which setting", "For this thread, this channel or the whole server"
 NOT_IN_A_THREAD = "This is not a thread. Use the command in one, or choose `channel` or `server`."
 ONLY_HERE = "A direct message has no channel or server. Choose `thread`: this conversation."
 _PLACES = {
     "default": "default",
     "guild": "set for the server",
-    "channel": "set for the channel",
+    "channel": "set for this channel",
     "thread": "set for this thread",
 }
 DESCRIPTION = "What applies here, and where it was set"
@@ -60,19 +62,22 @@ class SettingsCommands(commands.Cog):
         known = name.strip().lower()
         kept = checked_start(self.bot.backstage.policy, value) if known == MODEL else checked(name, value)
         stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
+        if known == MODEL:
+            await answer(ctx, await self._choose_model(ctx, kept, place, id, _said(scope, stand)))
+            return
         await self.bot.preferences.put(place, id, known, kept)
         await answer(ctx, f"`{known}` is now **{kept}** for {_said(scope, stand)}: {CHOICES[known].meaning(kept)}.")
 
-    @settings.command(description="Remove a setting, so that the wider one applies")
+    @settings.command(description="Go back to the server's or default value")
     @app_commands.describe(name=NAME, scope=SCOPE)
     async def reset(self, ctx: Context, name: str, scope: Where = "channel") -> None:
         """Take a choice back, so that the wider one counts."""
         known = name.strip().lower()
         checked(known, CHOICES[known].default if known in CHOICES else "")
-        stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
+        _, place, id = await self._place(ctx, scope, CHOICES[known].act)
         await self.bot.preferences.put(place, id, known, "")
         value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
-        await answer(ctx, f"Removed for {_said(scope, stand)}. `{known}` is now **{value}** here ({_PLACES[origin]}).")
+        await answer(ctx, f"`{known}` is back to **{value}** ({_PLACES[origin]}) here.")
 
     @commands.hybrid_command(description="Which model answers here, what it costs, and choosing another")
     @app_commands.describe(name="A model or tier that new tasks start with; `auto` for the usual one", scope=HERE)
@@ -87,10 +92,17 @@ class SettingsCommands(commands.Cog):
         scope = scope or ("thread" if _ids(ctx)[0] else "channel")
         stand, place, id = await self._place(ctx, scope, CHOICES[MODEL].act)
         kept = checked_start(self.bot.backstage.policy, name)
-        await self.bot.preferences.put(place, id, MODEL, kept)
-        where = _said(scope, stand)
-        told = f"New tasks in {where} start with **{kept}**." if kept != AUTO else f"Nothing is chosen for {where} now."
-        await answer(ctx, f"{told} What runs now is not changed.\n{await self._models(ctx)}")
+        told = await self._choose_model(ctx, kept, place, id, _said(scope, stand))
+        await answer(ctx, f"{told}\n{await self._models(ctx)}")
+
+    async def _choose_model(self, ctx: Context, kept: str, place: Scope, id: str, where: str) -> str:
+        """Choose what tasks of a place start with, or withdraw that choice; what is told."""
+        await self.bot.preferences.put(place, id, MODEL, "" if kept == AUTO else kept)
+        if kept != AUTO:
+            return f"New tasks in {where} start with **{kept}**. Running tasks keep their model."
+        value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[MODEL]
+        back = "the default" if origin == "default" else f"{inline(value)}, {_PLACES[origin]}"
+        return f"{where[0].upper()}{where[1:]} is back to {back}. Running tasks keep their model."
 
     async def _models(self, ctx: Context) -> str:
         """Which models there are, and which one a new task here starts with."""
@@ -109,9 +121,7 @@ class SettingsCommands(commands.Cog):
         require(stand, "see")
         lines = ["**What applies here**"]
         for name, (value, origin) in (await self.bot.preferences.origins(*_ids(ctx))).items():
-            lines.append(f"`{name}` is **{value}** ({_PLACES[origin]}): {CHOICES[name].meaning(value)}.")
-            others = [f"{other} ({about})" for other, about in CHOICES[name].offered.items() if other != value]
-            lines.append(f"-# {CHOICES[name].about}. It can also be: {'; '.join(others)}.")
+            lines.append(f"**{name}**: {CHOICES[name].shown(value)} ({_PLACES[origin]}){_others(name, value)}")
         lines.append(f"Your level here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
 
@@ -163,6 +173,18 @@ def _ids(ctx: Context) -> tuple[str, str, str]:
     if isinstance(ctx.channel, discord.Thread):
         return here, str(ctx.channel.parent_id), str(ctx.guild.id)
     return "", here, str(ctx.guild.id)
+
+
+def _others(name: str, value: str) -> str:
+    """Say what else a setting can be; roles by what they may do."""
+    if name == "role":
+        looking = [role for role, what in ROLES.items() if what.may == LOOKS]
+        doing = [role for role in ROLES if role not in looking]
+        return f"\n-# Read-only: {', '.join(looking)}. Can change files: {', '.join(doing)}."
+    if name == MODEL:
+        return " · others: see `/model`"
+    others = [CHOICES[name].shown(other) for other in CHOICES[name].offered if other != value]
+    return f" · others: {', '.join(others)}"
 
 
 def _said(scope: Where, stand: Stand) -> str:

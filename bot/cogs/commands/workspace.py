@@ -69,7 +69,7 @@ class WorkspaceCommands(commands.Cog):
 
     @workspace.command(name="list", description=DESCRIPTION)
     @reads_much()
-    @app_commands.describe(path="A folder of the workspace; without it, all of it")
+    @app_commands.describe(path="A folder of the workspace. Default: all of it")
     async def list_(self, ctx: Context, *, path: str = ".") -> None:
         """The files of this thread's workspace."""
         await self._list(ctx, path)
@@ -124,7 +124,7 @@ class WorkspaceCommands(commands.Cog):
         stand, row = await self._row(ctx)
         require(stand, "see")
         found = await browse.look(self._world(row), path)
-        title = "WorkspaceCommands" if path == "." else f"Workspace, {inline(path, SHORT)}"
+        title = "Files in this thread" if path == "." else f"Workspace, {inline(path, SHORT)}"
         if found.files:
             title += f": {browse.summed(found.files)}"
         text = fenced(browse.told(found)) if found.files else browse.told(found)
@@ -199,7 +199,7 @@ class Confirmation(discord.ui.View):
         said = interaction.client.desk.discreet_text(said)
         await interaction.edit_original_response(content=said, view=None)
 
-    @discord.ui.button(label="Keep", style=discord.ButtonStyle.secondary)
+    @discord.ui.button(label="Cancel", style=discord.ButtonStyle.secondary)
     async def keep(self, interaction: Interaction, button: discord.ui.Button[Confirmation]) -> None:
         """Leave everything as it is."""
         self.stop()

@@ -53,7 +53,7 @@ async def seeking(
             expires=UNTIL,
         ),
     )  # fmt: skip
-    shown = await scenery.says(thread, "I ran it" if gate.put_back else "needs an approval")
+    shown = await scenery.says(thread, "I ran it" if gate.put_back else "Approval needed")
     await scenery.until_delivered()
     return thread, shown
 

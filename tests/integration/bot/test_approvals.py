@@ -16,7 +16,8 @@ async def test_it_shows_exactly_what_would_run_why_who_may_and_until_when(guild:
         _, shown = await seeking(scenery, "rm -rf build && make", fallback="rm -r build", cwd="/workspace/a")
         for text in (
             "```sh\nrm -rf build && make\n```", "And if that fails:\n```sh\nrm -r build\n```", '"cwd": "/workspace/a"',
-            "because it deletes whole folders", "Operators only", f"<t:{int(UNTIL.timestamp())}:R>",
+            "🔐 **Approval needed.** This deletes whole folders:\n",
+            f"-# An operator decides. Covers this one command. Denied automatically <t:{int(UNTIL.timestamp())}:R>.",
         ):  # fmt: skip
             assert text in shown.content
         assert [button["label"] for button in shown.interactive()] == ["Allow once", "Deny", "Stop the task"]
@@ -134,7 +135,7 @@ async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whateve
         thread, shown = await seeking(scenery)
         guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS, member="chief")
         await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "You can read along here", "chief")
+        await told(scenery, thread, "You're a viewer here", "chief")
         await guild.react(shown.id, "🛑", author="chief")
         await guild.click(shown.id, shown.custom_ids()[0])
         await scenery.until(lambda: len(scenery.talk.got) == 2)

@@ -50,13 +50,13 @@ async def test_status_by_prefix_says_that_a_channel_is_no_thread(bot: Threadwrig
     await dpytest.message("!status")
     embed = dpytest.get_embed()
     assert embed.title == "Status"
-    assert "no task in this thread" in (embed.description or "")
+    assert "No task here" in (embed.description or "")
 
 
 async def test_stop_by_prefix_in_a_plain_channel_says_where_it_works(bot: ThreadwrightBot) -> None:
     with pytest.raises(discord.ext.commands.CommandInvokeError):
         await dpytest.message("!stop")
-    assert dpytest.verify().message().contains().content("works in a task's thread")
+    assert dpytest.verify().message().contains().content("works only inside a task's thread")
 
 
 async def test_stop_by_prefix_of_a_viewer_is_refused(bot: ThreadwrightBot) -> None:
@@ -64,7 +64,7 @@ async def test_stop_by_prefix_of_a_viewer_is_refused(bot: ThreadwrightBot) -> No
     bot.options.roles[str(everyone.id)] = "viewer"  # type: ignore[index]
     with pytest.raises(discord.ext.commands.CommandInvokeError):
         await dpytest.message("!stop", member=1)
-    assert dpytest.verify().message().contains().content("can read along here")
+    assert dpytest.verify().message().contains().content("You're a viewer here")
 
 
 async def test_an_unknown_command_and_a_plain_message_are_left_alone(bot: ThreadwrightBot) -> None:

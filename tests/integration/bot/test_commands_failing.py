@@ -86,7 +86,7 @@ async def test_in_a_plain_channel_it_is_said_where_the_command_works(guild: Loca
     async with desk(guild) as one:
         await one.worked()
         for name in ("logs", "memory", "pause", "workspace list"):
-            assert "works in a task's thread" in words(await one.slash(one.scenery.general, name)), name
+            assert "works only inside a task's thread" in words(await one.slash(one.scenery.general, name)), name
 
 
 async def test_a_thread_that_was_archived_is_still_found(guild: LocalGuild) -> None:

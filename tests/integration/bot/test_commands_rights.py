@@ -55,7 +55,7 @@ async def test_a_command_is_done_for_those_who_may_and_refused_to_all_others(
         before = await one.lessons.lesson(str(guild.guild_id), "l0123456789a")
         for who in refused:
             said = words(await one.slash(thread, name, options, author=who))
-            assert "can do that" in said or "can read along here" in said or "someone else's" in said, said
+            assert "can do that" in said or "a viewer here" in said or "someone else's" in said, said
         assert await one.lessons.lesson(str(guild.guild_id), "l0123456789a") == before
         assert (await one.scenery.bot.preferences.of(channel=str(one.scenery.general))).verbosity == "normal"
         done = words(await one.slash(thread, name, options, author=allowed))

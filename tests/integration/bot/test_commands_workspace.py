@@ -29,7 +29,7 @@ async def test_a_long_list_is_a_file(guild: LocalGuild) -> None:
         for number in range(200):
             one.put(thread, f"data/part-{number:04}.csv", "x")
         sent = await one.slash(thread, "workspace list")
-        assert "200 files" in sent.content
+        assert "**Files in this thread: 200 files, 200 B**" in sent.content
         assert content(one, sent).count(b"\n") >= 200
 
 

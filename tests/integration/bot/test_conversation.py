@@ -39,7 +39,7 @@ async def test_who_may_nothing_in_the_server_may_nothing_in_direct_messages(
         vic = guild.add_member("vic")
         direct = await guild.open_dm(vic)
         await guild.post(direct.id, "do it")
-        await here.says(direct.id, "can read along here")
+        await here.says(direct.id, "a viewer here")
         assert here.mind.asked == []
 
 

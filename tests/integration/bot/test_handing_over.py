@@ -48,9 +48,9 @@ async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_an
             await _works(bot, thread, 1)
             await guild.react(bot.of_bot(thread)[0].id, "🚀")
             receipt = await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
-            assert "A turn of claude-sonnet-5 costs about 2 times as much" in receipt.content
+            assert "A turn of claude-sonnet-5 costs about twice as much" in receipt.content
             (bot.workspace(thread) / "one").touch()
-            await bot.says(thread, f"⬆ Handing over from {SMALL} (tier 2) to {LARGE} (tier 3):")
+            await bot.says(thread, f"⬆ Handed over from {SMALL} (tier 2) to {LARGE} (tier 3):")
             await _works(bot, thread, 2)
             await guild.post(thread, "escalate")
             await bot.says(thread, f"🚀 {LARGE} is already the strongest model.")
@@ -65,3 +65,26 @@ async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_an
             await guild.react(answer.id, "🚀")
             await bot.says(thread, "Nothing is running here, so there is nothing to hand over.")
             assert len(endpoint.requests) == 3
+
+
+async def test_a_stronger_model_that_is_not_known_gives_way_to_the_one_that_worked_before(
+    tmp_path: Path, guild: LocalGuild
+) -> None:
+    def answers(request: CapturedRequest) -> Reply:
+        if request.model == LARGE:
+            return Reply.error(404)
+        return _waits("one") if request.number == 1 else finishes("All green.")
+
+    async with ScriptedEndpoint.start(answers) as endpoint:
+        tiers = {"tier_2": (f"anthropic/{SMALL}",), "tier_3": (f"anthropic/{LARGE}",)}
+        async with whole(tmp_path, endpoint, guild, **tiers) as bot:
+            words = f"{guild.bot.mention} Make the tests pass in this repository."
+            thread = (await guild.post(guild.channel().id, words)).id
+            await _works(bot, thread, 1)
+            await guild.react(bot.of_bot(thread)[0].id, "🚀")
+            await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
+            (bot.workspace(thread) / "one").touch()
+            told = await bot.says(thread, f"⬇ Back to {SMALL} (tier 2): the provider doesn't know {LARGE}.")
+            assert "`THREADWRIGHT_TIER_3`" in told.content
+            await bot.says(thread, "All green.")
+            assert [request.model for request in endpoint.requests] == [SMALL, LARGE, SMALL]

@@ -21,7 +21,7 @@ async def chosen(running: Whole, place: int, name: str, scope: str) -> None:
     """The owner chooses a model."""
     await running.guild.slash(place, "model", {"name": name, "scope": scope})
     await running.guild.wait_for(
-        lambda g: any("What runs now" in m.content for m in g.messages(place, viewer=g.you)), SECONDS
+        lambda g: any("Running tasks keep their model" in m.content for m in g.messages(place, viewer=g.you)), SECONDS
     )
 
 
@@ -62,7 +62,7 @@ async def test_it_shows_tiers_models_and_prices_and_what_a_new_task_starts_with_
     async with desk(guild) as one:
         thread = await one.worked()
         said = await shown(one, thread)
-        assert "starts with **small** (tier 2): nobody chose another" in said
+        assert "starts with **small** (tier 2): the default" in said
         assert "• tier 1, sorts messages: `acme/tiny` $0.10 / $0.40" in said
         assert "▶ tier 2, fast: `acme/small` $1.00 / $5.00, then `acme/other` $0.50 / $2.00" in said
         assert "• tier 3, balanced: `acme/large` $15.00 / $75.00, then `acme/unpriced` (price not known)" in said
@@ -70,13 +70,20 @@ async def test_it_shows_tiers_models_and_prices_and_what_a_new_task_starts_with_
         said = await shown(one, thread)
         assert "starts with **other** (tier 2): set for the server" in said
         assert "▶ tier 2, fast: `acme/other` $0.50 / $2.00, then `acme/small`" in said
-        assert "`model` is **acme/other** (set for the server)" in words(await one.slash(thread, "settings show"))
+        assert "**model**: acme/other (set for the server)" in words(await one.slash(thread, "settings show"))
         await one.slash(thread, "model", {"name": "tier3"})
         assert "starts with **large** (tier 3): set for this thread" in await shown(one, thread)
         assert "starts with **other**" in await shown(one, one.scenery.general)
         await one.scenery.bot.preferences.put("thread", str(thread), "model", "acme/gone")
         said = await shown(one, thread)
         assert "starts with **small** (tier 2): `acme/gone` was set for this thread, but it is not configured" in said
+        said = words(await one.slash(thread, "model", {"name": "auto"}))
+        assert said.startswith(
+            "This thread is back to `acme/other`, set for the server. Running tasks keep their model."
+        )
+        told = words(await one.slash(thread, "settings set", {"name": "model", "value": "auto", "scope": "server"}))
+        assert told == "The whole server is back to the default. Running tasks keep their model.\n"
+        assert "**model**: auto (default)" in words(await one.slash(thread, "settings show"))
 
 
 async def test_what_works_now_is_shown_beside_what_the_next_task_starts_with(

@@ -109,10 +109,10 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         shown = await asked(running, "vic")
         assert shown.ephemeral
         assert "1 task you asked for" in shown.content
-        assert "1 message of yours" in shown.content
+        assert "1 message you wrote in a task" in shown.content
         assert "1 vote" in shown.content
         assert "2 lessons in your words or with your name" in shown.content
-        assert "(anthropic)" in shown.content
+        assert "goes to Anthropic, which has its own rules" in shown.content
         assert "30 days" in shown.content
         sure = await pressed(running, shown, "Erase my data", "vic", "Erase it for good?")
         assert "messages here in Discord" in sure.content

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import FileChange, InputReceived, Person, ToolFinished, ToolStarted
+from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.access import thread_access
@@ -45,6 +46,10 @@ async def test_what_was_said_and_done_is_found_with_who_when_and_where(guild: Lo
                 InputReceived(inbox="i", sort="guidance", author=eve, text="it times out after **30** s"),
                 ToolStarted(call="c", provider_id="p", tool="shell", effect="unkeyed",
                             arguments={"command": "pytest tests/login -q"}, args_sha="s"),
+                ToolStarted(call="d", provider_id="p", tool="shell", effect="unkeyed",
+                            arguments={"command": "pytest tests/login -q"}, args_sha="s"),
+                ToolStarted(call="e", provider_id="p", tool="shell", effect="unkeyed",
+                            arguments={"command": "curl http://login.internal/health"}, args_sha="s"),
                 ToolFinished(call="c", outcome="ok", preview="", changes=(FileChange(path="src/login.py", kind="modified"),)),
             )  # fmt: skip
             await one.scenery.talk.finish(execution, "The session cookie was never renewed.")
@@ -55,14 +60,16 @@ async def test_what_was_said_and_done_is_found_with_who_when_and_where(guild: Lo
             assert [f"<#{later}>" in links[0], *(f"<#{thread}>" in line for line in links[1:])] == [True] * len(links)
             assert any("gave this task" in line for line in links)
             assert "> write about the **login**" in found
-            assert "> pytest tests/**login** -q" in found
+            assert found.count("> pytest tests/**login** -q") == 1, "what ran twice is listed once"
+            assert "> curl http://login.internal/health" in found, "no marks within a link"
             assert "> src/**login**.py" in found
             assert all("<t:" in line for line in links)
             said = await search(one, here, "times 30")
             assert "Eve wrote" in said
             assert r"it **times** out after \*\***30**\*\* s" in said
             assert "I answered" in await search(one, here, '"cookie was"')
-            assert "Nothing. I look for words" in await search(one, here, '"was cookie"')
+            nothing = await search(one, here, '"was cookie"')
+            assert nothing.startswith('**Searched in threads that you can see**\nNothing found for “"was cookie"”.')
     finally:
         await store.close()
 
@@ -133,7 +140,7 @@ async def test_foreign_text_pings_and_formats_nothing(guild: LocalGuild) -> None
     ("text", "says"),
     [
         ('"', "nothing to look for"), ("?!… \u202e", "nothing to look for"), ("a" * 4_000, "too long"),
-        ("NEAR(zebra, 2) OR *", "Nothing. I look"), ('text:"zebra', "Nothing. I look"), ("' OR 1=1 --", "Nothing. I look"),
+        ("NEAR(zebra, 2) OR *", "Nothing found for"), ('text:"zebra', "Nothing found"), ("' OR 1=1 --", "Nothing found for"),
         ("zebra*", "gave this task"), ("-zebra", "gave this task"), ("^zebra", "gave this task"),
     ],
 )  # fmt: skip
@@ -166,7 +173,7 @@ async def test_what_somebody_had_erased_is_found_no_more(guild: LocalGuild) -> N
         await one.scenery.talk.finish(one.scenery.talk.newest(thread))
         assert "zebra" in await search(one, one.scenery.general, "zebra")
         await one.scenery.bot.privacy.erase(one.scenery.talk.got[-1].author.id, "eve")
-        assert "Nothing. I look" in await search(one, one.scenery.general, "zebra")
+        assert "Nothing found for" in await search(one, one.scenery.general, "zebra")
 
 
 async def test_archived_threads_are_asked_about_within_a_bound_that_is_told(
@@ -185,6 +192,56 @@ async def test_archived_threads_are_asked_about_within_a_bound_that_is_told(
         assert "not looked into" in said
 
 
+async def test_who_is_in_private_threads_is_asked_within_the_same_bound(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bot.cogs.commands import search as command
+
+    asked: list[str] = []
+    really = thread_access.Reach._is_in  # pyright: ignore[reportPrivateUsage]
+
+    async def is_in(reach: thread_access.Reach, stand: thread_access.Stand, row: SessionRow) -> bool:
+        asked.append(row.thread)
+        return await really(reach, stand, row)
+
+    monkeypatch.setattr(command, "LOOKED_UP", 2)
+    monkeypatch.setattr(thread_access.Reach, "_is_in", is_in)
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        here = await task(one, "an open zebra")
+        for number in range(4):
+            private = await guild.create_thread(one.scenery.general, f"corner {number}", private=True)
+            await guild.post(private.id, f"{guild.bot.mention} a zebra in private")
+            await one.scenery.until(lambda thread=str(private.id): thread in one.scenery.talk.threads)
+        seen = await search(one, one.scenery.general, "zebra", author="eve")
+        assert f"<#{here}>" in seen
+        assert "in private" not in seen
+        assert "not looked into" in seen
+        assert len(asked) == 2
+        assert (await search(one, one.scenery.general, "zebra")).count("in private") == 4, "rights show them, unasked"
+        assert len(asked) == 2
+
+
+async def test_where_many_hits_are_out_of_sight_it_is_told_that_older_ones_were_not_looked_at(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_search, "AT_A_TIME", 2)
+    monkeypatch.setattr(thread_search, "LOOKED_THROUGH", 2)
+    guild.add_member("eve")
+    async with desk(guild) as one:
+        await task(one, "an open zebra")
+        hidden = guild.add_channel("hidden")
+        guild.deny(hidden.id, Permission.VIEW_CHANNEL, role=guild.state.identity.everyone_id)
+        guild.allow(hidden.id, Permission.VIEW_CHANNEL)
+        for number in range(2):
+            posted = await guild.post(hidden.id, f"{guild.bot.mention} zebra {number}")
+            await one.scenery.until(lambda thread=str(posted.id): thread in one.scenery.talk.threads)
+        seen = await search(one, one.scenery.general, "zebra", author="eve")
+        assert "only looked at the newest" in seen
+        assert "open" not in seen
+        assert "only looked at" not in await search(one, one.scenery.general, "open zebra", author="eve")
+
+
 async def test_what_is_not_taken_in_yet_is_told(guild: LocalGuild, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_search, "CATCH_UP_SECONDS", 0.0)
     async with desk(guild) as one:
@@ -195,6 +252,21 @@ async def test_what_is_not_taken_in_yet_is_told(guild: LocalGuild, monkeypatch: 
 
         monkeypatch.setattr(one.scenery.store, "take_in", behind)
         assert "still reading" in await search(one, one.scenery.general, "zebra")
+
+
+async def test_where_nothing_can_be_taken_in_what_was_is_searched(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk(guild) as one:
+        await task(one, "the zebra")
+
+        async def full() -> bool:
+            raise StoreUnavailable("no room is left")
+
+        monkeypatch.setattr(one.scenery.store, "take_in", full)
+        found = await search(one, one.scenery.general, "zebra")
+        assert "the **zebra**" in found
+        assert "still reading" in found
 
 
 def _unknown(*_: object) -> bool:

@@ -109,7 +109,7 @@ async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guil
     async with running_bot(guild, roles={"@everyone": "viewer"}) as scenery:
         guild.add_member("vic")
         await guild.post(scenery.general, f"{guild.bot.mention} go", author="vic")
-        await scenery.says(scenery.general, "can read along here")
+        await scenery.says(scenery.general, "a viewer here")
         await scenery.mention("go")
         assert [item.author.level for item in scenery.talk.got] == ["owner"]
 

@@ -85,7 +85,7 @@ async def test_the_same_error_three_times_hands_over_to_the_next_tier_and_says_s
     assert (escalated.from_model, escalated.to_model, escalated.counted["same_error"]) == (SMALL, LARGE, 3)
     assert escalated.usd > 0
     assert await _notices(store) == [
-        "⬆ Handing over from gpt-4o-mini (tier 2) to gpt-4o (tier 3): same error 3 times. "
+        "⬆ Handed over from gpt-4o-mini (tier 2) to gpt-4o (tier 3): same error 3 times. "
         "A turn of gpt-4o costs about 17 times as much as one of gpt-4o-mini."
     ]
 
@@ -110,7 +110,7 @@ async def test_advice_stands_in_the_next_request_of_the_same_model_and_the_next_
     assert "advice" in [each.rule for each in await _log(store, Intervened) if isinstance(each, Intervened)]
     notices = await _notices(store)
     assert notices[0].startswith("💡 I asked a stronger model, gpt-4o, for advice (same error 3 times)")
-    assert notices[1].startswith("⬆ Handing over from gpt-4o-mini (tier 2) to gpt-4o (tier 3)")
+    assert notices[1].startswith("⬆ Handed over from gpt-4o-mini (tier 2) to gpt-4o (tier 3)")
 
 
 async def test_where_no_advice_comes_the_stronger_model_takes_over_at_once() -> None:

@@ -58,6 +58,24 @@ async def test_what_was_said_and_done_is_found_newest_first(store: Store) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("новый отчёт", "новый отчёт"), ("Новый отчёт", "НОВЫЙ отчет"), ("한국어 문서", "한국어"), ("がっこう", "がっこ"),
+        ("ギター", "キ\u3099ター"), ("Το άρθρο", "άρθρο"), ("ΤΟ ΑΡΘΡΟ", "άρθρο"), ("Việt Nam", "viet"), ("Łódź", "łodz"),
+        ("हिन्दी", "हिन्दी"), ("עברית", "עברית"), ("ภาษาไทย", "ภาษา"), ("中文文档", "中文"),
+    ],
+)  # fmt: skip
+async def test_words_of_every_script_are_found_with_or_without_accents(store: Store, text: str, typed: str) -> None:
+    await written(store, "x1", "t1", text)
+    assert await found(store, typed) == [text]
+
+
+async def test_another_letter_is_not_an_accent(store: Store) -> None:
+    await written(store, "x1", "t1", "がっこう")
+    assert await found(store, "かっこう") == []
+
+
+@pytest.mark.parametrize(
     "odd",
     [
         '"',

@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
     Reason,
     Triaged,
 )
+from agentic.core.text.last_note import LAST_NOTE
 from bot.messages.file_changes import difference
 from bot.messages.final_card import WITHOUT_FINISH, card, undoable
 from bot.progress.model import Changed
@@ -24,13 +25,32 @@ from bot.progress.text import footer, progress_text
 from tests.unit.bot.following import REQUESTED, STARTED, after, called, ended
 
 
-@pytest.mark.parametrize("reason", ["stopped", "failed", "stuck", "limit", "budget", "cancelled"])
+@pytest.mark.parametrize("reason", ["failed", "stuck", "limit", "budget", "cancelled"])
 def test_an_end_that_is_no_success_says_so_first(reason: Reason) -> None:
     progress = after(STARTED, Finished(reason=reason, answer="Text."))
     head, body, *_ = card("Text.", progress).split("\n\n")
     assert body == "Text."
     assert head in progress_text(progress)
     assert "Done" not in head
+
+
+def test_a_stop_is_said_once() -> None:
+    progress = after(STARTED, REQUESTED, Finished(reason="stopped", answer="Stopped by Ann."))
+    assert card("Stopped by Ann.", progress) == "🛑 Stopped by Ann."
+    assert progress_text(progress).startswith("🛑 **Stopped** · ")
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.05, ""), (1.9, ""), (2.5, "stopped in 2.5 s")])
+def test_how_long_a_stop_took_is_said_only_where_one_waited(seconds: float, words: str) -> None:
+    progress = after(STARTED, REQUESTED, Finished(reason="stopped", answer="Stopped by Ann."))
+    progress.stopped_in = seconds
+    assert [part for part in footer(progress).split(" · ") if "stopped" in part] == ([words] if words else [])
+
+
+def test_a_last_note_has_no_line_that_is_shown_elsewhere() -> None:
+    end = Finished(reason="failed", answer="", last_words=True)
+    said = "title: Fix the parser\nI looked at the parser.\nstatus: stuck\nconfidence: 30"
+    assert card(said, after(STARTED, end)).split("\n\n")[1:] == [f"{LAST_NOTE}\n> I looked at the parser."]
 
 
 def test_the_answer_says_how_it_is_known_and_what_changed() -> None:

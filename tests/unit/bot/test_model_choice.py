@@ -38,7 +38,7 @@ def test_a_choice_is_read_as_people_write_it(typed: str, kept: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("gpt-9", "no model or tier `gpt-9`.*`auto`, `tier2`.*THREADWRIGHT_TIER_2"),
+        ("gpt-9", "no model or tier `gpt-9`.*`auto`, `tier2`.*Ask whoever runs"),
         ("4", "no model or tier `4`"),
         ("tier 1", "Tier 1 only sorts messages"),
         ("acme/tiny", "no model or tier `acme/tiny`"),

@@ -33,6 +33,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
+from agentic.core.events.values import Level
 from agentic.core.fold.fold import fold
 from bot.progress.model import STEPS_KEPT, steering, update_of
 from bot.progress.text import (
@@ -193,16 +194,36 @@ def test_what_a_request_cost_that_was_cut_off_counts_as_it_was_reserved_as_every
 
 def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None:
     pause = InputReceived(inbox="1", sort="pause", author=ANN, text="pause")
-    assert "⏸ **Pausing after this step** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, pause))
+    pausing = "⏸ **Pausing** when the current step ends · ▶ resumes · 🛑 stops now\n"
+    assert progress_text(after(STARTED, REQUESTED, pause)).startswith(f"{pausing}💭 **Thinking**")
     answered = ModelAnswered(request="r", blocks=())
     assert "⏸ **Paused** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, answered, pause))
-    assert "⏸ **Pausing after this step**" in progress_text(after(STARTED, called(1), pause))
+    working = after(STARTED, called(1, command="sleep 60"), pause)
+    began = next(step.began for step in working.running)
+    assert began is not None
+    shown = progress_text(working, now=began + timedelta(seconds=25))
+    assert shown.startswith(f"{pausing}🔧 **Running** `sleep 60` · 25 s")
     machine = pause.model_copy(update={"author": Person(id="0", name="Threadwright"), "text": "the thread is locked"})
     assert "⏸ **Paused**: the thread is locked" in progress_text(after(STARTED, machine))
     resume = InputReceived(inbox="2", sort="resume", author=ANN)
     assert "Paused" not in progress_text(after(STARTED, REQUESTED, pause, resume))
     assert "💬 **Waiting for your answer**" in progress_text(after(STARTED, Asked(question="q", text="Which?")))
-    assert "🔐 **Waiting for your approval**" in progress_text(after(STARTED, Asked(question="q", sort="approval")))
+
+
+@pytest.mark.parametrize(
+    ("level", "who", "words"),
+    [
+        ("executor", "operator", "🔐 **Waiting for an operator's approval**"),
+        ("operator", "operator", "🔐 **Waiting for your approval**"),
+        ("operator", "owner", "🔐 **Waiting for an owner's approval**"),
+        ("owner", "operator", "🔐 **Waiting for your approval**"),
+    ],
+)
+def test_an_approval_is_asked_of_the_requester_only_where_they_may_give_it(
+    level: Level, who: Level, words: str
+) -> None:
+    started = STARTED.model_copy(update={"requester": ANN.model_copy(update={"level": level})})
+    assert words in progress_text(after(started, Asked(question="q", sort="approval", who_may=who)))
 
 
 def test_what_a_command_prints_is_shown_as_it_is_and_the_models_words_as_a_quotation() -> None:
@@ -313,8 +334,33 @@ def test_a_call_that_never_began_is_listed_as_what_became_of_it(outcome: str) ->
     text = progress_text(after(STARTED, REQUESTED, answered, *results))
     assert f"Not done: running `rm -rf build` · {outcome}" in text
     assert f"Not done: editing `a.py` · {outcome}" in text
-    begun = after(STARTED, REQUESTED, called(1, command="sleep 9"), ended(1, outcome=outcome))
-    assert f"Ran `sleep 9` · {outcome}" in progress_text(begun)
+    begun = progress_text(after(STARTED, REQUESTED, called(1, command="sleep 9"), ended(1, outcome=outcome)))
+    if outcome == "cancelled":
+        assert "-# ◼ Stopped running `sleep 9`" in begun.splitlines()
+    else:
+        assert f"Ran `sleep 9` · {outcome}" in begun
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("curl -f http://localhost/a", "✖ Tried to fetch from the network (`curl -f http://localhost/a`) · exit 6"),
+        ("pip install x", "✖ Tried to install packages (`pip install x`) · exit 6"),
+        ("pytest -q", "✖ Ran the tests (`pytest -q`) · exit 6"),
+        ("./deploy", "✖ Ran `./deploy` · exit 6"),
+    ],
+)
+def test_a_call_that_failed_tried_and_the_same_failure_again_is_one_line(command: str, words: str) -> None:
+    twice = [
+        event
+        for number in (1, 2)
+        for event in (called(number, command=command), ended(number, outcome="failed", exit_code=6))
+    ]
+    shown = [line for line in progress_text(after(STARTED, REQUESTED, *twice[:2])).splitlines() if "✖" in line]
+    assert shown == [f"-# {words}"]
+    other = (called(3, command=command), ended(3, outcome="failed", exit_code=7))
+    shown = [line for line in progress_text(after(STARTED, REQUESTED, *twice, *other)).splitlines() if "✖" in line]
+    assert shown == [f"-# {words} · ×2", f"-# {words.replace('exit 6', 'exit 7')}"]
 
 
 def test_a_result_of_a_call_that_nobody_made_is_no_step() -> None:

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from agentic.core.claims.confidence import told
 from agentic.core.events.execution_events import (
     CheckpointSaved,
@@ -36,7 +33,7 @@ from agentic.core.fold.fold import fold
 from agentic.ports.runtime import SessionRow
 from bot.history import summaries
 from bot.history.checkpoint_list import Kept
-from bot.history.summaries import BARS, Trend
+from bot.history.summaries import Trend
 from bot.messages import report_text
 from bot.messages.embeds import status_embed
 from bot.messages.escalation_text import escalation, rises
@@ -139,8 +136,8 @@ def test_a_trend_knows_the_end_the_score_and_the_last_vote_of_each() -> None:
     found = summaries.trend(log, logged(*votes))
     assert (found.scores, found.shown, found.evaluated, found.votes) == ((90, 20), 60, 41, ("down",))
     said = report_text.confidence([found])
-    assert f"100 {BARS[90 * 7 // 100]}{BARS[20 * 7 // 100]} 0" in said
-    assert "**60** of 100, moderate · falling" in said
+    assert "turn by turn: 90 → 20 of 100, falling" in said
+    assert "**60** of 100, moderate\n" in said
     assert "An estimate from tools, tests and reports" in said
 
 
@@ -176,15 +173,40 @@ def test_an_end_without_success_has_no_number_anywhere_and_its_turns_are_told() 
 
 def test_the_numbers_of_a_threads_tasks_stand_beside_each_other() -> None:
     trends = [Trend("a", "one", (80,), 80), Trend("b", "two", (40,), None, "failed"), Trend("c", "three", (30,), 30)]
-    line = f"This thread, task by task: `{BARS[80 * 7 // 100]}{BARS[30 * 7 // 100]}`"
+    line = "This thread, task by task: 80 → 30 of 100, falling"
     assert line in report_text.confidence(trends)
 
 
-@given(st.lists(st.integers(-50, 200)), st.integers(1, 60))
-def test_bars_stand_for_any_numbers_and_the_newest_are_shown(values: list[int], width: int) -> None:
-    line = summaries.sparkline(values, width)
-    assert len(line) == min(len(values), width)
-    assert set(line) <= set(BARS)
+def test_of_many_turns_the_newest_are_shown_and_whether_they_rise() -> None:
+    """One turn goes nowhere."""
+    said = report_text.confidence([Trend("a", "one", (*range(20, 50, 2),), 48), Trend("b", "two", (81,), 81)])
+    assert "turn by turn: … → 26 → 28" in said
+    assert "→ 46 → 48 of 100, rising" in said
+    assert "turn by turn: 81 of 100" in said
+
+
+def test_the_sum_of_costs_is_the_sum_of_what_is_shown_and_a_side_question_is_no_task() -> None:
+    """0.09 and 0.2649 would be $0.0900 and $0.26, and their sum $0.35; 0.00014 and 0.00014 would add up to $0.0003."""
+    log = logged(started(), asked(1), answered(1, 0.09))
+    one = summaries.cost_of(log)
+    assert one is not None
+    side = replace(one, usd=0.2649, side=True)
+    told = report_text.cost_of_thread([one, side])
+    assert "$0.0900 · " in told
+    assert "$0.2649 · " in told
+    assert "side question `do it` by" in told
+    assert "**$0.3549** in 1 task and 1 side question" in told
+    small = [replace(one, usd=0.00014), replace(one, usd=0.00014, thread="8")]
+    assert "**$0.0002** in" in report_text.cost_by_thread(small)
+    assert summaries.by_person([one, side])[0][1] == 1
+
+
+def test_what_was_asked_for_a_lesson_after_the_end_is_counted() -> None:
+    one = summaries.cost_of(logged(started(), asked(1), answered(1, 0.25)))
+    assert one is not None
+    all_of_it = summaries.with_learning(one, logged(asked(1, "a/large"), answered(1, 0.5)))
+    assert (all_of_it.usd, all_of_it.tokens) == (0.75, 2 * one.tokens)
+    assert all_of_it.models == (("a/large", 0.5), ("a/small", 0.25))
 
 
 def test_foreign_words_are_shown_and_not_obeyed() -> None:
@@ -225,7 +247,7 @@ def test_a_list_of_checkpoints_tells_why_what_changed_and_what_is_gone() -> None
     ])  # fmt: skip
     assert "**do it** (stopped)" in told
     assert "`aaaaaa`" in told
-    assert "at the end, after turn 5 · 2 files changed since the one before" in told
+    assert "at the end, after turn 5 · 2 files changed" in told
     assert "○ `cccccc`" in told
     assert "no longer there" in told
     assert "could not be saved (the disk is full)" in told

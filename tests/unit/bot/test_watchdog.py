@@ -76,10 +76,9 @@ async def test_a_stall_that_does_not_end_is_reported_while_it_lasts(
 
 
 def test_status_says_for_how_long_the_bot_stood_still_and_where_that_is_told() -> None:
-    little, much = (str(status_embed(StatusView("idle"), seconds).to_dict()) for seconds in (0.012, 1.34))
-    assert "up to 0.01 s in the last hour" in little
-    assert "in its log" not in little
-    assert "up to 1.3 s in the last hour. Whoever runs the bot can find the cause in its log." in much
+    little, much = (str(status_embed(StatusView("idle"), seconds).to_dict()) for seconds in (1.9, 2.34))
+    assert "Bot delay" not in little
+    assert "Up to 2.3 s in the last hour. Whoever runs the bot can find the cause in its log." in much
 
 
 async def test_only_a_long_stall_after_the_start_is_a_warning(

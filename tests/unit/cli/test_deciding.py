@@ -44,8 +44,8 @@ def test_the_first_decision_that_is_another_is_told_with_what_differs() -> None:
     said = told(log, Finished(reason="stopped", answer="I stopped."))
     assert "The rules decide otherwise, first at event 4:" in said
     assert "the log says:  stopped: I stopped." in said
-    assert "the rules say: stopped: Stopped by you. Everything has stopped." in said
-    assert "answer: 'I stopped.' in the log, 'Stopped by you. Everything has stopped.' by the rules" in said
+    assert "the rules say: stopped: Stopped by you." in said
+    assert "answer: 'I stopped.' in the log, 'Stopped by you.' by the rules" in said
     assert "reason:" not in said, "what is the same is not told"
 
 

@@ -36,7 +36,7 @@ from agentic.core.events.execution_events import (
     TurnEnded,
 )
 from bot.cli.replay.invariants import broken_promises, owners
-from bot.messages.log_text import line_of
+from bot.messages.log_text import story
 from tests.golden.writing import SURE
 from tests.unit.core.building import GUEST, YOU
 from tests.unit.core.simulating import simulate
@@ -225,8 +225,10 @@ def test_whatever_the_rules_do_holds(data: st.DataObject) -> None:
 
 
 def test_the_story_tells_who_asked_what_was_done_and_how_it_ended() -> None:
-    told = "\n".join(line_of(envelope) for envelope in log(*WHOLE))
+    told = "\n".join(line for _, line in story(log(*WHOLE)))
     assert "Ann asked: fix it" in told
+    assert "{" not in told
+    assert "->" not in told
     assert "started shell" in told
     assert "ok (exit 0): fine" in told
     assert "done: it works" in told

@@ -38,6 +38,7 @@ from agentic.core.events.values import (
 from agentic.core.fold.fold import evolve
 from agentic.core.rules.triage import triage
 from agentic.core.state.execution import Execution
+from agentic.core.state.tiers import model_of
 
 YOU = Person(id="7", name="you")
 GUEST = Person(id="9", name="guest", level="viewer")
@@ -105,7 +106,8 @@ class Log:
         turn = self.execution.turn
         name = f"r{self.execution.seq + 1}"
         number = turn.number + 1 if turn.ended else turn.number
-        self.add(ModelRequested(request=name, turn=number, tier=self.execution.tier, model="small-a", reserved_usd=usd))
+        model = model_of(self.execution)
+        self.add(ModelRequested(request=name, turn=number, tier=self.execution.tier, model=model, reserved_usd=usd))
         return name
 
     def answer(self, *said: Said, stop: StopReason = "end", tokens: int = 10, usd: float = 0.001) -> Execution:

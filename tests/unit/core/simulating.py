@@ -306,7 +306,8 @@ class _World:
 
     def _answered(self, request: str) -> Event:
         if self._chance(10):
-            failures = st.sampled_from(["unavailable", "rate_limited", "timed_out", "key_refused", "context_overflow"])
+            names = "unavailable", "rate_limited", "timed_out", "key_refused", "context_overflow", "model_unknown"
+            failures = st.sampled_from(names)
             return ModelFailed(request=request, failure=self._data.draw(failures))
         blocks: list[TextBlock | CallBlock] = []
         if self._chance(50):

@@ -92,7 +92,7 @@ def test_a_second_click_in_the_same_moment_is_no_guidance() -> None:
     assert asked is not None
     log.say("answer", "Allow once", asked.question, by=BOSS)
     log.say("answer", "Deny", asked.question, by=BOSS)
-    assert log.execution.told.unseen == 0
+    assert log.execution.told.unseen == ()
     assert receipts(log)[-1] == "This question is no longer open."
     log.settle()
     assert isinstance(decide(log.execution), UseTools)

@@ -8,8 +8,10 @@ from agentic.core.display.outbox_items import visible
 from agentic.core.events.execution_events import (
     DeadlinePassed,
     Decided,
+    Escalated,
     Finished,
     ModelFailed,
+    ModelRequested,
     PolicyChanged,
     Reported,
     Tier,
@@ -17,8 +19,8 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.values import TOUR, FailureClass
 from agentic.core.rules import questions
 from agentic.core.rules.decide import decide
-from agentic.core.state.actions import Finish, Think, Wait
-from tests.unit.core.building import YOU, Log
+from agentic.core.state.actions import Consult, Finish, Think, Wait
+from tests.unit.core.building import TIERS, YOU, Log
 
 
 def _at_limit(**policy: object) -> Log:
@@ -147,6 +149,89 @@ def test_a_model_that_its_provider_does_not_know_gives_way_to_others_of_its_tier
     assert isinstance(ended, Finish), "there is no other one"
     assert "know the model large" in ended.finished.answer
     assert "`THREADWRIGHT_TIER_4`" in ended.finished.answer
+
+
+def thinks(log: Log) -> tuple[int, str]:
+    """The tier and the model that are asked next."""
+    action = decide(log.execution)
+    assert isinstance(action, Think)
+    return action.tier, action.model
+
+
+def test_a_model_that_is_not_known_is_asked_once_in_an_execution() -> None:
+    log = Log(tiers=(Tier(number=2, models=("typo", "good")), Tier(number=4, models=("large",))))
+    assert thinks(log) == (2, "typo")
+    log.fail("model_unknown")
+    assert thinks(log) == (2, "good")
+    log.fail("rate_limited")
+    action = decide(log.execution)
+    assert isinstance(action, Wait), "the one that is left is waited for"
+    log.add(DeadlinePassed(ref=action.timers[0].ref))
+    assert thinks(log) == (2, "good")
+    log.answer("I look.", ("look", {}))
+    log.use(0)
+    log.settle()
+    assert thinks(log) == (2, "good"), "nor in a later turn"
+
+
+def test_what_a_person_says_is_known_now_is_asked_again() -> None:
+    log = Log(tiers=(Tier(number=2, models=("small",)), Tier(number=3, models=("large",))))
+    log.fail("model_unknown")
+    log.settle()
+    log.say("answer", "I pulled it")
+    log.settle()
+    assert thinks(log) == (2, "small")
+    assert log.execution.unknown == frozenset()
+
+
+def _stuck(log: Log) -> None:
+    log.answer("I look.", ("look", {}))
+    log.add(Reported(status="stuck", confidence=20))
+    log.use(0)
+    log.settle()
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_where_the_models_of_the_tier_that_takes_over_are_not_known_the_one_below_goes_on(attended: bool) -> None:
+    log = Log(tiers=(*TIERS[:1], Tier(number=4, models=("typo",))), attended=attended, advise_first=False)
+    _stuck(log)
+    assert thinks(log) == (4, "typo")
+    log.fail("model_unknown")
+    before = log.execution
+    log.settle()
+    assert thinks(log) == (2, "small-a")
+    (notice,) = visible(before, log.envelopes[-1])
+    assert notice.text == (
+        "⬇ Back to small-a (tier 2): the provider doesn't know typo. Whoever runs the bot can correct its name in "
+        "`THREADWRIGHT_TIER_4`."
+    )
+    assert any(
+        "You take over here, because the provider doesn't know typo." in text for text in log.execution.told.texts
+    )
+    log.say("escalate")
+    log.settle()
+    assert thinks(log) == (2, "small-a"), "nobody hands over to it again"
+    log.answer(("finish", {"answer": "All good."}))
+    log.use(0)
+    log.settle()
+    assert isinstance(decide(log.execution), Finish), "what it says in that turn is its own"
+
+
+def test_advice_is_not_followed_by_a_model_that_was_not_known_when_it_was_asked_for_it() -> None:
+    log = Log(
+        tiers=(*TIERS[:1], Tier(number=4, models=("typo",)), Tier(number=5, models=("typo", "best"))), advise_first=True
+    )
+    _stuck(log)
+    asked = decide(log.execution)
+    assert isinstance(asked, Consult)
+    assert asked.model == "typo"
+    log.add(ModelRequested(request="a", turn=1, tier=4, model="typo", purpose="advice"))
+    log.add(ModelFailed(request="a", failure="model_unknown"))
+    log.settle()
+    assert thinks(log) == (5, "best")
+    changed = log.envelopes[-1].event
+    assert isinstance(changed, Escalated)
+    assert changed.to_model == "best"
 
 
 def test_who_stops_where_a_model_is_not_known_reads_that() -> None:

@@ -17,6 +17,7 @@ from agentic.core.rules import questions, task_end
 from agentic.core.rules.decide import decide
 from agentic.core.rules.nudges import evidence
 from agentic.core.state.actions import Finish
+from agentic.core.text.last_note import LAST_NOTE
 from tests.unit.core.building import Log
 
 WIPED: dict[str, JsonValue] = {"text": "The old build is gone", "command": "rm -rf build"}
@@ -148,9 +149,9 @@ def test_the_answer_of_an_end_without_success_is_known_as_the_models_own_words()
 
 def test_an_end_of_ours_quotes_the_last_note_of_the_model() -> None:
     log = Log()
-    log.answer("I think it is the lock.", ("look", {}))
+    log.answer("title: the lock\nI think it is the lock.\nConfidence: 80\nstatus: on_track", ("look", {}))
     end = task_end.ended_for(log.execution, "failed", "The provider is down.")
-    assert end.answer == "The provider is down.\n\nLast note:\n> I think it is the lock."
+    assert end.answer == f"The provider is down.\n\n{LAST_NOTE}\n> I think it is the lock."
     assert not end.last_words
 
 

@@ -102,6 +102,22 @@ def _failures(log: list[Envelope]) -> int:
     return count
 
 
+def _unknown(log: list[Envelope]) -> frozenset[str]:
+    """Models that their provider did not know, since a person last had all of them tried again."""
+    asked, accounts, unknown = dict[str, str](), dict[str, Asked](), frozenset[str]()
+    for event in (envelope.event for envelope in log):
+        if isinstance(event, ModelRequested):
+            asked[event.request] = event.model
+        elif isinstance(event, ModelFailed) and event.failure == "model_unknown":
+            unknown |= {asked[event.request]}
+        elif isinstance(event, Asked) and event.what == "account":
+            accounts[event.question] = event
+        elif isinstance(event, Decided) and event.question in accounts:
+            chosen = event.choice in {option.id for option in accounts[event.question].options}
+            unknown = unknown if chosen else frozenset[str]()
+    return unknown
+
+
 def _in_a_row(log: list[Envelope], *, textual: bool) -> int:
     count = 0
     for envelope in log:
@@ -237,6 +253,7 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert abs(execution.spent.usd - _spent(part)) < 1e-9
         assert execution.spent.tokens == sum(e.event.usage.total for e in part if isinstance(e.event, ModelAnswered))
         assert execution.failure.count == _failures(part)
+        assert execution.unknown == _unknown(part)
         assert (execution.question.question if execution.question else "") == _question(part)
         assert {call.id for call in execution.open_calls} == _open_calls(part)
         assert execution.turn.number == max(

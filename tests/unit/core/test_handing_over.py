@@ -51,13 +51,13 @@ def test_the_thread_is_told_who_hands_over_to_whom_why_and_what_it_costs() -> No
     log = new(prices={"lab/m2": (1.0, 5.0), "lab/m3": (25.0, 60.0), "lab/m4": (5.0, 10.0)})
     up = Escalated(from_tier=2, to_tier=3, trigger="it asked", from_model="lab/m2", to_model="lab/m3")
     assert announced(log, up) == (
-        "⬆ Handing over from m2 (tier 2) to m3 (tier 3): it asked. "
+        "⬆ Handed over from m2 (tier 2) to m3 (tier 3): it asked. "
         "A turn of m3 costs about 22 times as much as one of m2."
     )
     cheaper = Escalated(from_tier=3, to_tier=4, trigger="it asked", from_model="lab/m3", to_model="lab/m4")
     assert announced(log, cheaper).endswith(": it asked. Its turns cost about 80 % less.")
     unknown = Escalated(from_tier=4, to_tier=9, trigger="it asked")
-    assert announced(log, unknown) == "⬆ Handing over from m4 (tier 4) to a model (tier 9): it asked."
+    assert announced(log, unknown) == "⬆ Handed over from m4 (tier 4) to a model (tier 9): it asked."
     free = new(prices={"lab/m2": (0.0, 0.0), "lab/m3": (1.0, 1.0)})
     assert announced(free, up).endswith(": it asked.")
 

@@ -119,12 +119,24 @@ def test_what_was_not_taken_in_any_more_is_said_at_the_end() -> None:
     log.settle()
     action = decide(log.execution)
     assert isinstance(action, Finish)
-    assert "I didn't see your last message" in action.finished.answer
+    assert action.finished.answer.startswith("Stopped by ")
+    assert action.finished.answer.endswith(". Not used: “instead compress the logs”.")
+    for words in ("two", "three", "", "five"):
+        log.say("guidance", words)
+    more = decide(log.execution)
+    assert isinstance(more, Finish)
+    assert more.finished.answer.endswith("Not used: “instead compress the logs”, “two”, “three” and 2 more.")
+    wordless = Log()
+    wordless.say("correction", "")
+    wordless.say("stop")
+    ended = decide(wordless.execution)
+    assert isinstance(ended, Finish)
+    assert ended.finished.answer.endswith("Not used: your last message.")
     silent = Log()
     silent.say("stop")
     ended = decide(silent.execution)
     assert isinstance(ended, Finish)
-    assert "I didn't see" not in ended.finished.answer
+    assert "Not used" not in ended.finished.answer
 
 
 def test_the_time_between_two_owners_counts_for_no_cap() -> None:

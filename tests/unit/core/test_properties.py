@@ -219,7 +219,7 @@ def test_guidance_that_came_before_the_end_was_seen_or_the_end_was_not_a_complet
     drawn = simulate(data)
     finished = drawn.log.execution.finished
     if finished is not None and finished.reason == "done":
-        assert drawn.log.execution.told.unseen == 0
+        assert drawn.log.execution.told.unseen == ()
         given_ = [e.event for e in drawn.log.envelopes if isinstance(e.event, InputReceived)]
         texts = "\n".join(message.text for message in drawn.log.execution.history)
         for event in given_:

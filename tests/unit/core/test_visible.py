@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentic.core.display.outbox_items import visible
 from agentic.core.events.execution_events import (
     Asked,
@@ -79,7 +81,7 @@ def test_a_receipt_that_says_more_than_that_it_was_heard_stays_in_words() -> Non
         ("I'm not paused.", False),
         ("Pausing after this step. Press ▶ to resume.", True),
         ("Already paused. Press ▶ to resume.", False),
-        ("Got it. I'll use that when I resume; I'm paused.", False),
+        ("Got it. I'll use it when you resume.", False),
     ]
 
 
@@ -123,7 +125,7 @@ def test_guidance_during_a_pause_is_not_promised_for_the_next_step() -> None:
     log = Log()
     log.say("pause")
     log.say("guidance", "x")
-    assert shown(log)[-1].text == "Got it. I'll use that when I resume; I'm paused."
+    assert shown(log)[-1].text == "Got it. I'll use it when you resume."
 
 
 def test_an_unknown_outcome_is_told_to_people() -> None:
@@ -138,11 +140,26 @@ def test_an_unknown_outcome_is_told_to_people() -> None:
     assert "A step was cut off" in notices[2]
 
 
-def test_a_queued_task_that_a_stop_dropped_is_named() -> None:
+@pytest.mark.parametrize(
+    ("queued", "words"),
+    [
+        (("deploy\nit",), ["Dropped the queued task “deploy it”. Send it again if you want it."]),
+        (("a", "b"), ["Dropped 2 queued tasks: “a”, “b”. Send them again if you want them."]),
+        (
+            tuple("abcdefg"),
+            ["Dropped 7 queued tasks: “a”, “b”, “c”, “d”, “e” and 2 more. Send them again if you want them."],
+        ),
+        ((), []),
+    ],
+)
+def test_queued_tasks_that_a_stop_dropped_are_named_once(queued: tuple[str, ...], words: list[str]) -> None:
     log = Log()
-    log.say("queue", "deploy it")
-    (notice,) = [item for item in shown(log) if item.sort == "notice"]
-    assert "deploy it" in notice.text
+    for task in queued:
+        log.say("queue", task)
+    log.say("stop")
+    log.say("stop")
+    assert [item.text for item in shown(log) if item.sort == "notice"] == words
+    assert len({item.key for item in shown(log)}) == len(shown(log))
 
 
 def test_who_asks_for_a_stronger_model_is_told_which_and_when() -> None:

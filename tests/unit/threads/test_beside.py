@@ -207,7 +207,7 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_wh
         assert bench.hold is not None
         bench.hold.set()
         await home.say("use tabs")
-        await until(home, "use that when I resume")
+        await until(home, "use it when you resume")
         assert len(home.model.asked) == 1
         await home.threads.deliver(item("resume"), guild="1")
         await home.threads.idle("100")

@@ -16,7 +16,7 @@ from agentic.ports.log_search import Hit, Wanted
 from agentic.ports.maintenance import EventRow
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
-from agentic.text.word_query import WordQuery, composed
+from agentic.text.word_query import WordQuery, composed, words_in
 
 TAKEN_A_PIECE, CHARACTERS_A_PIECE = 200, 500_000
 """Events that are taken in with one transaction, and characters after which it ends."""
@@ -110,4 +110,5 @@ def _insert(connection: Connection, position: int, version: int, event: str) -> 
     except (ShapeUnknown, ValueError):
         return  # it is damaged or of a newer version, and not read elsewhere either
     if words is not None:
-        connection.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (position, composed(words.text)))
+        text = " ".join(words_in(composed(words.text)))  # FTS5 takes accents from fewer letters than we do
+        connection.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (position, text))
