@@ -35,7 +35,7 @@ class Client:
 
 
 CLIENTS = (
-    Client("pip", "python3 -m pip install -q --cert ca.pem --index-url {url}/simple/ tinypkg && "
+    Client("pip", "PIP_INDEX_URL={url}/wheels/ python3 -m pip install -q --cert ca.pem tinypkg && "
            "python3 -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
     Client("curl", "curl -sS --cacert ca.pem {url}/hello", '"hello"'),
     Client("git", "GIT_SSL_CAINFO=/workspace/ca.pem git clone -q {url}/repo.git && cat repo/README", "hello"),
