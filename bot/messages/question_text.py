@@ -20,12 +20,15 @@ from agentic.core.events.execution_events import (
     Part,
     Reason,
 )
+from agentic.core.fold.people import ALLOW, ALWAYS
 from agentic.core.text.answers import label_of
 from bot.rendering.discord_text import plain
 
 _WHOLE = 1_000
 """Characters of a label that are shown; in practice, all of them."""
 _ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was cancelled"}
+_ALLOWED = {"Allow for this task": "Allowed for this task", "Always allow here": "Always allowed here"}
+"""What became of an option, by its label."""
 Way = Literal["open", "decided", "expired", "ended", "damaged"]
 
 
@@ -139,7 +142,9 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
     if standing.way == "ended":
         return f"-# ◼ No longer open: {_ENDS.get(standing.reason or 'done', 'the task has ended')}."
     if item.asked == "approval":
-        return f"✅ **Allowed once** by {who}" if standing.choice == "allow" else f"⛔ **Denied** by {who}"
+        allowed = standing.choice in (ALLOW, ALWAYS)
+        how = _ALLOWED.get(standing.answers.get("", ""), "Allowed once")
+        return f"✅ **{how}** by {who}" if allowed else f"⛔ **Denied** by {who}"
     if item.parts:
         return f"-# ✔ Answered by {who}"
     if chosen := standing.answers.get("", ""):

@@ -102,5 +102,6 @@ def _environment(home: str) -> dict[str, str]:
         "DEBIAN_FRONTEND": "noninteractive",
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",  # an edit of the same size in the same second would run the old module
+        "PIP_BREAK_SYSTEM_PACKAGES": "1",  # the system is read-only: what pip installs goes into the home, and goes with it
         "NO_COLOR": "1",
     }

@@ -76,7 +76,8 @@ def _read(lines: asyncio.Queue[str], loop: asyncio.AbstractEventLoop) -> None:
 def chosen(asked: Asked, words: str) -> str:
     """Return the id of the option that is meant by its label or number, else the words; '' where they do not answer."""
     if asked.sort == "approval":
-        return ALLOW if words.casefold() in _YES else DENY if words.casefold() in _NO else ""
+        known = ALLOW if words.casefold() in _YES else DENY if words.casefold() in _NO else ""
+        return known or next((each.id for each in asked.options if each.label.casefold() == words.casefold()), "")
     for number, option in enumerate(asked.options, 1):
         if words.casefold() in (option.label.casefold(), str(number)):
             return option.id

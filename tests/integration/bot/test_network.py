@@ -62,6 +62,7 @@ async def test_hosts_are_asked_for_in_words_and_open_for_this_task_alone(guild: 
         assert labels[:3] == ["Allow for this task", "Always allow here", "Deny"]
         await guild.click(asked.id, asked.custom_ids()[0])
         assert "🌐" not in (await running.says(posted.id, "One.")).content
+        await running.says(posted.id, "✅ **Allowed for this task** by")
         assert "may reach packages.test, other.test from now on" in str(endpoint.requests[1].body)
         await running.task("once more", posted.id)
         assert "🌐 refused: `packages.test`, `other.test`" in (await running.says(posted.id, "Two.")).content
@@ -86,6 +87,7 @@ async def test_an_owner_opens_them_for_good_with_one_press_and_nobody_else_does(
         )
         await guild.click(asked.id, asked.custom_ids()[1])
         await running.says(posted.id, "One.")
+        await running.says(posted.id, "✅ **Always allowed here** by")
         assert "Later tasks in this channel may too." in str(endpoint.requests[1].body)
         elsewhere = await running.task("fetch it in another thread")
         assert "🌐" not in (await running.says(elsewhere, "Two.")).content
@@ -100,4 +102,5 @@ async def test_what_is_denied_stays_shut(guild: LocalGuild, tmp_path: Path) -> N
         await guild.click(asked.id, asked.custom_ids()[2])
         card = await running.says(posted.id, "One.")
         assert "🌐 refused: `packages.test`, `other.test`" in card.content
+        await running.says(posted.id, "⛔ **Denied** by")
         assert "Not run: it opens the network to packages.test, other.test, and" in str(endpoint.requests[1].body)

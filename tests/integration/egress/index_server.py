@@ -103,7 +103,7 @@ async def index_server(folder: Path) -> AsyncGenerator[IndexServer]:
             file = folder / request.path.lstrip("/")
             return web.FileResponse(file) if file.is_file() else web.Response(status=404)
         known = answers.get(request.path)
-        kind = "text/html" if request.path.startswith("/simple") else "application/json"
+        kind = "text/html" if request.path.startswith("/wheels/") else "application/json"
         return web.Response(body=known, content_type=kind) if known is not None else web.Response(status=404)
 
     application = web.Application()
@@ -128,7 +128,7 @@ async def index_server(folder: Path) -> AsyncGenerator[IndexServer]:
         "yanked": False,
     }  # fmt: skip
     answers |= {
-        "/simple/tinypkg/": b'<a href="/files/tinypkg-1.0-py3-none-any.whl">tinypkg-1.0-py3-none-any.whl</a>',
+        "/wheels/tinypkg/": b'<a href="/files/tinypkg-1.0-py3-none-any.whl">tinypkg-1.0-py3-none-any.whl</a>',
         "/files/tinypkg-1.0-py3-none-any.whl": wheel(),
         "/tiny-lib": json.dumps(packument).encode(), "/tiny-lib/-/tiny-lib-1.0.0.tgz": archive,
         "/index/config.json": json.dumps({"dl": f"{server.url}/crates"}).encode(),

@@ -35,8 +35,8 @@ class Client:
 
 
 CLIENTS = (
-    Client("pip", "python3 -m pip install -q --target lib --cert ca.pem --index-url {url}/simple/ tinypkg && "
-           "PYTHONPATH=lib python3 -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
+    Client("pip", "PIP_INDEX_URL={url}/wheels/ python3 -m pip install -q --cert ca.pem tinypkg && "
+           "python3 -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
     Client("curl", "curl -sS --cacert ca.pem {url}/hello", '"hello"'),
     Client("git", "GIT_SSL_CAINFO=/workspace/ca.pem git clone -q {url}/repo.git && cat repo/README", "hello"),
     Client("npm", "export npm_config_cafile=ca.pem npm_config_registry={url}/ npm_config_audit=false npm_config_fund=false; "
