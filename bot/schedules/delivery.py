@@ -55,12 +55,12 @@ class ClaimDelivery(Carrier):
         assert claim is not None
         if schedule.kind == "wake" and await self._is_stopped(schedule.execution):
             return schedule.settled()
-        if claim.passed:
-            await self._say(schedule, f"{claim.id}.passed", schedule_text.passed(schedule, claim))
-            return schedule.settled()
         person = await self.standing.of(schedule)
         if isinstance(person, Refusal):
             return await self._pause(schedule, claim, person)
+        if claim.passed:
+            await self._say(schedule, f"{claim.id}.passed", schedule_text.passed(schedule, claim))
+            return schedule.settled()
         if schedule.run is not None and schedule.run.item != claim.id and await self.is_open(schedule.run):
             # Once for each task that stays open, whatever passes meanwhile.
             await self._say(schedule, f"{schedule.run.item}.still", schedule_text.still(schedule, claim), schedule.run)
@@ -130,8 +130,9 @@ class ClaimDelivery(Carrier):
 
     async def _pause(self, schedule: ScheduledTask, claim: Claim, refusal: Refusal) -> ScheduledTask:
         if schedule.kind == "wake":
-            text = schedule_text.NO_MORE.format(why=schedule.title, name=schedule.name)
-            await self._say(schedule, f"{claim.id}.paused", text)
+            if not refusal.silent:
+                text = schedule_text.NO_MORE.format(why=schedule.title, name=schedule.name)
+                await self._say(schedule, f"{claim.id}.paused", text)
             return schedule.settled()
         text = schedule_text.paused(schedule, refusal.why)
         log.warning("schedule %s is paused: %s", schedule.id, refusal.why)

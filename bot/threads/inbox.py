@@ -197,7 +197,8 @@ class Arrivals:
 
     async def _stop(self, item: InboxItem, session: Session, called_off: str) -> Receipt:
         """End what runs; ``called_off`` says that the agent will not go on by itself later."""
-        if session.state.phase is Phase.IDLE:
+        idle = session.state.phase is Phase.IDLE
+        if idle and not await self._ground.store.open_executions(session.thread):  # one may lie there, broken off
             await self._ground.store.discard([item.id])
             return Receipt(True, "idle", called_off or NOTHING_RUNS)
         if called_off:
