@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage]
 
+PROVIDERS = "anthropic, deepseek, gemini, groq, mistral, openai, openrouter, xai"
+"""Those of which a key is enough, written out because help waits for no library; a test compares."""
 SANDBOXES = ("auto", "docker", "bubblewrap", "host")
 
 
@@ -18,14 +20,22 @@ def add_setup(commands: Commands) -> None:
     """Add the options of `setup`."""
     setup = commands.add_parser(
         "setup",
-        help="ask for what is needed, try each answer, print the invite link, write .env in the home; run it again any time",
-        description="Secrets are never shown, and never given on the command line: other people can read that.",
+        help="ask for what is needed, check each answer, write the settings, print the invite link; run it again any time",
+        description=(
+            "Asks for a Discord token, a model's key and limits, checks each at once, writes .env in the home, and prints "
+            "the invite link. Each option answers one of its questions."
+        ),
+        epilog=(
+            "Example: threadwright setup --local --key anthropic=key.txt --yes. "
+            f"Providers: {PROVIDERS}, and Ollama. Secrets come from files, are never shown, and never "
+            "stand on the command line, where other people could read them."
+        ),
     )
     setup.add_argument(
         "--file", type=Path, dest="env_file", default=argparse.SUPPRESS, metavar="PATH", help=argparse.SUPPRESS
     )
     where = setup.add_mutually_exclusive_group()
-    where.add_argument("--local", action="store_true", help="no Discord: a local guild on this machine")
+    where.add_argument("--local", action="store_true", help="no Discord: a local server on this machine")
     where.add_argument("--discord-token-file", type=Path, metavar="FILE", help="a file that holds the bot's token")
     setup.add_argument(
         "--key", type=_key, action="append", metavar="PROVIDER=FILE", help="a file that holds a provider's key"
@@ -35,11 +45,9 @@ def add_setup(commands: Commands) -> None:
         type=_base_url,
         action="append",
         metavar="PROVIDER=URL",
-        help="ask a server of your own, which speaks like PROVIDER (openai or anthropic)",
+        help="use your own OpenAI- or Anthropic-compatible server (PROVIDER: openai or anthropic)",
     )
-    setup.add_argument(
-        "--ollama", nargs="?", const="", metavar="URL", help="use an Ollama: the one on this machine, or at an address"
-    )
+    setup.add_argument("--ollama", nargs="?", const="", metavar="URL", help="use Ollama (default: this machine)")
     setup.add_argument(
         "--tier", type=_tier, action="append", metavar="N=MODEL,…", help="the models of tier 1, 2, 3 or 4, best first"
     )
@@ -48,13 +56,13 @@ def add_setup(commands: Commands) -> None:
         type=_price,
         action="append",
         metavar="MODEL=IN/OUT",
-        help="what a model costs that is not in the price list, in US dollars a million tokens",
+        help="price of a model missing from the price list, in US dollars per million tokens",
     )
     setup.add_argument("--sandbox", choices=SANDBOXES, help="where commands run")
     setup.add_argument("--usd", metavar="N", help="US dollars one task may spend")
     setup.add_argument("--turns", metavar="N,N,N", help="turns of a simple, a medium and a complex task")
     setup.add_argument("--minutes", metavar="N", help="minutes one task may take")
-    setup.add_argument("--yes", action="store_true", help="ask nothing: keep what is set, take what is proposed")
+    setup.add_argument("--yes", action="store_true", help="no questions: keep existing values, accept defaults")
 
 
 def add_search(commands: Commands) -> None:

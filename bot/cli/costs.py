@@ -29,6 +29,8 @@ from bot.history.cost_summary import (
     summed,
 )
 
+NO_TASKS = "No finished tasks yet."
+
 
 @dataclass(frozen=True, slots=True)
 class CostsArguments:
@@ -48,7 +50,7 @@ class _Found:
 
 
 async def costs(settings: Settings, order: CostsArguments) -> int:
-    """Print the costs; 1 where there are none."""
+    """Print the costs; 1 where nothing matches what was asked for."""
     found: list[_Found] = []
     deleted = 0
     for database in databases(settings.home):
@@ -60,6 +62,9 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
             await store.close()
     if deleted:
         note(Bound(settings.retention_days).missing(deleted).removeprefix("-# "))
+    if not found and order == CostsArguments(by=order.by):
+        say(NO_TASKS)
+        return 0
     if not found:
         return fail(f"No ended task in {settings.home} matches. `threadwright costs` shows all.")
     rows = _rows(found, order)

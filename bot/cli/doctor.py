@@ -40,12 +40,17 @@ if TYPE_CHECKING:
 State = Literal["ok", "limited", "missing", "unknown"]
 """missing: it cannot run like this; limited: it runs, and less is possible; unknown: it could not be tried."""
 SIGNS: Mapping[State, str] = {"ok": "✔", "limited": "!", "missing": "✘", "unknown": "?"}
+LEGEND = "✔ works   ! works in part   ✘ has to be fixed   ? could not be checked"
+PIPED_WIDTH = 80
+"""Columns where nobody's terminal says how wide it is."""
 MB = 1_000_000
 FOLDERS = (("checkpoints", CHECKPOINTS), ("workspaces", "workspaces"), ("single tasks", TASKS))
 LEAST_FREE = 500_000_000
 LEAST_TO_START = 10_000_000
 LIBRARY_SECONDS = 60.0
 SHOWN_WORDS = 200
+BACKENDS = {"docker": "Docker"}
+"""Backends by the names that people know."""
 BY_WORDS = "found by words"
 
 
@@ -99,7 +104,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
 
 
 def show(components: Sequence[Component]) -> None:
-    """Print a line for each component, and below it what to do; it reads well in 80 columns."""
+    """Print a line for each component, below it what to do, and what the signs mean unless all is well."""
     from rich.console import Console
     from rich.table import Table
 
@@ -110,8 +115,13 @@ def show(components: Sequence[Component]) -> None:
         lines = [": ".join(part for part in (component.adapter, component.why) if part)]
         lines += [f"→ {component.todo}"] if component.todo else []
         table.add_row(SIGNS[component.state], component.name, "\n".join(lines))
-    width = None if sys.stdout.isatty() else 150
-    Console(file=sys.stdout, highlight=False, markup=False, width=width).print(table)
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    console = Console(file=sys.stdout, highlight=False, markup=False, width=width)
+    with console.capture() as drawn:
+        console.print(table)
+    say("\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n")))
+    if any(component.state != "ok" for component in components):
+        say(LEGEND)
 
 
 async def sandbox(settings: Settings) -> Component:
@@ -140,10 +150,11 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
         return Component(
             "sandbox", "host", "limited", choice.why, "set THREADWRIGHT_SANDBOX=auto to run commands in a sandbox"
         )
-    skipped = "".join(f"; {_first_words(reason)}" for reason in choice.skipped)
+    better = [BACKENDS.get(name, name) for name in (reason.partition(":")[0] for reason in choice.skipped)]
+    skipped = f" ({' and '.join(better)} not found; not needed)" if better else ""
     memory = f"memory is {choice.rung.memory}"
-    network = "commands reach only hosts that owners list (/settings set name:network)"
-    return Component("sandbox", choice.name, "ok", f"a test command ran in it; {memory}; {network}{skipped}")
+    network = "commands reach only hosts that an owner allows"
+    return Component("sandbox", choice.name, "ok", f"works{skipped}; {memory}; {network}")
 
 
 def _walls_todo(setting: str) -> str:
@@ -156,11 +167,6 @@ def _walls_todo(setting: str) -> str:
     if setting == "bubblewrap":
         return f"install bubblewrap, or set THREADWRIGHT_SANDBOX=auto; {talk}"
     return f"start Docker, or install bubblewrap; {talk}"
-
-
-def _first_words(reason: str) -> str:
-    """Shorten why a backend was skipped, without the system's own words and without advice."""
-    return ": ".join(reason.split(". ")[0].split(": ")[:2])
 
 
 async def models(settings: Settings) -> tuple[Component, ...]:
@@ -213,7 +219,7 @@ def _advice(answer: Answer) -> str:
 def model_components(choice: TierChoice, answers: Mapping[str, Answer]) -> Iterator[Component]:
     """Show what was chosen, a row a tier; a tier is ✔ only where its models' providers list them."""
     if choice.source == "tour":
-        todo = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's key, or THREADWRIGHT_TIER_2"
+        todo = "run `threadwright setup`, or set a provider's key, such as ANTHROPIC_API_KEY"
         yield Component("models", "scripted tour", "limited", "no model is configured", todo)
     else:
         for tier in choice.tiers:
@@ -346,7 +352,7 @@ def guild(settings: Settings, address: str = "") -> Component:
     if settings.discord_token is not None:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
     where = f" at {address}" if address else f" on port {settings.guild_port}" if settings.guild_port else ""
-    return Component("guild", f"local guild{where}", "ok", "your own Discord on this machine, no account needed")
+    return Component("guild", f"local server{where}", "ok", "your own Discord on this machine, no account needed")
 
 
 async def discord(settings: Settings) -> tuple[Component, ...]:

@@ -14,7 +14,7 @@ from reflexion.stores.compatibility import unreadable
 RESTORE = "`threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made"
 OTHERS = {
     LESSONS: "it runs without lessons until you move the file away",
-    "guild/guild.sqlite3": "the local guild starts over if you move the file away",
+    "guild/guild.sqlite3": "the local server starts over if you move the file away",
 }
 SHOWN = 3
 

@@ -17,7 +17,7 @@ from bot.local_discord.model.store import FolderStore, UnusableFolder
 from bot.local_discord.web.page_access import Access, link
 
 NOT_RUNNING = "No bot is running on {home}. Start it with `threadwright run`; it prints a link too."
-NO_PAGE = "The bot running on {home} is on Discord; only a local guild has a page."
+NO_PAGE = "The bot running on {home} is on Discord; only a local server has a page."
 
 
 async def page(settings: Settings) -> int:

@@ -116,8 +116,8 @@ def _not_usable(settings: Settings, error: Exception) -> str:
     if isinstance(error.__cause__ or error, apsw.FullError):
         return f"The disk of {settings.home} is full. Make room, or set THREADWRIGHT_HOME to another folder."
     if isinstance(error, apsw.Error):
-        return f"The local guild cannot be opened: {settings.home / 'guild'} cannot be used ({error}). Move it away."
-    return f"The local guild cannot be opened: {error}"
+        return f"The local server cannot be opened: {settings.home / 'guild'} cannot be used ({error}). Move it away."
+    return f"The local server cannot be opened: {error}"
 
 
 def _not_opened(settings: Settings, error: OSError) -> str:

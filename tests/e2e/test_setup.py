@@ -300,7 +300,7 @@ async def test_where_the_token_comes_from_and_what_the_bot_may_do_is_said_before
         for name, permission in discord_token.NEEDED.items():
             assert re.search(rf"{name} +{permission.why}", before)
         person.type("\n")
-        await person.sees("A local guild")
+        await person.sees("A local server")
 
 
 async def test_at_a_terminal_ollama_lists_its_models_and_proposes_one(

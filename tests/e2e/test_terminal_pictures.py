@@ -123,7 +123,7 @@ async def test_setup_and_doctor_say_all_is_well_at_a_terminal(
     words = {
         f"Anthropic: {provider} answers and": "Anthropic: accepts this key and",
         f"{provider} answers and": "Anthropic accepts this key and", str(home): SHOWN_HOME,
-        str(guild.bot_user_id): "1" * len(str(guild.bot_user_id)), "“Local guild”": "“Your server”",
+        str(guild.bot_user_id): "1" * len(str(guild.bot_user_id)), "“Local server”": "“Your server”",
     }  # fmt: skip
     async with terminal(home, env, size=SIZE) as person:
         await person.sees("Token of your bot")

@@ -181,7 +181,7 @@ class _Setup:
     def _be_local(self, had: str) -> None:
         if had:
             self.draft.set(TOKEN, "")
-        tell("  ✔ A local guild: your own Discord on this machine, with a page to chat in")
+        tell("  ✔ A local server: your own Discord on this machine, with a page to chat in")
 
     # --- sandbox and caps -------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class GuildState:
         self.feed = Feed()
         self.grants = Grants()
         self.store = store
-        self.name = "Local guild"
+        self.name = "Local server"
         self.notice = ""
         """What everybody at the page is to know before they write; of this process, so it is not kept."""
         self.members: dict[int, Member] = {}

@@ -84,7 +84,7 @@ class MessageView:
         if one.thread_id in state.channels:
             body["thread"] = channel(state, state.channels[one.thread_id])
         if one.reply_to is not None:
-            body |= self._reply_part(one)
+            body |= self._reply_part(one, viewer)
         if one.forwarded is not None:
             body |= self._forward_part(one.forwarded)
         if one.type is MessageType.THREAD_CREATED and one.thread_id is not None:
@@ -157,7 +157,7 @@ class MessageView:
             "message_snapshots": [{"message": {name: whole[name] for name in _SNAPSHOT if name in whole}}],
         }
 
-    def _reply_part(self, one: Message) -> JsonObject:
+    def _reply_part(self, one: Message, viewer: int) -> JsonObject:
         state = self._state
         where = one.channel_id
         if one.type is MessageType.THREAD_STARTER_MESSAGE:
@@ -166,6 +166,8 @@ class MessageView:
         referenced: Json = None
         if target is not None:
             referenced = self._core(target)
+            if target.reactions:
+                referenced["reactions"] = [reaction(each, viewer) for each in target.reactions]
         return {
             "message_reference": {
                 "type": 0,

@@ -136,19 +136,19 @@ async def test_the_colours_follow_the_system_until_somebody_chooses(
     browser: Browser, page: Page, guild: LocalGuild
 ) -> None:
     paper = "getComputedStyle(document.body).backgroundColor"
-    switch = page.get_by_role("button", name="Colours")
-    await expect(switch).to_have_accessible_name("Colours: as the system")
+    switch = page.get_by_role("button", name="Theme")
+    await expect(switch).to_have_accessible_name("Theme: system")
     light = await page.evaluate(paper)
     await page.emulate_media(color_scheme="dark")
     dark = await page.evaluate(paper)
     assert light != dark
     await switch.click()
-    await expect(switch).to_have_accessible_name("Colours: light")
+    await expect(switch).to_have_accessible_name("Theme: light")
     assert await page.evaluate(paper) == light
     await switch.click()
     await page.emulate_media(color_scheme="light")
     await page.reload()
-    await expect(page.get_by_role("button", name="Colours: dark")).to_be_visible()
+    await expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
     assert await page.evaluate(paper) == dark
 
 

@@ -9,7 +9,7 @@ import re
 import discord
 import pytest
 from discord import app_commands, ui
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
@@ -174,6 +174,93 @@ async def test_what_a_command_lacks_or_does_not_take_is_said_and_the_text_kept(
     await expect(page.get_by_text("up to 4")).to_be_visible()
 
 
+async def test_half_a_command_and_one_that_is_none_are_not_sent_as_a_message(
+    page: Page, guild: LocalGuild, client: Client, entry: Locator
+) -> None:
+    group = app_commands.Group(name="settings", description="Settings")
+    for name in ("show", "set", "reset"):
+
+        @group.command(name=name, description=name)
+        async def act(interaction: discord.Interaction) -> None:
+            await interaction.response.send_message("done")
+
+    client.tree.add_command(group)
+    await client.tree.sync()
+    await entry.blur()
+    async with page.expect_response("**/ui/commands"):
+        await entry.focus()
+    for written, refusal in (
+        ("/settings", "choose show, set or reset"), ("/settings now", "choose show, set or reset"),
+        ("/foo bar", "there is no command /foo"),
+    ):  # fmt: skip
+        await entry.fill(written)
+        await page.keyboard.press("Escape")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_have_text(f"Not sent: {refusal}")
+        await expect(entry).to_have_value(written)
+    await entry.fill("/etc/hosts is a path")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".message").get_by_text("/etc/hosts is a path")).to_be_visible()
+    assert [message.content for message in guild.messages(guild.channel().id)] == ["/etc/hosts is a path"]
+
+
+async def test_a_long_private_reply_is_shown_from_its_beginning_also_to_whoever_scrolled_up(
+    page: Page, guild: LocalGuild, client: Client, entry: Locator
+) -> None:
+    @client.tree.command(description="Tells much")
+    async def much(interaction: discord.Interaction) -> None:
+        await interaction.response.defer(ephemeral=True)
+        await interaction.followup.send("\n".join(f"line {number}" for number in range(90)), ephemeral=True)
+
+    await client.tree.sync()
+    for number in range(30):
+        await guild.post(guild.channel().id, f"message {number}\nof two lines")
+    await expect(page.get_by_text("message 29")).to_be_visible()
+    await page.locator("#log").evaluate("log => { log.scrollTop = 0; }")
+    await entry.blur()
+    async with page.expect_response("**/ui/commands"):
+        await entry.focus()
+    await entry.fill("/much")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Enter")
+    reply = page.locator(".message.private")
+    await expect(reply).to_contain_text("line 89")
+    await expect(reply.locator(".byline")).to_be_in_viewport()
+    await expect(reply.locator(".tools")).to_have_count(0)
+
+
+async def test_an_answer_after_a_message_with_buttons_has_a_header_of_its_own_and_all_times_one_form(
+    page: Page, client: Client, guild: LocalGuild
+) -> None:
+    channel = client.get_channel(guild.channel().id)
+    assert isinstance(channel, discord.TextChannel)
+    view = ui.View(timeout=None)
+    view.add_item(ui.Button[ui.View](label="Yes", custom_id="yes"))
+    await channel.send("may I?", view=view)
+    await channel.send("here it is")
+    await channel.send("and more")
+    await expect(page.locator(".message", has_text="here it is").locator(".byline")).to_have_count(1)
+    more = page.locator(".message", has_text="and more")
+    await expect(more.locator(".byline")).to_have_count(0)
+    shown = await page.locator(".message time").all_text_contents()
+    assert len({"M" in time for time in shown}) == 1, shown
+
+
+async def test_the_message_a_thread_began_with_shows_its_reactions_at_once(
+    page: Page, client: Client, guild: LocalGuild
+) -> None:
+    posted = await guild.post(guild.channel().id, "please look")
+    channel = client.get_channel(guild.channel().id)
+    assert isinstance(channel, discord.TextChannel)
+    message = await channel.fetch_message(posted.id)
+    thread = await message.create_thread(name="Looking")
+    await message.add_reaction("✅")
+    await page.reload()
+    await page.get_by_role("button", name="Thread Looking", exact=True).click()
+    await expect(page.locator(".starter .reaction .count")).to_have_text("1")
+    assert thread.name == "Looking"
+
+
 async def test_several_are_chosen_and_a_disabled_list_is_not(
     page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
 ) -> None:
@@ -250,3 +337,20 @@ async def test_a_lost_connection_is_said_and_mended(page: Page, guild: LocalGuil
     await page.context.set_offline(False)
     await expect(page.get_by_text("The connection is lost")).to_be_hidden()
     await expect(entry).to_have_value("half a thought")
+
+
+async def test_on_a_phone_one_message_shows_its_tools_until_one_is_used(browser: Browser, guild: LocalGuild) -> None:
+    for number in range(3):
+        await guild.post(guild.channel().id, f"message {number}")
+    page = await (
+        await browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    ).new_page()
+    await page.goto(guild.link())
+    await page.get_by_text("message 1").tap()
+    tools = page.locator(".tools")
+    await expect(tools.nth(1)).to_have_css("opacity", "1")
+    await expect(tools.nth(0)).to_have_css("opacity", "0")
+    await tools.nth(1).get_by_role("button", name="Reply").tap()
+    await expect(tools.nth(1)).to_have_css("opacity", "0")
+    await expect(page.get_by_label("Message", exact=True)).to_have_attribute("placeholder", "@Threadwright + your task")
+    await expect(page.locator("#help-button")).to_be_hidden()

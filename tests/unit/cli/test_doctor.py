@@ -10,8 +10,10 @@ from agentic.models.providers.server_check import Finding
 from agentic.models.tier_config import tiers_from
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.pool import Choice
-from bot.cli.checks.model_access import Answer
-from bot.cli.doctor import lessons, model_components, provider_components, sandbox_component
+from bot.cli.arguments import PROVIDERS
+from bot.cli.checks.model_access import KEYED, Answer
+from bot.cli.costs import CostsArguments, costs
+from bot.cli.doctor import LEGEND, Component, lessons, model_components, provider_components, sandbox_component, show
 from bot.config.settings import Settings
 from reflexion.retrieval import embedding
 
@@ -30,9 +32,25 @@ class Walled(Host):
 def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
     row = sandbox_component(Choice(Walled(tmp_path), f"a command really ran ({NO_DOCKER})", (NO_DOCKER,)))
     assert row.state == "ok"
-    held = "memory is checked twice a second; commands reach only hosts that owners list (/settings set name:network)"
-    assert row.why == f"a test command ran in it; {held}; docker: no Docker engine answers at /var/run/docker.sock"
+    held = "memory is checked twice a second; commands reach only hosts that an owner allows"
+    assert row.why == f"works (Docker not found; not needed); {held}"
     assert row.todo == ""
+
+
+def test_the_table_fits_80_columns_without_blanks_at_the_ends_and_explains_its_signs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fine = Component("python", "3.11", "ok", "supported, " + "and it has much to say about that " * 4)
+    show([fine])
+    assert "could not be checked" not in capsys.readouterr().out
+    show([fine, Component("models", "tour", "limited", "no model", "run `threadwright setup`")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == LEGEND
+    assert all(len(line) <= 80 and line == line.rstrip() for line in lines)
+
+
+def test_help_names_the_providers_that_setup_takes_a_key_of() -> None:
+    assert ", ".join(sorted(KEYED)) == PROVIDERS
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -105,3 +123,12 @@ async def test_lessons_by_meaning_are_told_with_what_to_do(
     assert ("THREADWRIGHT_EMBEDDINGS" in row.todo) == (mode == "off" or row.state == "limited")
     assert ("works" in row.why) == used
     assert ("not installed" in row.why) == (there == "missing")
+
+
+async def test_costs_of_an_empty_home_are_no_error_and_of_a_search_without_a_match_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(_env_file=None, home=tmp_path)  # type: ignore[call-arg]
+    assert await costs(settings, CostsArguments()) == 0
+    assert capsys.readouterr().out == "No finished tasks yet.\n"
+    assert await costs(settings, CostsArguments(role="dba")) == 1

@@ -31,6 +31,16 @@ export function called(text, commands) {
   return command ? { command, from: command.name.length + 1 } : null;
 }
 
+// What is wrong with a text that begins like a command and calls none; "" where nothing is.
+export function miscalled(text, commands) {
+  const word = /^\/([a-z][\w-]*)(?=\s|$)/.exec(text)?.[1];
+  if (!word || called(text, commands)) return "";
+  const group = commands.find((one) => one.type === 1 && one.name === word);
+  if (!group) return `there is no command /${word}`;
+  const names = callable([group]).map((one) => one.name.slice(word.length + 1));
+  return `choose ${[names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" or ")}`;
+}
+
 // Where each option stands in a text, with what was written for it.
 export function slots(text, { command, from }) {
   const names = command.options.map((one) => escaped(one.name)).join("|");

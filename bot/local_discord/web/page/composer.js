@@ -1,6 +1,6 @@
 // The message box: mentions and commands completed, files attached, replies and edits.
 
-import { asCommand } from "./commands.js";
+import { asCommand, miscalled } from "./commands.js";
 import { el } from "./markdown.js";
 import { Suggest } from "./suggest.js";
 
@@ -137,6 +137,7 @@ export class Composer {
     const reason = this.tooMuch(this.content());
     if (reason) return reason;
     const command = this.command();
+    if (!command && !this.mode && !this.files.length) return miscalled(this.entry.value.trim(), this.room.commands);
     return command?.missing.length ? `/${command.name} needs ${command.missing.map((one) => `${one}:`).join(" and ")}` : "";
   }
 

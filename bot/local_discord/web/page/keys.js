@@ -8,7 +8,7 @@ import { at } from "./room.js";
 
 const SHORTCUTS = [
   ["Writing", [
-    ["Enter", "send; Shift+Enter begins a line"], ["↑", "edit your last message (in an empty box)"],
+    ["Enter", "send (Shift+Enter: new line)"], ["↑", "edit your last message (in an empty box)"],
     ["@ or /", "people; commands, their options and values — Tab takes one"], ["Esc", "close the list; stop replying or editing"],
   ]],
   ["Messages", [

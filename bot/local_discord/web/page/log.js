@@ -2,7 +2,7 @@
 
 import { icon } from "./buttons.js";
 import { el } from "./markdown.js";
-import { divider, renderMessage, startsDay } from "./messages.js";
+import { EPHEMERAL, LOADING, divider, renderMessage, startsDay } from "./messages.js";
 import { call } from "./net.js";
 import { patchChildren, replace } from "./patch.js";
 import { at, isDirect, room } from "./room.js";
@@ -84,6 +84,15 @@ function toEnd() {
   at("newer").hidden = true;
 }
 
+// To the end, but a long private reply is read from its beginning.
+function follow() {
+  toEnd();
+  const last = log.lastElementChild;
+  if (!last?.classList.contains("private") || last.offsetHeight <= log.clientHeight) return;
+  last.scrollIntoView({ block: "start" });
+  view.stuck = false;
+}
+
 export async function jump(id) {
   if (!at(`message-${id}`)) await loadAround(id);
   const node = at(`message-${id}`);
@@ -125,6 +134,7 @@ export function putMessage(one) {
   }
   if (!known && !room.messages.size) log.replaceChildren();
   const previous = known ? before(one.id) : [...room.messages.values()].at(-1);
+  const filled = Boolean(room.messages.get(one.id)?.flags & LOADING) && !(one.flags & LOADING);
   room.messages.set(one.id, one);
   const node = renderMessage(one, previous, room);
   if (known) change(log.querySelector(`:scope > [data-key="${one.id}"]`), node);
@@ -132,9 +142,13 @@ export function putMessage(one) {
     if (startsDay(one, previous)) log.append(divider(one));
     log.append(node);
   }
-  if (view.stuck || (!known && one.author.id === room.me.id)) toEnd();
+  if (view.stuck || ((!known || filled) && isMine(one))) follow();
   else if (!known) at("newer").hidden = false;
 }
+
+// What I wrote, and what a command or a press of mine is answered with.
+const isMine = (one) => one.author.id === room.me.id || Boolean(one.flags & EPHEMERAL)
+  || one.interaction_metadata?.user.id === room.me.id;
 
 // A message that changes is not read out, and the focus does not leave it with a button that is gone.
 function change(old, node) {
@@ -188,7 +202,7 @@ export function startLog() {
     if (view.stuck) at("newer").hidden = true;
     if (log.scrollTop < 120) loadOlder();
   });
-  log.addEventListener("load", () => { if (view.stuck) toEnd(); }, true); // a picture came and pushed
+  log.addEventListener("load", () => { if (view.stuck) follow(); }, true); // a picture came and pushed
   new ResizeObserver(() => { if (view.stuck) toEnd(); }).observe(log);
   at("newer").addEventListener("click", toNewest);
 }

@@ -7,8 +7,8 @@ import { files } from "./files.js";
 import { el, inline, markdown } from "./markdown.js";
 import { LABELS } from "./picker.js";
 
-const EPHEMERAL = 1 << 6;
-const LOADING = 1 << 7;
+export const EPHEMERAL = 1 << 6;
+export const LOADING = 1 << 7;
 export const SILENT = 1 << 12;
 const VOICE = 1 << 13;
 const GROUP_MS = 5 * 60 * 1000;
@@ -17,12 +17,12 @@ export const emojiKey = (emoji) => (emoji.id ? `${emoji.name}:${emoji.id}` : emo
 
 export function avatar(user, node = el("span", "avatar")) {
   node.classList.toggle("bot", Boolean(user.bot));
-  node.style.setProperty("--hue", String((Number(BigInt(user.id) >> 22n) * 47) % 360));
+  node.style.setProperty("--hue", String(Number((BigInt(user.id) * 137n) % 360n)));
   node.replaceChildren(user.bot ? icon("thread") : (user.username[0] ?? "?").toUpperCase());
   return node;
 }
 
-const clock = (date) => date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = (date) => date.toLocaleTimeString([], { hour: "numeric", minute: "2-digit" });
 
 function day(date) {
   const start = (d) => new Date(d.getFullYear(), d.getMonth(), d.getDate()).getTime();
@@ -37,7 +37,7 @@ export const isSystem = (message) => message.type in SYSTEM;
 
 export const continues = (message, before) =>
   before && before.author.id === message.author.id && before.author.username === message.author.username
-  && message.type === 0 && !isSystem(before) && !message.message_reference && !before.thread
+  && message.type === 0 && !isSystem(before) && !before.components?.length && !message.message_reference && !before.thread
   && !((before.flags ^ message.flags) & EPHEMERAL)
   && new Date(message.timestamp) - new Date(before.timestamp) < GROUP_MS;
 
@@ -65,7 +65,7 @@ export function renderMessage(message, before, room) {
   const body = el("div", "body");
   if (message.message_reference && !message.message_snapshots) node.append(replyLine(message, room));
   if (grouped) {
-    const stamp = el("time", "hour", when.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }));
+    const stamp = el("time", "hour", clock(when));
     stamp.dateTime = message.timestamp;
     node.append(stamp);
   } else {
@@ -73,7 +73,8 @@ export function renderMessage(message, before, room) {
     body.append(byline(message, when));
   }
   fill(body, message, room);
-  node.append(body, tools(message, room));
+  node.append(body);
+  if (!(message.flags & EPHEMERAL)) node.append(tools(message, room));
   return node;
 }
 
@@ -213,7 +214,9 @@ function reactTool(message, room) {
 
 function tools(message, room) {
   const node = el("div", "tools");
-  if (message.flags & EPHEMERAL) return node;
+  node.addEventListener("click", () => { // under a finger nothing else takes it away
+    if (matchMedia("(hover: none)").matches && node.contains(document.activeElement)) document.activeElement.blur();
+  });
   node.append(reactTool(message, room), tool("reply", "Reply", () => room.reply(message)));
   if (room.place?.type === 0 && !message.thread) node.append(tool("thread", "Start a thread", () => room.thread(message)));
   if (message.author.id !== room.me.id) return node;

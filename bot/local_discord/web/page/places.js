@@ -125,7 +125,9 @@ export function drawHead(place) {
     : [isDirect(place) ? `Only you and ${room.bot.username} see this` : place.topic];
   at("room-name").textContent = place.type === 0 ? `# ${place.name}` : titleOf(place);
   at("room-note").textContent = notes.filter(Boolean).join(" · ");
-  at("entry").placeholder = place.type === 0 ? `Message #${place.name} — @${room.bot.username} starts a task`
+  const inChannel = matchMedia("(max-width: 760px)").matches ? `@${room.bot.username} + your task`
+    : `Message #${place.name} — @${room.bot.username} starts a task`;
+  at("entry").placeholder = place.type === 0 ? inChannel
     : isDirect(place) ? `Write to ${room.bot.username}` : "Message this thread";
   document.title = `${titleOf(place)} · ${room.bot.username}`;
 }

@@ -57,7 +57,7 @@ export class Suggest {
     if (!word) return this.show([]);
     const left = found.command.options.filter((o) => !given.some((one) => one.option === o) && o.name.startsWith(word[0]));
     return this.show(left.map((o) => ({
-      text: `${o.name}:`, label: o.name, note: `${o.description}${o.required ? " · needed" : ""}`, from: word.index, goesOn: true })));
+      text: `${o.name}:`, label: o.name, note: `${o.description}${o.required ? " · required" : ""}`, from: word.index, goesOn: true })));
   }
 
   async values({ option, begin, written }, before, found, given, mine) {

@@ -2,7 +2,7 @@
 
 import { at } from "./room.js";
 
-const NAMES = { system: "as the system", light: "light", dark: "dark" };
+const NAMES = { system: "system", light: "light", dark: "dark" };
 const SIGNS = { system: "◐", light: "☀", dark: "☾" };
 const KEY = "theme";
 
@@ -13,8 +13,8 @@ export function startTheme() {
     if (chosen === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = chosen;
     at("theme").textContent = SIGNS[chosen];
-    at("theme").setAttribute("aria-label", `Colours: ${NAMES[chosen]}`);
-    at("theme").title = `Colours: ${NAMES[chosen]}`;
+    at("theme").setAttribute("aria-label", `Theme: ${NAMES[chosen]}`);
+    at("theme").title = `Theme: ${NAMES[chosen]}`;
   };
   at("theme").addEventListener("click", () => {
     chosen = order[(order.indexOf(chosen) + 1) % order.length];
