@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import Policy
 from bot.messages.file_changes import FetchBefore, nothing_kept
+from bot.outbound.live.answer_messages import AnswerMessages
 
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
-    from bot.outbound.live.answer_messages import AnswerMessages
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
@@ -42,3 +42,9 @@ class Backstage:
     """Why tasks run without lessons now; '' while all is well."""
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
+
+    async def button_used(self, key: str) -> None:
+        """Have the buttons under the answer with this outbox key made anew."""
+        for each in self.live:
+            if isinstance(each, AnswerMessages):
+                await each.changed(key)
