@@ -45,7 +45,8 @@ from bot.history import log_positions
 from bot.history.attempts import attempts_at
 from bot.history.checkpoint_list import Kept, checkpoints_of, found
 from bot.history.log_positions import Cut
-from bot.history.run_history import Past, pasts_after
+from bot.history.run_history import Past, family, heard_key, pasts_after
+from bot.outbound.live.answer_messages import AnswerMessages
 from bot.ports.actions import NotDone
 from bot.progress.text import money
 from bot.rendering.discord_text import inline, plain
@@ -95,6 +96,7 @@ class Rewinding:
     workshop: Workshop
     restoring: Restoring
     begin: Begin
+    answers: AnswerMessages
     build: str = ""
 
     async def retry(self, item: InboxItem, row: SessionRow, lease: Lease) -> Acted:
@@ -192,7 +194,7 @@ class Rewinding:
         }  # fmt: skip
         started = started.model_copy(update=update)
         text = told(started, restored, item)
-        await self._write(item, lease, [], [started, restored], text)
+        await self._write(item, lease, past, [], [started, restored], text)
         return Acted(text)
 
     async def _started_of(self, past: Past) -> Started:
@@ -218,7 +220,7 @@ class Rewinding:
         more = extension(copy, cut, item, self.clock.now())
         restored = await self._restored(item, past, later, cut, exact=True)
         text = told(started, restored, item, extended=bool(more))
-        await self._write(item, lease, copy, [restored, *more], text)
+        await self._write(item, lease, past, copy, [restored, *more], text)
         return Acted(text)
 
     async def _restored(
@@ -228,33 +230,28 @@ class Rewinding:
         event = WorkspaceRestored(manifest="", by=item.author, way="rewind", turn=cut.turn)
         if cut.manifest:
             way = "undo" if not cut.through else "rewind"
-            family = _family(past, later)
-            others = [one for one in later if one not in family]
-            wish = Wish(past, others, cut.manifest, way, exact=exact, turn=cut.turn, family=family)
+            kin = family(past, later)
+            others = [one for one in later if one not in kin]
+            wish = Wish(past, others, cut.manifest, way, exact=exact, turn=cut.turn, family=kin)
             event = (await self.restoring.put_back(item, wish)).event
         await self.workshop.end_sandbox(item.thread)
         lost = "; ".join(filter(None, (*cut.not_kept, event.lost)))
         return event.model_copy(update={"lost": lost, "way": "rewind", "turn": cut.turn})
 
-    async def _write(self, item: InboxItem, lease: Lease, copy: list[Envelope], events: list[Event], text: str) -> None:
+    async def _write(
+        self, item: InboxItem, lease: Lease, past: Past, copy: list[Envelope], events: list[Event], text: str
+    ) -> None:
         """Write the new execution's log so far, with the receipt and its progress message, in one transaction.
 
-        So people are told of it before it has any effect, whatever crashes afterwards.
+        So people are told of it before it has any effect, whatever crashes afterwards. The buttons of the execution before
+        it, which are used then, are taken away.
         """
         name = execution_id(item.thread, item.id)
         log = written(copy, events, name, lease.fence, self.clock.now(), self.build)
         goes_on = fold(log)
         await self.store.begin(name, lease, log, [receipt_of(item, Acted(text)), *card(goes_on, goes_on.triage)])
-
-
-def _family(past: Past, later: list[Past]) -> list[Past]:
-    """Return later executions that continued this one or retried its task, directly or through each other."""
-    names, found_ = {past.execution, past.origin} - {""}, list[Past]()
-    for one in later:
-        if one.origin in names:
-            names.add(one.execution)
-            found_.append(one)
-    return found_
+        for key in filter(None, (past.answer, heard_key(past.execution))):
+            await self.answers.changed(key)
 
 
 def written(

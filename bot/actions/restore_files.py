@@ -104,13 +104,15 @@ class Restoring:
         self, item: InboxItem, wish: Wish, wanted: Manifest, plan: Plan, restored: Restored, kept: str, before: Plan
     ) -> PutBack:
         left = {**plan.left, **restored.left}
-        files = tuple(dict.fromkeys(unit_of(path) for path in (*restored.files, *_again(restored, before, left))))
+        files = sorted({unit_of(path) for path in (*restored.files, *_again(restored, before, left))})
+        there = {unit_of(path) for path in wanted.entries}
         after = await self.workshop.save(item.thread)
         if wish.exact and after.manifest:
             others = changed_units(wanted, await self.snapshots.load(item.thread, after.manifest))
             left |= {path: SINCE for path in sorted(others) if path not in left}
         event = WorkspaceRestored(
             manifest=wish.target, files=tuple(map(readable, files)), lost=named(left), by=item.author, kept=kept,
+            removed=tuple(readable(path) for path in files if path not in there),
             after=after.manifest, way=wish.way, turn=wish.turn,
         )  # fmt: skip
         if files or not left:

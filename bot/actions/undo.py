@@ -9,21 +9,21 @@ stays. The state before the undo is saved too, so an undo loses nothing: a redo 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agentic.core.events.execution_events import CheckpointSaved, InboxItem
+from agentic.core.events.execution_events import CheckpointSaved, InboxItem, WorkspaceRestored
 from agentic.core.fold.fold import fold
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
 from bot.actions.restore_files import NAMED, PutBack, Restoring, Wish, listed
-from bot.history.log_positions import id_in_outcome
 from bot.history.run_history import Past, past_of, pasts_after
 from bot.outbound.live.answer_messages import AnswerMessages
 from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
-from bot.sessions.dependencies import Acted
+from bot.sessions.dependencies import Acted, receipt_key
 from bot.workspace.sandboxes import Workshop
 
 DELETED = "The log of that task was deleted, and its checkpoints with it; nothing was restored."
@@ -32,7 +32,7 @@ NO_COPY = "That task can't be undone, because there is no copy of the files from
 NOTHING = "That task changed no files, so there is nothing to undo."
 AS_BEFORE = "The files are already as they were before that task; nothing to restore."
 NOT_UNDONE = "That task was not undone, so there is nothing to redo."
-BACK = "Restored {number} from before the cleaning: {files}."
+CREATED = " this task had created"
 AS_THEN = "The files are already as they were before the undo; nothing to restore."
 
 log = logging.getLogger(__name__)
@@ -88,10 +88,10 @@ class Undoing:
         done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
         if not done.changed and not done.event.files:
             return Acted(NOTHING)
-        await self.answers.restored(past.answer)
-        words = _words(done, "Undone: restored {number}: {files}.", AS_BEFORE)
+        await self.answers.changed(past.answer)
+        words = _words(done, f"Undone: {_told(done.event, CREATED)}", AS_BEFORE)
         if done.event.files:
-            words += f" {_kept(past, done)}"
+            words += f" Redo brings {_back(done.event)} back."
         return Acted(words, redo=past.execution if done.event.files else "")
 
     async def redo(self, item: InboxItem) -> Acted:
@@ -102,7 +102,9 @@ class Undoing:
             done = past.acts.get(item.id)
             return Acted(NOT_UNDONE) if done is None else Acted(_again(past, PutBack(done)))
         redone = await self.restoring.put_back(item, Wish(past, later, undo.kept, "redo"))
-        await self.answers.restored(past.answer)
+        await self.answers.changed(past.answer)
+        for act in (act for act, event in past.acts.items() if event.way in ("undo", "clean")):
+            await self.answers.changed(receipt_key(act))
         return Acted(_again(past, redone))
 
     async def _past(self, item: InboxItem) -> tuple[Past, list[Past]]:
@@ -119,26 +121,37 @@ class Undoing:
 
 def _again(past: Past, done: PutBack) -> str:
     cleaned = any(act.way == "clean" and act.kept == done.event.manifest for act in past.acts.values())
-    words = BACK if cleaned else "Redone: restored {number}: {files}."
-    return _words(done, words, AS_THEN)
+    return _words(done, f"{'Back from before the cleaning' if cleaned else 'Redone'}: {_told(done.event)}", AS_THEN)
+
+
+def _told(event: WorkspaceRestored, about: str = "") -> str:
+    """Say which files were restored and which removed; ``about`` follows on removed files alone."""
+    restored = [path for path in event.files if path not in event.removed]
+    removed = event.removed
+    if not removed:
+        return f"restored {_counted(restored)}: {listed(restored)}."
+    if not restored:
+        return f"removed {_counted(removed)}{about}: {listed(removed)}."
+    return f"restored {_counted(restored)} ({listed(restored)}), removed {len(removed)} ({listed(removed)})."
+
+
+def _counted(files: Sequence[str]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"
+
+
+def _back(event: WorkspaceRestored) -> str:
+    """Name what a redo brings back: the files where all of them are gone, else what was changed in them."""
+    if set(event.files) != set(event.removed):
+        return "the changes"
+    return "it" if len(event.files) == 1 else "them"
 
 
 def _words(done: PutBack, sentence: str, nothing: str) -> str:
     files, left = done.event.files, done.left
-    parts: list[str] = []
-    if files:
-        number = "1 file" if len(files) == 1 else f"{len(files)} files"
-        parts.append(sentence.format(number=number, files=listed(files)))
-    else:
-        parts.append("Nothing was restored." if left else nothing)
+    parts = [sentence if files else "Nothing was restored." if left else nothing]
     if left:
         lines = [f"{inline(path)} ({why})" for path, why in list(left.items())[:NAMED]]
         parts.append(f"Left as is: {'; '.join(lines)}.")
     if len(left) > NAMED:
         parts.append(f"And {len(left) - NAMED} more were left.")
     return " ".join(parts)
-
-
-def _kept(past: Past, done: PutBack) -> str:
-    name = id_in_outcome(past.execution, CheckpointSaved(manifest=done.event.kept, through_seq=0, why="restore"))
-    return f"The files from before this undo are saved as checkpoint {inline(name)}."

@@ -19,12 +19,13 @@ from agentic.core.events.execution_events import (
     DeadlinePassed,
     Event,
     OutboxItem,
-    Person,
     Started,
 )
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Clock, Store
 from bot.after_run.pipeline import AfterRunStep, JudgedRun, outcome_of
+from bot.history.attempts import OFFERED
+from bot.history.run_history import heard_key
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import (
     DiscordApi,
@@ -41,11 +42,8 @@ from reflexion.in_progress import PATIENCE
 from reflexion.reflection.feedback_question import open_question
 from reflexion.reflection.retry_policy import worth_offering
 
-QUESTION = (
-    "👎 **{question}** Press what fits, or say it in your own words: I'll use it next time. No answer is fine too."
-)
-HEARD = "Thanks, “{why}” is noted. The next attempt here will know it."
-OFFER = " 🔄 starts the task over with that (attempt {attempt} of {most})."
+QUESTION = "👎 **{question}** Pick one, or press *In my own words…*. You can also ignore this."
+HEARD = "Thanks. The next attempt here will know it."
 log = logging.getLogger(__name__)
 
 
@@ -72,7 +70,7 @@ class FeedbackSurvey(AfterRunStep):
         if judged.by is not None and judged.why:
             if wait := self._waits.get(judged.execution):
                 wait.over.set()
-            await self._heard(judged.execution, judged.by, judged.why, outcome)
+            await self._heard(judged.execution, judged.why, outcome)
 
     async def next_task(self, thread: str) -> None:
         """Stop waiting for answers in the thread; the waiting reflections are written."""
@@ -125,28 +123,28 @@ class FeedbackSurvey(AfterRunStep):
         finally:
             self._waits.pop(execution, None)
 
-    async def _heard(self, execution: str, person: Person, why: str, outcome: list[Event]) -> None:
+    async def _heard(self, execution: str, why: str, outcome: list[Event]) -> None:
         """Acknowledge the answer, offer another attempt, and close the question."""
         envelopes = [envelope async for envelope in self._store.read(execution)]
         started = envelopes[0].event
         assert isinstance(started, Started)
         trajectory = read_trajectory(envelopes, await self._store.read_outcome(execution))
         offered = worth_offering(trajectory, started.policy)
-        numbers = {"attempt": started.attempt + 1, "most": started.policy.trials_most}
-        text = HEARD.format(why=plain(" ".join(why.split()), 200)) + (OFFER.format(**numbers) if offered else "")
-        again = execution if offered else ""
-        key = f"{execution}.heard"
+        attempt = OFFERED.format(attempt=started.attempt + 1, most=started.policy.trials_most)
         await self._tell(
-            OutboxItem(key=key, thread=started.thread, execution=execution, sort="receipt", text=text, again=again)
-        )
+            OutboxItem(
+                key=heard_key(execution), thread=started.thread, execution=execution, sort="receipt", text=HEARD,
+                again=execution if offered else "", attempt=attempt if offered else "",
+            )
+        )  # fmt: skip
         if any(isinstance(event, Asked) for event in outcome):
-            await self._close_question(execution, person, why)
+            await self._close_question(execution, why)
 
-    async def _close_question(self, execution: str, person: Person, why: str) -> None:
+    async def _close_question(self, execution: str, why: str) -> None:
         row = await self._store.outbox_row(regret_key(execution))
         if row is None or not row.delivered:
             return
-        said = f"{row.item.text}\n✔ **{plain(' '.join(why.split()), 200)}** – {plain(person.name, 40)}"
+        said = f"{row.item.text}\n✔ You said: “{plain(' '.join(why.split()), 200)}”"
         chosen = next((option.label for option in row.item.options if option.description == why), "")
         standing = Standing(way="decided", answers={"": chosen} if chosen else {})
         try:

@@ -268,7 +268,7 @@ class App:
         acts = ThreadActs(
             Undoing(store, workshop, restoring, answers),
             Branches(store, clock, workshop, offers, BUILD, labels.came_out),
-            Rewinding(store, clock, workshop, restoring, begin, BUILD),
+            Rewinding(store, clock, workshop, restoring, begin, answers, BUILD),
             Cleaning(restoring),
         )
         ground = Ground(

@@ -11,11 +11,11 @@ from agentic.core.events.execution_events import Policy
 from agentic.ports.runtime import Clock
 from agentic.runtime.clock import SystemClock
 from bot.messages.file_changes import FetchBefore, nothing_kept
+from bot.outbound.live.answer_messages import AnswerMessages
 
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
-    from bot.outbound.live.answer_messages import AnswerMessages
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
@@ -47,3 +47,9 @@ class Backstage:
     clock: Clock = field(default_factory=SystemClock)
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
+
+    async def button_used(self, key: str) -> None:
+        """Have the buttons under the answer with this outbox key made anew."""
+        for each in self.live:
+            if isinstance(each, AnswerMessages):
+                await each.changed(key)

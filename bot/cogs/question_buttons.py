@@ -96,6 +96,8 @@ class QuestionButtons(commands.Cog):
             not done or press.undo or press.redo or press.again or press.offer
         ):  # these may be wanted again once what stood in their way is gone
             self._recent.drop(hand)
+        if done and press.steer == "continue":
+            await self.bot.backstage.button_used(press.key)
         if words:
             await tell(interaction, self.bot.desk.discreet_text(words))
 

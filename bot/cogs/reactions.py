@@ -38,6 +38,15 @@ REMEMBERED = 2_000
 log = logging.getLogger(__name__)
 
 
+def _asks_why(outcome: Outcome) -> bool:
+    """Whether it votes a result down: what was wrong is asked then, which says enough."""
+    return (
+        isinstance(outcome, InboxItem)
+        and (outcome.sort, outcome.text) == ("feedback", "down")
+        and (outcome.target.endswith("/result"))
+    )
+
+
 class Reactions(commands.Cog):
     """Takes reactions in."""
 
@@ -139,7 +148,7 @@ class Reactions(commands.Cog):
         receipt = await self.bot.intake.take(outcome, reacted.id, place)
         told = receipt is None or bool(receipt.text)
         words = noted(outcome, over=over) if isinstance(outcome, InboxItem) and not told else ""
-        if words:
+        if words and not (over and _asks_why(outcome)):
             await self.bot.intake.tell(words, f"{reacted.id}.noted", place)
 
     async def _shown(self, payload: discord.RawReactionActionEvent) -> MessageTarget | None:

@@ -9,10 +9,10 @@ from agentic.core.fold.fold import fold
 from agentic.ports.runtime import Store
 from agentic.runtime.budget_ledger import costs_in
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
-from reflexion.reflection.retry_policy import BY_ITSELF, worth_offering
+from reflexion.reflection.retry_policy import worth_offering
 
-OFFERED = "-# 🔄 starts it over (attempt {attempt} of {most})."
-"""The offer of another attempt. It says nothing of lessons: whether any were learned is added to the card later."""
+OFFERED = "{attempt} of {most}"
+"""Which attempt is offered, as its button says."""
 TOOK = "-# That took {attempt} attempts."
 WAS = "-# That was attempt {attempt} of {most}."
 
@@ -54,7 +54,8 @@ class Tried:
     """What an answer says of attempts, and whether it offers another one."""
 
     lines: tuple[str, ...] = ()
-    offered: bool = False
+    offered: str = ""
+    """Which attempt that is, '' for no offer."""
 
 
 async def tried_in(store: Store, execution: str) -> Tried:
@@ -70,11 +71,9 @@ def tried(started: Started, trajectory: Trajectory) -> Tried:
     """The same for values that were read already."""
     numbers = {"attempt": started.attempt, "most": max(started.policy.trials_most, started.attempt)}
     lines: list[str] = []
-    offered = worth_offering(trajectory, started.policy)
+    offer = OFFERED.format(attempt=started.attempt + 1, most=numbers["most"])
+    offered = offer if worth_offering(trajectory, started.policy) else ""
     if started.attempt > 1:
         well = trajectory.reason == "done" and trajectory.verifier != "fail"
         lines.append((TOOK if well else WAS).format(**numbers))
-    by_itself = started.policy.trials == "auto" and trajectory.verifier == "fail" and trajectory.reason in BY_ITSELF
-    if offered and not by_itself:
-        lines.append(OFFERED.format(attempt=started.attempt + 1, most=numbers["most"]))
     return Tried(tuple(lines), offered)

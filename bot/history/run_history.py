@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import (
@@ -101,6 +101,21 @@ class Past:
             self.after, self.end = event.manifest, event
 
 
+def family(past: Past, later: Sequence[Past]) -> list[Past]:
+    """Return later executions that continued this one or retried its task, directly or through each other."""
+    names, found = {past.execution, past.origin} - {""}, list[Past]()
+    for one in later:
+        if one.origin in names:
+            names.add(one.execution)
+            found.append(one)
+    return found
+
+
+def heard_key(execution: str) -> str:
+    """Return the outbox key of the thanks for what somebody said was wrong with an execution."""
+    return f"{execution}.heard"
+
+
 async def past_of(store: Store, row: ExecutionRow) -> Past:
     """Read the past of one execution."""
     past = Past(row.execution, row.task)
@@ -124,12 +139,15 @@ async def undoable(store: Store, thread: str) -> tuple[str, ...]:
     return ()
 
 
-async def pasts_after(store: Store, thread: str, execution: str) -> AsyncIterator[Past]:
-    """Yield an execution of the thread, then the later ones in order; nothing where it is not of the thread."""
+async def pasts_after(store: Store, thread: str, execution: str, *, running: bool = False) -> AsyncIterator[Past]:
+    """Yield an execution of the thread, then the later ones in order; nothing where it is not of the thread.
+
+    ``running``: also those that have not finished.
+    """
     begun = False
     for row in await store.executions(thread):
         begun = begun or row.execution == execution
-        if begun and row.finished:
+        if begun and (running or row.finished):
             yield await past_of(store, row)
 
 

@@ -105,7 +105,7 @@ def not_kept(id: str, error: AgenticError) -> str:
     return error_text(Attempted.INTAKE, error)
 
 
-_VOTES = {"up": "👍 Noted for {what}.", "down": "👎 Noted for {what}.", "none": "Your vote on {what} was removed."}
+_VOTES = {"up": "Thanks, rating saved.", "down": "Thanks, rating saved.", "none": "Your rating was removed."}
 _WRONG = "❌ Noted: {what} was wrong. The next attempt here will know it; write what should be different to start one."
 
 
@@ -114,10 +114,8 @@ def noted(item: InboxItem, *, over: bool) -> str:
 
     ``over``: the execution that the item is about has ended.
     """
+    if item.sort == "feedback":
+        return _VOTES[item.text]
     about = item.target.partition("/")[2]
     what = f"turn {about[5:]}" if about.startswith("turn:") else "the result"
-    if not item.target and not over:
-        what = "what I am doing"
-    if item.sort == "feedback":
-        return _VOTES[item.text].format(what=what)
     return _WRONG.format(what=what) if item.sort == "correction" and over else ""

@@ -57,7 +57,7 @@ def change_line(each: Difference) -> str:
 
 def inline_diff(differences: Sequence[Difference]) -> str:
     """Return the changes as one code block where they are short enough for a message, else ''."""
-    shown = [each for each in differences if each.kind == "modified"]
+    shown = [each for each in differences if each.kind in ("modified", "added")]
     if not shown or len(differences) > 2 or not all(each.lines for each in differences):
         return ""
     lines: list[str] = []

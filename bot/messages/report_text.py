@@ -85,7 +85,7 @@ _BEFORE, _SNIPPET = 60, 160
 """Characters of a snippet before the first word that was looked for, and in all."""
 _OPENS, _CLOSES = "\ue000", "\ue001"
 """Stand for the marks around a word until the text around it is escaped."""
-_AS_IT_IS = re.compile(r"\w+://\S+|`[^`]+`")
+_AS_IT_IS = re.compile(r"\w{1,20}://\S+|`[^`]+`")
 """Links and code, which show marks of Markdown as characters."""
 
 

@@ -134,7 +134,7 @@ class Post:
     reply_to: str = ""
     undo: bool = False
     """Its buttons include one that puts back what was changed."""
-    again: bool = False
+    again: str = ""
     """They include one that tries the task again."""
     votes: bool = True
     """They include 👍 and 👎, where it is an answer."""

@@ -45,12 +45,12 @@ Answers = Mapping[str, str]
 
 
 def buttons_of(
-    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, redo: bool = False, again: bool = False,
+    item: OutboxItem, answers: Answers | None = None, *, undo: bool = False, redo: bool = False, again: str = "",
     votes: bool = True, steer: Sequence[Steering] = (), wake: str = "",
 ) -> ui.View | None:  # fmt: skip
     """Return the buttons under an outbox item's last message, None for none. Needs a running event loop.
 
-    ``undo``: the execution's changes can be undone; ``redo``: they are undone, which can be taken back; ``again``: a
+    ``undo``: the execution's changes can be undone; ``redo``: they are undone, which can be taken back; ``again``: which
     further attempt at its task is offered; ``votes``: it can be voted on; ``steer``: what can be done with it while it
     runs, or after it was stopped; ``wake``: the agent goes on by itself later.
     """
@@ -59,13 +59,13 @@ def buttons_of(
             made: list[Control] = [Vote.make("up", item.key), Vote.make("down", item.key)] if votes else []
             made += [Undo.make(item.execution, item.key)] if undo else []
             made += [Redo.make(item.execution, item.key)] if redo else []
-            made += [Again.make(item.execution, item.key)] if again else []
+            made += [Again.make(item.execution, item.key, again)] if again else []
             made += [Steer.make(act, item.execution, item.key) for act in steer]
             made += [CancelWake.make(wake, item.key)] if wake else []
         case "progress" if steer:
             made = [Steer.make(act, item.execution, item.key) for act in steer]
         case "receipt" if item.again:
-            made = [Again.make(item.again, item.key)]
+            made = [Again.make(item.again, item.key, item.attempt)]
         case "receipt" if item.redo:
             made = [Redo.make(item.redo, item.key, item.redo_label)]
         case "offer":

@@ -237,10 +237,11 @@ class Again(Control, template=rf"tw:again:(?P<execution>{_NAME}):(?P<key>{_NAME}
         return Press(match["key"], again=match["execution"])
 
     @classmethod
-    def make(cls, execution: str, key: str) -> Self:
-        """The button of one execution."""
+    def make(cls, execution: str, key: str, attempt: str = "") -> Self:
+        """The button of one execution; ``attempt`` says which attempt it begins."""
+        label = f"Try again ({attempt})" if attempt else "Try again"
         button: ui.Button[Any] = ui.Button(
-            label="Try again", emoji="🔄", style=ButtonStyle.secondary, custom_id=f"tw:again:{execution}:{key}"
+            label=label, emoji="🔄", style=ButtonStyle.secondary, custom_id=f"tw:again:{execution}:{key}"
         )
         return cls(button)
 

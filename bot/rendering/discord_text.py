@@ -125,8 +125,8 @@ class Rendered:
     """Whether the last message gets a button that undoes the changes."""
     redo: bool = False
     """Whether the last message gets a button that takes an undo back, in the place of that one."""
-    again: bool = False
-    """Whether the last message gets a button that tries the task again."""
+    again: str = ""
+    """Which attempt at the task a button under the last message begins, '' for no such button: '2 of 3'."""
     votes: bool = True
     """Whether the last message gets 👍 and 👎."""
     steer: tuple[Steering, ...] = ()

@@ -53,10 +53,15 @@ class Acted:
     label: str = ""
 
 
+def receipt_key(act: str) -> str:
+    """Return the outbox key of an action's receipt, by its inbox item."""
+    return f"{act}.done"
+
+
 def receipt_of(item: InboxItem, acted: Acted) -> OutboxItem:
     """Return the receipt of an action, with one key for each item."""
     return OutboxItem(
-        key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=acted.text,
+        key=receipt_key(item.id), thread=item.thread, execution="", sort="receipt", text=acted.text,
         target=item.message, redo=acted.redo, redo_label=acted.label,
     )  # fmt: skip
 

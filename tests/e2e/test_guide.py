@@ -163,8 +163,8 @@ async def test_several_questions_are_answered_by_press_and_by_words(stage: Stage
 async def test_what_destroys_waits_for_a_yes(stage: Stage) -> None:
     old = {f"reports/{year}/{month:02}.csv": "a;b" for year in (2019, 2020) for month in range(1, 13)}
     folder = await stage.give(scenes.REPORTS, old)
-    approval = await stage.shows("needs an approval")
-    for words in ("rm -r reports/2019", "this one command", "denied automatically"):
+    approval = await stage.shows("Approval needed")
+    for words in ("rm -r reports/2019", "this one command", "Denied automatically"):
         await expect(approval).to_contain_text(words)
     assert (folder / "reports/2019/01.csv").exists()
     await stage.picture("approval.png", await stage.shows("Waiting for your approval"), approval)

@@ -180,7 +180,7 @@ async def test_f15_rights_lost_in_the_middle_pause_it_and_it_goes_on_when_they_r
 async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: Whole) -> None:
     thread = await running(here)
     await here.guild.react(thread, "⏸")
-    await here.says(thread, "Pausing after this step")
+    await here.says(thread, "**Pausing** when the current step ends")
     here.guild.deny(here.general, Permission.SEND_MESSAGES_IN_THREADS)
     here.guild.deny(here.general)
     await here.guild.post(thread, "and mind the tabs")
@@ -198,7 +198,7 @@ async def test_f13_what_a_person_pauses_while_it_is_locked_stays_paused_when_it_
     await here.guild.react(thread, "⏸")
     await paused_by_a_person(here, thread)
     await here.guild.change_thread(thread, archived=False, locked=False)
-    await here.says(thread, "Pausing after this step")
+    await here.says(thread, "**Pausing** when the current step ends")
     here.mind.go.set()
     await here.logged(thread, "model_answered")
     assert here.app.threads.state(str(thread)) == "paused"
@@ -233,6 +233,6 @@ async def test_f18_a_queued_task_whose_message_is_deleted_never_begins(here: Who
     queued = await here.guild.post(thread, ". then this")
     await here.says(thread, "Queued")
     await here.guild.delete(queued.id)
-    await here.says(thread, "taken out")
+    await here.says(thread, "so I dropped it")
     here.mind.go.set()
     assert await here.ended(thread) == ["done"]

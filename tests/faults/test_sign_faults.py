@@ -234,7 +234,7 @@ async def test_f22_a_stop_during_an_undo_is_answered_at_once_and_the_undo_is_who
         await bot.says(thread, "rather than stop halfway")
         assert (bot.workspace(thread) / "new.txt").exists()
         may_go_on.set()
-        await bot.says(thread, "Undone: restored 1 file")
+        await bot.says(thread, "Undone: removed 1 file this task had created: `new.txt`.")
         assert not (bot.workspace(thread) / "new.txt").exists()
         await bot.app.threads.idle(str(thread))
         assert await bot.app.store.pending(str(thread)) == []

@@ -74,7 +74,8 @@ async def test_a_card_is_whole_though_the_answer_is_delivered_before_the_feed_sa
         card = await scenery.says(thread, "It is too loud.")
         assert card.content.startswith("❌ **Failed**")
         assert "**What I changed**" in card.content
-        assert "-# 🔄 starts it over (attempt 2 of 3)." in card.content
+        assert "attempt" not in card.content
+        assert card.interactive()[-1]["label"] == "Try again (2 of 3)"
         assert [name.split(":")[1] for name in card.custom_ids()] == ["vote", "vote", "undo", "again"]
 
 
@@ -240,7 +241,7 @@ async def test_a_pause_is_shown_and_going_on_too(scenery: Scenery) -> None:
     execution = scenery.talk.newest(thread)
     pause = InputReceived(inbox="1", sort="pause", author=ANN)
     await scenery.talk.add(execution, REQUESTED, pause)
-    await scenery.says(thread, "⏸ **Pausing after this step**")
+    await scenery.says(thread, "⏸ **Pausing** when the current step ends")
     await scenery.talk.add(execution, InputReceived(inbox="2", sort="resume", author=ANN))
     await scenery.says(thread, "💭 **Thinking**")
 

@@ -120,7 +120,7 @@ async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
     script = [uses("shell", command="rm -rf notes"), finishes("Then I leave them.")]
     async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
         thread = await mention(running, "throw the notes away")
-        asked = await running.says(thread, "needs an approval")
+        asked = await running.says(thread, "Approval needed")
         await running.says(thread, "Then I leave them.")
         await guild.wait_for(lambda g: "Nobody decided in time" in g.state.find_message(asked.id).content, 30.0)
         assert "nobody approved it in time" in endpoint.requests[-1].text()
@@ -161,7 +161,7 @@ async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(gui
         thread = await mention(running, "count the files")
         await asyncio.wait_for(asked.wait(), 30)
         await guild.slash(thread, "pause")
-        await running.says(thread, "**Pausing after this step**")
+        await running.says(thread, "**Pausing** when the current step ends")
         go.set()
         await running.says(thread, "**Paused**")
         (execution,) = await running.executions(thread)
@@ -212,7 +212,7 @@ async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
             await again.wait()
 
 
-async def test_attached_is_what_the_model_names_and_else_a_diff_tells_what_changed(
+async def test_attached_is_what_the_model_names_and_else_a_diff_shows_what_changed(
     guild: LocalGuild, tmp_path: Path
 ) -> None:
     write = uses("shell", command="mkdir -p out && echo 1 > out/a-name-that-is-long.txt")
@@ -223,7 +223,8 @@ async def test_attached_is_what_the_model_names_and_else_a_diff_tells_what_chang
     ):
         thread = await running.task("write a file")
         answer = await running.says(thread, "Written.")
-        assert [file.filename for file in answer.attachments] == ["changes.diff"]
+        assert not answer.attachments
+        assert "```diff\n+1\n```" in answer.content
         assert "`out/a-name-that-is-long.txt`" in answer.content
         await running.task("give me that file", thread)
         answer = await running.says(thread, "Here it is.")
@@ -280,4 +281,7 @@ async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guil
         thread = await mention(running, "look around in the files")
         told = await running.says(thread, "doesn't know the model")
         assert "`THREADWRIGHT_TIER_" in told.content
-        assert "Try again" not in [button.get("label") for button in told.interactive()] or "restart me" in told.content
+        assert (
+            not any("Try again" in str(button.get("label")) for button in told.interactive())
+            or "restart me" in told.content
+        )

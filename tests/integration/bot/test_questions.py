@@ -207,8 +207,7 @@ async def test_a_vote_button_under_the_answer_is_feedback_once(scenery: Scenery)
     for presses, custom_id in ((1, up), (1, up), (2, down), (3, up)):
         await scenery.guild.click(answer.id, custom_id)
         await scenery.until(lambda presses=presses: len(scenery.talk.got) == presses + 1)
-    await told(scenery, thread, "👍 Noted for the result.")
-    await told(scenery, thread, "👎 Noted for the result.")
+    await told(scenery, thread, "Thanks, rating saved.")
     votes = [(item.sort, item.text, item.target) for item in scenery.talk.got[1:]]
     assert votes == [("feedback", vote, f"{execution}/result") for vote in ("up", "down", "up")]
 

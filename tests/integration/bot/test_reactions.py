@@ -47,7 +47,7 @@ async def test_a_vote_on_the_progress_message_is_for_the_turn_it_shows(scenery: 
     await scenery.until(lambda: len(scenery.talk.got) == 2)
     vote = scenery.talk.got[1]
     assert (vote.sort, vote.text, vote.target) == ("feedback", "up", f"{scenery.talk.newest(thread)}/turn:0")
-    await scenery.says(thread, "👍 Noted for turn 0.")
+    await scenery.says(thread, "Thanks, rating saved.")
 
 
 async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
@@ -72,9 +72,10 @@ async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scen
     answer = await scenery.says(thread, "All done.")
     await scenery.until_delivered()
     await scenery.guild.react(answer.id, "👎🏿")
-    await scenery.says(thread, "👎 Noted for the result.")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
     await scenery.guild.unreact(answer.id, "👎🏿")
-    await scenery.says(thread, "was removed")
+    await scenery.says(thread, "Your rating was removed.")
+    assert not [message for message in scenery.guild.messages(thread) if "rating saved" in message.content]
     votes = [(item.text, item.target) for item in scenery.talk.got[1:]]
     assert votes == [("down", f"{execution}/result"), ("none", f"{execution}/result")]
 
@@ -97,7 +98,7 @@ async def test_a_vote_on_a_turn_is_taken_back_from_that_turn_though_the_message_
     execution = scenery.talk.newest(thread)
     progress = scenery.of_bot(thread)[0]
     await scenery.guild.react(progress.id, "👍")
-    await scenery.says(thread, "👍 Noted for turn 0.")
+    await scenery.says(thread, "Thanks, rating saved.")
     vote = scenery.talk.got[1]
     taken = InputReceived(
         inbox=vote.id, sort="feedback", author=vote.author, text="up", target=vote.target, message=vote.message
@@ -106,7 +107,7 @@ async def test_a_vote_on_a_turn_is_taken_back_from_that_turn_though_the_message_
     await scenery.talk.add(execution, taken, ModelRequested(request="r1", turn=3, tier=2, model="m"))
     await scenery.says(thread, "turn 3")
     await scenery.guild.unreact(progress.id, "👍")
-    await scenery.says(thread, "Your vote on turn 0 was removed.")
+    await scenery.says(thread, "Your rating was removed.")
 
 
 async def test_a_judgement_of_an_older_result_is_about_that_one_while_a_stop_ends_what_runs(scenery: Scenery) -> None:
@@ -220,8 +221,8 @@ async def test_an_event_that_the_gateway_sends_twice_is_one_act_with_one_receipt
     scenery.guild.misbehave(Rule("MESSAGE_REACTION_ADD", Duplicated(), times=None))
     await scenery.guild.react(scenery.of_bot(thread)[0].id, "👍")
     assert [sort for sort, _, _ in await after(scenery, thread)] == ["feedback"]
-    await scenery.says(thread, "👍 Noted")
-    assert sum("👍 Noted" in message.content for message in scenery.of_bot(thread)) == 1
+    await scenery.says(thread, "Thanks, rating saved.")
+    assert sum("Thanks, rating saved." in message.content for message in scenery.of_bot(thread)) == 1
 
 
 async def test_a_custom_emoji_means_what_its_configured_id_says(guild: LocalGuild) -> None:
@@ -241,7 +242,7 @@ async def test_an_executor_rates_only_results_of_their_own_tasks(scenery: Scener
     await scenery.until_delivered()
     await scenery.guild.react(answer.id, "👍", author="bob")
     await scenery.guild.react(answer.id, "👍")
-    await scenery.says(thread, "👍 Noted")
+    await scenery.says(thread, "Thanks, rating saved.")
     assert [item.author.name for item in scenery.talk.got[1:]] == [scenery.guild.you.name]
 
 

@@ -117,9 +117,10 @@ async def test_what_was_wrong_reaches_the_reflection_and_the_next_attempt(guild:
         await private(guild, thread, "That's someone else's task.", "eve")
         await guild.click(question.id, pressed(question, "why:1"))
 
-        thanks = await running.says(thread, f"Thanks, “{OTHER}” is noted")
-        assert "🔄 starts the task over with that (attempt 2 of 3)." in thanks.content
-        closed = await running.says(thread, f"✔ **{OTHER}**")
+        thanks = await running.says(thread, "Thanks. The next attempt here will know it.")
+        assert thanks.content == "Thanks. The next attempt here will know it."
+        assert [button["label"] for button in thanks.interactive()] == ["Try again (2 of 3)"]
+        closed = await running.says(thread, f"✔ You said: “{OTHER}”")
         assert closed.id == question.id
         await guild.wait_for(
             lambda g: all(b.get("disabled") for b in g.state.find_message(question.id).interactive()) or None, SECONDS
@@ -131,6 +132,9 @@ async def test_what_was_wrong_reaches_the_reflection_and_the_next_attempt(guild:
 
         await guild.click(thanks.id, pressed(thanks, "again"))
         await running.says(thread, "Answer 2.")
+        await guild.wait_for(
+            lambda g: all(b.get("disabled") for b in g.state.find_message(thanks.id).interactive()) or None, SECONDS
+        )
         assert f"A person said: {OTHER}" in mind.turns[1].text()
         assert "Next time: Look into all folders." in mind.turns[1].text()
         log = await running.log((await running.executions(thread))[1])
@@ -154,7 +158,7 @@ async def test_the_question_survives_a_restart_and_is_put_once_and_takes_words_o
         shown = await guild.wait_for(lambda g: g.interaction(id).modal, SECONDS)
         assert shown["title"] == "What was wrong?"
         await guild.submit(id, {"why": "The hidden ones are missing."})
-        await running.says(thread, "Thanks, “The hidden ones are missing.”")
+        await running.says(thread, "You said: “The hidden ones are missing.”")
         outcome = await until(running, execution, Reflected)
         assert sum(isinstance(event, Asked) for event in outcome) == 1
         assert sum("What was wrong?" in message.content for message in running.of_bot(thread)) == 1
@@ -217,7 +221,7 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         assert len(mind.reflections) == 2, "its time was over"
 
         await guild.click(question.id, pressed(question, "why:0"))
-        await running.says(thread, "Thanks, “The result is wrong or does not work.”")
+        await running.says(thread, "You said: “The result is wrong or does not work.”")
         await running.task("and count them", thread)
         assert "A person said: The result is wrong or does not work." in mind.turns[2].text()
         assert len(mind.reflections) == 2, "the words are kept; nobody is paid to say them again"

@@ -240,17 +240,39 @@ async def test_an_undo_is_taken_back_by_its_receipts_button(guild: LocalGuild, t
         folder = running.workspace(thread)
         card = await running.says(thread, "Made.")
         await guild.click(card.id, next(one for one in card.custom_ids() if one.startswith("tw:undo:")))
-        receipt = await running.says(thread, "Undone: restored 2 files")
+        told = "Undone: removed 2 files this task had created: `a.txt`, `d/x.txt`. Redo brings them back."
+        receipt = await running.says(thread, told)
         assert not list(folder.iterdir())
         (redo,) = [one for one in receipt.custom_ids() if one.startswith("tw:redo:")]
         await guild.click(receipt.id, redo)
-        await running.says(thread, "Redone: restored 2 files")
+        await running.says(thread, "Redone: restored 2 files: `a.txt`, `d/x.txt`.")
         assert (folder / "a.txt").read_text() == "new"
         assert (folder / "d/x.txt").read_text() == "x"
-        await guild.click(receipt.id, redo)
-        await running.says(thread, "That task was not undone")
+        await guild.wait_for(
+            lambda g: all(b.get("disabled") for b in g.state.find_message(receipt.id).interactive()) or None, SECONDS
+        )
         await pressed(guild, card.id, "tw:undo:")
         await guild.wait_for(lambda _: not (folder / "a.txt").exists() or None, SECONDS)
+
+
+async def test_a_continue_that_was_used_is_gone(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [uses("shell", command="sleep 600"), finishes("Went on.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} run the long script")).id
+        await running.says(thread, "sleep 600")
+        await guild.post(thread, "stop")
+        stopped = await running.says(thread, "🛑 Stopped by")
+        await pressed(guild, stopped.id, "tw:run:continue:")
+        await running.says(thread, "Went on.")
+        await has_no_button(guild, stopped.id, "tw:run:continue:")
+
+
+async def has_no_button(guild: LocalGuild, message: int, kind: str) -> None:
+    """Wait until a message has no button of a kind, but others still."""
+    await guild.wait_for(
+        lambda g: (ids := g.state.find_message(message).custom_ids()) and not any(one.startswith(kind) for one in ids),
+        SECONDS,
+    )
 
 
 async def test_an_answer_shows_that_its_changes_are_undone_and_redoes_them(guild: LocalGuild, tmp_path: Path) -> None:
@@ -260,7 +282,7 @@ async def test_an_answer_shows_that_its_changes_are_undone_and_redoes_them(guild
             thread = await running.task("make it")
             card = await running.says(thread, "Made.")
             await pressed(guild, card.id, "tw:undo:")
-            await running.says(thread, "Undone: restored 1 file")
+            await running.says(thread, "Undone: removed 1 file")
             await has_button(guild, card.id, "tw:redo:")
             assert not any(one.startswith("tw:undo:") for one in guild.state.find_message(card.id).custom_ids())
         async with whole(tmp_path / "home", endpoint, guild) as running:

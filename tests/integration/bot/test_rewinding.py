@@ -24,7 +24,7 @@ from agentic.ports.runtime import Saved, SessionRow
 from bot.actions.rerun import extension, written
 from bot.actions.restore_files import Wish
 from bot.history.log_positions import Cut, copied
-from bot.history.run_history import pasts_after
+from bot.history.run_history import family, pasts_after
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.ports.actions import NotDone
@@ -100,6 +100,8 @@ async def test_a_trial_of_the_machine_is_numbered_and_yields_to_whoever_says_som
     assert (scene.files / "a.txt").read_text() == "old"
     assert await scene.act("trial", "x1/result", MACHINE, id="trial.x1") == told, "after a crash it is the same one"
     (_, second) = await names(scene)
+    pasts = [past async for past in pasts_after(scene.store, "100", "x1", running=True)]
+    assert [past.execution for past in family(pasts[0], pasts[1:])] == [second], "a used “Try again” goes"
     (row,) = [one for one in await scene.store.undelivered("100") if one.item.key == "trial.x1.done"]
     assert row.item.text == told, "said in the transaction that began it"
     (started, *_) = [e.event async for e in scene.store.read(second)]

@@ -47,13 +47,17 @@ async def test_a_click_puts_back_exactly_what_the_task_changed(
         folder = running.workspace(thread)
         assert (folder / "made/deep/x.txt").exists()
         await click_undo(running, thread)
-        receipt = await running.says(thread, "Undone: restored 3 files")
-        assert "saved as checkpoint" in receipt.content
+        told = (
+            "Undone: restored 2 files (`gone.txt`, `kept.txt`), removed 1 (`made/deep/x.txt`). Redo brings the changes "
+        )
+        told += "back."
+        assert (await running.says(thread, "Undone: ")).content == told
         assert sorted(path.name for path in folder.iterdir()) == ["gone.txt", "kept.txt"]
         assert [(folder / name).read_text() for name in ("gone.txt", "kept.txt")] == ["old", "old"]
         second = (await running.executions(thread))[1]
         (restored,) = [e for e in await running.outcome(second) if isinstance(e, WorkspaceRestored)]
-        assert restored.files == ("made/deep/x.txt", "gone.txt", "kept.txt")
+        assert restored.files == ("gone.txt", "kept.txt", "made/deep/x.txt")
+        assert restored.removed == ("made/deep/x.txt",)
         assert restored.by is not None
         assert restored.kept
         await running.task("look", thread)

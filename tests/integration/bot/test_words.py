@@ -54,11 +54,11 @@ async def test_a_vote_in_words_gets_a_sign_or_words_where_no_sign_can_be_set(sce
         scenery.guild.misbehave(Rule("PUT */reactions/*", Refused(403, 50013, "Missing Permissions")))
     posted = await scenery.guild.post(thread, f"{scenery.guild.bot.mention} 👎")
     if refused:
-        assert (await scenery.says(thread, "👎 Noted for the result.")).reply_to == posted.id
+        assert (await scenery.says(thread, "Thanks, rating saved.")).reply_to == posted.id
     else:
         await scenery.guild.wait_for(lambda g: eyes(g, posted))
     await scenery.until_delivered()
-    assert sum("Noted" in message.content for message in scenery.of_bot(thread)) == refused
+    assert sum("rating saved" in message.content for message in scenery.of_bot(thread)) == refused
 
 
 async def test_words_for_the_agent_get_a_sign_once_also_after_a_crash(scenery: Scenery) -> None:

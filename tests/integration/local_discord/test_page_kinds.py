@@ -136,7 +136,7 @@ async def test_a_command_is_completed_option_by_option(
     await entry.press_sequentially("/les")
     await expect(page.get_by_role("option", name="/lessons show")).to_be_visible()
     await page.keyboard.press("Tab")
-    await expect(page.get_by_role("option", name="number")).to_contain_text("needed")
+    await expect(page.get_by_role("option", name="number")).to_contain_text("required")
     await page.keyboard.press("Enter")
     await expect(page.locator("#suggest [role=option]")).to_have_count(2)
     await page.keyboard.type("read")

@@ -18,8 +18,10 @@ from agentic.core.events.execution_events import (
     Triaged,
 )
 from agentic.core.text.last_note import LAST_NOTE
+from bot.history.attempts import Tried
 from bot.messages.file_changes import difference
 from bot.messages.final_card import WITHOUT_FINISH, card, undoable
+from bot.outbound.live.answer_messages import below_answer
 from bot.progress.model import Changed
 from bot.progress.text import footer, progress_text
 from tests.unit.bot.following import REQUESTED, STARTED, after, called, ended
@@ -235,3 +237,10 @@ def test_what_was_denied_stands_on_the_card_whatever_the_answer_says() -> None:
     allowed = (called(2, command="rm -rf build"), ended(2))
     progress = after(STARTED, *denied, *allowed, Finished(reason="done", answer="The build is gone."))
     assert "Denied" not in card("The build is gone.", progress), "it ran after all"
+
+
+def test_what_was_used_is_not_offered_again_under_the_answer() -> None:
+    failed, stopped = (after(STARTED, Finished(reason=reason, answer="")) for reason in ("failed", "stopped"))
+    offer = Tried(offered="2 of 3")
+    assert [below_answer(failed, offer, rerun=used).again for used in (False, True)] == ["2 of 3", ""]
+    assert [below_answer(stopped, Tried(), since=used).steer for used in (False, True)] == [("continue",), ()]
