@@ -313,7 +313,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.restored, clock, watchdog.longest),
+                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest),
         )  # fmt: skip
         return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.runtime import OutboxRow, Store
 from bot.history.attempts import Tried, tried_in
-from bot.history.run_history import family, past_of, pasts_after
+from bot.history.run_history import family, pasts_after
 from bot.messages.final_card import undoable, wakes
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import DiscordApi
