@@ -63,9 +63,10 @@ class Rung(Protocol):
         limits: Limits,
         diary: call_journal.Diary | None = None,
         covered: Sequence[Cover] = (),
+        mirror: Path | None = None,
     ) -> Sandbox:
-        """A running sandbox that has said hello, writes this diary if it can, and has these paths covered if the rung
-        covers any; raises ``SandboxUnavailable`` with what to do."""
+        """A running sandbox that has said hello, writes this diary if it can, has these paths covered if the rung covers
+        any, and reads this mirror of a repository; raises ``SandboxUnavailable`` with what to do."""
         ...
 
     async def reap(self) -> tuple[str, ...]:
@@ -103,6 +104,8 @@ class _Held:
     open: tuple[str, ...] = ()
     """What is hidden without being covered: a command that sets out to may open or remove it."""
     users: int = 0
+    mirror: Path | None = None
+    """The mirror that it was begun with."""
     masked_by: tuple[int, int, int] | None = None
     """The version of .aiignore that was last applied."""
     used_at: float = field(default_factory=time.monotonic)
@@ -128,6 +131,8 @@ class Sandboxes:
         self._limits = limits or Limits()
         self._count = count
         self._idle = idle
+        self.mirrors: dict[str, Path] = {}
+        """For each thread with a repository, its mirror; another one is shown in a sandbox that is made anew."""
         self._held: dict[str, _Held] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._choice: Choice | None = None
@@ -260,9 +265,13 @@ class Sandboxes:
     async def _hold(self, thread: str, workspace: Path, ignore: IgnoreFile | None = None) -> _Held:
         async with self._locks.setdefault(thread, asyncio.Lock()):
             held = self._held.get(thread)
-            if held is not None and held.sandbox.lost is None:
+            if (
+                held is not None
+                and held.sandbox.lost is None
+                and (held.users or held.mirror == self.mirrors.get(thread))
+            ):
                 return held
-            await self.end(thread)
+            await self.end(thread, "it was made anew with another repository")
             choice = await self.choice()
             if choice.rung is None:
                 raise SandboxUnavailable(choice.why)
@@ -283,8 +292,9 @@ class Sandboxes:
             covered = await _to_cover(workspace, ignore, hidden) if rung.covers else ()
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
-        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered))
-        held = self._held[thread] = _Held(sandbox, hidden, workspace, covered)
+        mirror = self.mirrors.get(thread)
+        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, mirror))
+        held = self._held[thread] = _Held(sandbox, hidden, workspace, covered, mirror=mirror)
         return held
 
     async def _shown_again(self, thread: str, workspace: Path, ledger: Path) -> Hidden:
@@ -306,10 +316,12 @@ class Sandboxes:
             self._own_end(thread, _done_late(task))
             raise
 
-    async def _start(self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover]) -> Sandbox:
+    async def _start(
+        self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover], mirror: Path | None
+    ) -> Sandbox:
         path = call_journal.path_of(self.state, thread)
         with call_journal.opened(path) as diary:
-            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered)
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, mirror)
         try:
             if not sandbox.diary:
                 call_journal.end(path)  # before anything is done in it: what it does will be missing there

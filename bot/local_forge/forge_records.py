@@ -91,4 +91,8 @@ class HostedRepository:
 
     def tag(self) -> str:
         """A tag of everything that can be read here, for conditional requests."""
-        return hashlib.sha256(repr((self.pulls, self.checks, self.pushes)).encode()).hexdigest()[:24]
+        return hashlib.sha256(
+            repr(
+                (self.full, self.default_branch, self.may_push, self.protected, self.pulls, self.checks, self.pushes)
+            ).encode()
+        ).hexdigest()[:24]

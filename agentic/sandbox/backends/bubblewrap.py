@@ -12,7 +12,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
@@ -24,6 +24,7 @@ from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
 from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.shown_mirror import environment_of, place_of
 
 SANDBOX_USER = 65532
 INSIDE = "/opt/threadwright/supervisor.pyz"
@@ -46,7 +47,9 @@ mount --bind "$2" "$stage/workspace"
 mount --bind "$3" "$stage/home"
 mount --bind "$4" "$stage/program"
 mount --bind "$5" "$stage/etc"
-shift 5
+mirror=$6
+if [ -n "$mirror" ]; then mount --bind "$mirror" "$stage/mirror"; fi
+shift 6
 exec "$@"
 """
 MAKE_ONE = (
@@ -67,9 +70,10 @@ class _Sources:
     home: Path
     program: Path
     etc: Path
+    mirror: Path | None = None
 
 
-STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
+STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc", STAGE / "mirror")
 
 
 class Bubblewrap:
@@ -102,22 +106,25 @@ class Bubblewrap:
         limits: Limits,
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
         try:
-            sources = _Sources(workspace, home, program(self._state), self._own_etc())
+            sources = _Sources(workspace, home, program(self._state), self._own_etc(), mirror)
             shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
             group = self._groups.make(limits)
-            argv = [*shown, command, *self._arguments(STAGED if shown else sources, limits, covered, group)]
+            inside = replace(STAGED, mirror=STAGED.mirror if mirror else None) if shown else sources
+            argv = [*shown, command, *_mirrored(mirror, inside), *self._arguments(inside, limits, covered, group)]
             transport = await ProcessTransport.start(
                 [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
             )
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
-        sandbox = Sandbox(transport, Place(self.name), limits, thread, self._heartbeat)
+        given = environment_of(place_of(mirror)) if mirror is not None else {}
+        sandbox = Sandbox(transport, Place(self.name, environment=given), limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
         self._groups.note(group)
         return sandbox
@@ -168,15 +175,24 @@ class Bubblewrap:
 
 def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
     """The beginning of a command line that shows the sources on the stage and becomes the user."""
-    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc):
+    assert STAGED.mirror is not None
+    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc, STAGED.mirror):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
     STAGED.program.touch()
-    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc)]
+    shown = [
+        str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc, sources.mirror or "")
+    ]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
     uid, gid = (str(number) for number in owner)
     become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
     return ["unshare", "--mount", "--propagation", "private", *script, *become]
+
+
+def _mirrored(mirror: Path | None, sources: _Sources) -> Iterable[str]:
+    """Show a mirror; ``sources`` has it where bubblewrap finds it."""
+    if mirror is not None and sources.mirror is not None:
+        yield from ("--ro-bind", str(sources.mirror), place_of(mirror))
 
 
 def _system() -> Iterable[str]:

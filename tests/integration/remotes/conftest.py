@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from agentic.forges.hosts import Forges, host_from
 from agentic.ports.forge import Forge, Remote
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository
+
+from .benches import Checkout, opened
 
 FILES = {"shop/price.py": "def total(cents):\n    return sum(cents)\n", "README.md": "# Shop\n"}
 
@@ -52,3 +55,15 @@ def remote(shop: HostedRepository, forges: Forges) -> Remote:
 def api(forges: Forges, remote: Remote) -> Forge:
     """Its host."""
     return forges.forge(remote)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, forges: Forges, remote: Remote) -> AsyncIterator[Checkout]:
+    """A thread's workspace beside the forge."""
+    if shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    tmp_path.chmod(0o755)
+    async with opened(folder, forges, remote) as checkout:
+        yield checkout
