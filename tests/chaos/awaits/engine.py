@@ -110,6 +110,7 @@ class Rung:
         limits: Limits,
         diary: Opened | None = None,
         covered: Sequence[Cover] = (),
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A sandbox that has said hello."""
         await self.cross("rung.start")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ class Checkout:
 
 
 @asynccontextmanager
-async def opened(folder: Path, forges: Forges, remote: Remote, **git: int | Path | None) -> AsyncIterator[Checkout]:
+async def opened(folder: Path, forges: Forges, remote: Remote, **git: int | Path | None) -> AsyncGenerator[Checkout]:
     """A checkout's bench; its sandbox ends with it."""
     folder.chmod(0o755)
     workspace = folder / "workspace"
