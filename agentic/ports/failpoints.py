@@ -95,6 +95,7 @@ POINTS: Final = {
     "publish.pull.after": "It is open; no log names it.",
     "publish.comment.before": "A remark is about to be written on a pull request.",
     "publish.comment.after": "It stands there; no log says so.",
+    "watch.told": "What a pull request's host says was told or began a task; its row does not know.",
     "task.begin": "A task was taken from the inbox, its files and lessons are there; its log is empty.",
     "task.ended": "Its end is durable; nothing was learned from it, and its thread is still held.",
     "learn.before": "What an ended execution teaches is about to be worked out.",

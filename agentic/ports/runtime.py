@@ -25,6 +25,7 @@ from agentic.core.events.execution_events import (
     Level,
     Noted,
     Outcome,
+    PullRequestOpened,
     Reported,
     StaleFile,
     StopReason,
@@ -147,6 +148,8 @@ class Prepared:
     """Files that the execution made itself, as in ``prepare``."""
     approved: bool = False
     """A person has approved it: what it destroys stays destroyed."""
+    state: str = ""
+    """The state of what it touches that the approval is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,7 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | CommitCreated
+CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | CommitCreated | PullRequestOpened
 """What a tool may record beside its result."""
 
 
@@ -198,6 +201,8 @@ class PutBack:
     """As ``Toolbox.state_of`` has it now."""
     left: str = ""
     """What could not be put back, in words."""
+    shown: str = ""
+    """A difference that whoever decides has to see."""
 
 
 @dataclass(frozen=True, slots=True)

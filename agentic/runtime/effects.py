@@ -208,7 +208,7 @@ def observed(
         return [
             Gated(
                 call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
-                changes=changes,
+                changes=changes, shown=back.shown,
             )
         ], []  # fmt: skip
     if observation.question is not None:

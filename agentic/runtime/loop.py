@@ -284,7 +284,8 @@ class _Running:
             else:
                 intent = effects.intent(call, prepared, batch, self._toolbox.diary)
                 self._recorder.note(intent)
-                begun.append((call, replace(prepared, approved=bool(intent.approval))))
+                seen = call.gated.state_sha if call.gated is not None else ""
+                begun.append((call, replace(prepared, approved=bool(intent.approval), state=seen)))
         await self._recorder.commit()
         for call, prepared in begun:
             self._start(call.id, self._use_tool(call, prepared))

@@ -17,7 +17,9 @@ from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr, SecretSt
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events.execution_events import Level
+from agentic.forges.hosts import host_from
 from agentic.models.providers.prices import ModelFacts, price_from
+from agentic.ports.forge import ForgeHost
 from bot.config.settings_errors import (
     PREFIX,
     Mistake,
@@ -162,6 +164,22 @@ class Settings(BaseSettings):
         default="threadwright-sandbox:local",
         description="Docker image of the sandboxes, built from deploy/sandbox; its digest (sha256:…) names it and no other.",
     )
+    forges: Names = Field(
+        default=(),
+        description="Hosts of repositories, each with the variable that holds its token: github.com=GITHUB_TOKEN, or "
+        "git.example.org=FORGEJO_TOKEN:forgejo; the first is meant where only owner/name is written.",
+    )
+    forge_ssh_key: Path | None = Field(
+        default=None,
+        description="Private key for git over SSH instead of HTTPS, with the hosts' keys in `known_hosts` beside it; pull "
+        "requests still need the token.",
+    )
+    repository_mb: int = Field(
+        default=2048,
+        ge=1,
+        le=1_000_000,
+        description="Megabytes that a repository may have; a larger one is not fetched.",
+    )
     mask_secrets: bool = Field(
         default=True,
         description="Keys, tokens and passwords of known form in files and outputs reach models, logs and exports as "
@@ -279,6 +297,13 @@ class Settings(BaseSettings):
             raise ValueError("each is an emoji's id, '=' and the sign it stands for")
         return value
 
+    @field_validator("forges")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for written in value:
+            host_from(written)
+        return value
+
     @field_validator("command_guilds")
     @classmethod
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -324,6 +349,11 @@ class Settings(BaseSettings):
             (self.viewers, "viewer"), (self.operators, "operator"), (self.owners, "owner"),
         )  # fmt: skip
         return {role: level for roles, level in named for role in roles}
+
+    @property
+    def forge_hosts(self) -> tuple[ForgeHost, ...]:
+        """The hosts of repositories."""
+        return tuple(host_from(written) for written in self.forges)
 
     @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:

@@ -83,6 +83,8 @@ class Beginning:
     """Where commands run, in words."""
     surroundings: Callable[[str], tuple[str, ...]] | None = None
     """Facts about the sandbox: date, platform, network, installed programs."""
+    repository: Callable[[str], tuple[str, ...]] | None = None
+    """Facts about the thread's repository."""
     instructions: str = ""
     """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
@@ -122,7 +124,10 @@ class Beginning:
             lessons=choice.chosen,
             withheld=choice.withheld,
             sandbox=place,
-            environment=self.surroundings(place) if self.surroundings else (),
+            environment=(
+                *(self.surroundings(place) if self.surroundings else ()),
+                *(self.repository(item.thread) if self.repository else ()),
+            ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,

@@ -9,15 +9,17 @@ from dataclasses import asdict, dataclass, field
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
 from agentic.ports.errors import AgenticError, PathRefused
-from agentic.ports.runtime import Found, Saved
+from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
+from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
 from bot.workspace.folders import Workspaces
+from bot.workspace.repositories import Repositories
 
 MB = 1024 * 1024
 FILE_BYTES = 25 * MB
@@ -64,6 +66,8 @@ class Workshop:
     """Whether somebody can still decide about an offered branch when its task has ended."""
     masks: bool = True
     """Whether agents see secrets of known form as placeholders."""
+    repositories: Repositories | None = None
+    """The repositories of threads; None where there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -117,6 +121,8 @@ class Workshop:
         if world is not None:
             await world.close()
         await self.sandboxes.forget(thread)
+        if self.repositories is not None:
+            self.repositories.forget(thread)
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
             await self.snapshots.forget(thread)
@@ -130,14 +136,26 @@ class Workshop:
         async def save() -> Saved:
             return await self.save(thread)
 
+        way_out = self.repositories.way_out(thread) if self.repositories is not None else None
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
+        outward = (PUBLISH_TOOL, COMMENT_TOOL) if way_out is not None else commits
 
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *commits), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
-        )
+            world, (*STANDARD, *outward), save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots,
+            way_out=way_out,
+        )  # fmt: skip
+
+    async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
+        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails."""
+        if self.repositories is not None and not self.workspaces.shared:
+            await self.repositories.furnish(row, item, self.world(row.thread))
+
+    def about_repository(self, thread: str) -> tuple[str, ...]:
+        """Say to the agent what its repository is."""
+        return self.repositories.lines(thread) if self.repositories is not None else ()
 
     async def save(self, thread: str) -> Saved:
         """Save a snapshot of the thread's workspace without what .aiignore hides; needs no sandbox."""

@@ -289,7 +289,8 @@ Event = Annotated[
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged | PlanEntered
-    | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | BranchMerged | BranchRejected
+    | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated | PullRequestOpened | BranchMerged
+    | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),
@@ -313,7 +314,17 @@ class Envelope(Frozen):
 
 
 OutboxSort = Literal[
-    "answer", "question", "notice", "receipt", "thread", "progress", "offer", "fork", "lesson", "regret"
+    "answer",
+    "question",
+    "notice",
+    "receipt",
+    "thread",
+    "progress",
+    "offer",
+    "fork",
+    "lesson",
+    "regret",
+    "pull",
 ]
 
 
