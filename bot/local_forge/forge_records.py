@@ -23,6 +23,8 @@ class Note:
     kind: Literal["comment", "review", "line"] = "comment"
     path: str = ""
     line: int = 0
+    review: int = 0
+    """The review that a comment on a line belongs to."""
 
 
 @dataclass(slots=True)

@@ -100,7 +100,11 @@ class LocalForge:
         """Somebody writes on a pull request."""
         pull = held.pull(number)
         assert pull is not None
-        pull.notes.append(Note(held.next(), author, text, "line" if path else "comment", path, line))
+        if not path:
+            pull.notes.append(Note(held.next(), author, text))
+            return
+        review = Note(held.next(), author, "", "review")
+        pull.notes += [review, Note(held.next(), author, text, "line", path, line, review.id)]
 
     def fault(self, kind: Kind, pattern: str = "*", times: int = 1, seconds: float = 0.0) -> None:
         """Let the next requests that match go wrong."""

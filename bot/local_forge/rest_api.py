@@ -121,9 +121,11 @@ def _of_pull(
             kind = "line" if "/pulls/" in request.path else "comment"
             return _json([shape.note(each) for each in pull.notes if each.kind == kind])
         case "GET", ["reviews"]:
-            return _json([shape.note(each) | {"comments_count": 1} for each in pull.notes if each.kind == "review"])
-        case "GET", ["reviews", _, "comments"]:
-            return _json([shape.note(each) for each in pull.notes if each.kind == "line"])
+            reviews = [each for each in pull.notes if each.kind == "review"]
+            lines = [each.review for each in pull.notes if each.kind == "line"]
+            return _json([shape.note(each) | {"comments_count": lines.count(each.id)} for each in reviews])
+        case "GET", ["reviews", id, "comments"]:
+            return _json([shape.note(each) for each in pull.notes if each.kind == "line" and str(each.review) == id])
         case _:
             return no(404, "Not Found")
 

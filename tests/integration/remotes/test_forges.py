@@ -85,7 +85,7 @@ async def test_remarks_of_every_kind_are_read(api: Forge, remote: Remote, shop: 
     shop.pulls[0].notes += [
         Note(901, "bob", "Why not half up?"),
         Note(902, "bob", "Two things.", "review"),
-        Note(903, "bob", "This line.", "line", "shop/price.py", 2),
+        Note(903, "bob", "This line.", "line", "shop/price.py", 2, 902),
     ]
     said = await api.comment(remote, opened.number, "Looking at it.")
     assert {(each.id, each.author, each.text) for each in await api.remarks(remote, opened.number)} == {

@@ -7,10 +7,10 @@ import pytest
 from agentic.core.events.execution_events import (
     Asked,
     CommitCreated,
-    PullRequestOpened,
     Decided,
     Option,
     Part,
+    PullRequestOpened,
 )
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Wait
