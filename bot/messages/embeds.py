@@ -55,6 +55,7 @@ _HELP = (
         "Commands: what I learned",
         "`lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`",
     ),
+    ("Commands: repository", "`repo show` `repo attach` `repo detach` `repo refresh`"),
     ("Commands: settings", "`settings show` `settings set` `settings reset` `privacy`"),
 )
 """Commands in groups, briefly; a test checks that every command is listed."""

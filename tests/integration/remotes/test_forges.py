@@ -15,6 +15,7 @@ from agentic.ports.errors import (
     TokenRefused,
 )
 from agentic.ports.forge import Forge, Remote
+from bot.cli.checks.forge_token import check
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository, Note
 from bot.local_forge.git_endpoint import commit, git, tip
@@ -180,3 +181,17 @@ def test_hosts_are_read_from_settings() -> None:
     for wrong in ("github.com", "http://git.example.org=T", "github.com=ghp_secret-token!", "a b=T", "x.org=T:svn"):
         with pytest.raises(ValueError, match=r"write|comes"):
             host_from(wrong)
+
+
+async def test_doctor_says_whose_token_it_is_or_what_is_wrong_with_it(forge: LocalForge, kind: str) -> None:
+    host = host_from(f"{forge.web}=FORGE_TOKEN:{kind}")
+    (good,) = await check([host], {"FORGE_TOKEN": forge.token})
+    assert (good.verdict, "threadwright-bot's" in good.said) == ("ok", True)
+    (wrong,) = await check([host], {"FORGE_TOKEN": "nonsense"})
+    assert (wrong.verdict, "does not take the token" in wrong.said) == ("wrong", True)
+    (missing,) = await check([host], {})
+    assert missing.said.startswith("FORGE_TOKEN is not set")
+    forge.fault("fails", "GET */user", 5)
+    (unknown,) = await check([host], {"FORGE_TOKEN": forge.token})
+    assert unknown.verdict == "unknown"
+    assert await check([], {}) == ()
