@@ -149,6 +149,9 @@ class PullWatch:
 
     async def _seen(self, row: PullRow) -> bool:
         """Ask the host, and do what follows; whether something changed."""
+        if await self._store.session(row.thread) is None:
+            await self.rows.ended(row.key)  # its thread is no more
+            return False
         forge, remote = self._forges.forge(row.remote), row.remote
         pull = await forge.pull_request(remote, row.number)
         checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
@@ -188,7 +191,7 @@ class PullWatch:
         session = await self._store.session(row.thread)
         if session is None:
             return
-        person = await self._around.present(row.person.id, session.guild)
+        person = await self._around.present(row.person, session.guild)
         if person is None or not may(person.level, "start"):
             await self._say(row, f"{change.row.sha}.left", LEFT.format(**said), notify=True)
             return

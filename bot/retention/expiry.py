@@ -151,7 +151,13 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         for row in opened:
             await store.set_aside(row.execution, "cancelled")
         await store.release(lease)
-    facts = (f"progress:{thread}", f"held: {thread}", f"titled: {thread}", f"preference.thread.{thread}")
+    facts = (
+        f"progress:{thread}",
+        f"held: {thread}",
+        f"titled: {thread}",
+        f"preference.thread.{thread}",
+        f"repository.thread.{thread}",
+    )
     if not await store.forget_thread(thread, facts):
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
 

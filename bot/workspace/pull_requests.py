@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from agentic.core.events.execution_events import Person, PullRequestOpened
+from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, Remote, RemoteCheck, remote_at
 from agentic.ports.stores import Facts
 
@@ -40,8 +40,8 @@ class PullRow(BaseModel):
     base: str
     commits: int = 0
     files: int = 0
-    person: Person
-    """For whom it was opened, with the right they had then."""
+    person: str
+    """The id of whom it was opened for, '' where that was erased."""
     state: Literal["open", "merged", "closed"] = "open"
     sha: str = ""
     checks: dict[str, str] = {}
@@ -155,7 +155,7 @@ class PullRows:
         rows = [await self.of(key) for key in await self.watched()]
         return tuple(row for row in rows if row is not None and row.thread == thread)
 
-    async def opened(self, event: PullRequestOpened, thread: str, person: Person) -> None:
+    async def opened(self, event: PullRequestOpened, thread: str, person: str) -> None:
         """Watch a pull request; what is known of it stays."""
         row = await self.of(event.key) or PullRow(
             key=event.key, thread=thread, host=event.host, repository=event.repository, number=event.number,
@@ -177,6 +177,14 @@ class PullRows:
         known = await self.cards(key)
         if card not in known:
             await self._store.set_fact(f"pull.cards.{key}", _NAMES.dump_json((*known, card)).decode())
+
+    async def erase(self, person: str) -> None:
+        """Forget for whom pull requests were opened; their watch ends, since nobody may be asked any more."""
+        for key in await self.watched():
+            row = await self.of(key)
+            if row is not None and row.person == person:
+                await self.put(row.model_copy(update={"person": ""}))
+                await self.ended(key)
 
     async def ended(self, key: str) -> None:
         """Watch it no more."""

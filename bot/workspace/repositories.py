@@ -95,7 +95,7 @@ class Repositories:
             return await self._footer(thread)
 
         async def opened(event: PullRequestOpened) -> None:
-            await self.rows.opened(event, thread, (await self._started(thread))[0])
+            await self.rows.opened(event, thread, (await self._started(thread))[0].id)
             self._changed(event.key)
 
         async def pulls() -> tuple[int, ...]:

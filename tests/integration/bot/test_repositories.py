@@ -289,3 +289,49 @@ async def test_a_repository_is_attached_shown_fetched_and_taken_away_by_command(
         await write(f"!repo attach {forge.web}/ada/shop", "I may only read it")
         await write("!repo detach", "No repository is attached to this channel any more")
         await write("!repo", "No repository is attached here")
+
+
+async def test_a_red_check_begins_nothing_for_somebody_who_may_start_nothing_any_more(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    forge.check = None
+    guild.add_member("bob", [])
+    script = [changes("+ 1", "+ 2"), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        assert running.app.watch is not None
+        running.app.watch.pace = 0.01
+        await attached(running)
+        said = await guild.post(guild.channel().id, f"{guild.bot.mention} fix it", author="bob")
+        await until(running, said.id, 1)
+        rows = running.app.watch.rows
+        (row,) = await rows.of_thread(str(said.id))
+        assert row.person
+        await rows.put(row.model_copy(update={"person": ""}))  # as after they left, or had their data erased
+        asked = len(endpoint.requests)
+        shop.set_check(tip(shop.folder, shop.pulls[0].head), "tests", "failure", "E")
+        await running.says(said.id, "may not start tasks here any more")
+        await looked(forge, 12)
+        assert len(endpoint.requests) == asked
+
+
+async def test_what_is_stored_of_a_person_ends_with_their_erasure(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    forge.check = None
+    script = [changes("+ 1", ""), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        await attached(running)
+        thread = await running.task("fix it")
+        assert running.app.watch is not None
+        (row,) = await running.app.watch.rows.of_thread(str(thread))
+        await running.app.bot.privacy.erase(row.person, "you")
+        kept = await running.app.watch.rows.of(row.key)
+        assert kept is not None
+        assert kept.person == ""
+        assert await running.app.watch.rows.watched() == ()

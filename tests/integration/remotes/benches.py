@@ -77,7 +77,7 @@ class Checkout:
 
 
 @asynccontextmanager
-async def opened(folder: Path, forges: Forges, remote: Remote, **git: int | Path | None) -> AsyncGenerator[Checkout]:
+async def opened(folder: Path, forges: Forges, remote: Remote, **git: object) -> AsyncGenerator[Checkout]:
     """A checkout's bench; its sandbox ends with it."""
     folder.chmod(0o755)
     workspace = folder / "workspace"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events.execution_events import Person
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, Sighting, judged
 from bot.workspace.repositories import Named, named_in
 
 ROW = PullRow(
     key="h/ada/shop/3", thread="1", host="h", repository="ada/shop", number=3, url="u", title="t", branch="b", base="main",
-    person=Person(id="1", name="Ada"),
+    person="1",
 )  # fmt: skip
 
 
