@@ -25,17 +25,26 @@ LISTED = 12
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _EMPTY = 41
 _CLONE = """set -e
-if [ -n "$(ls -A . 2>/dev/null)" ]; then exit 41; fi
-place={place} configuration={configuration}
-if [ ! -d "$place" ]; then place={on_host} configuration={on_host_configuration}; fi
-unset GIT_CONFIG_NOSYSTEM; export GIT_CONFIG_SYSTEM="$configuration"
-git -c protocol.file.allow=always clone --quiet --no-hardlinks {branch} -- "$place" .
+new=.threadwright-checkout unfinished=.git/threadwright-unfinished
+rm -rf "$new"
+if [ ! -f "$unfinished" ]; then
+  if [ -n "$(ls -A . 2>/dev/null)" ]; then exit 41; fi
+  place={place} configuration={configuration}
+  if [ ! -d "$place" ]; then place={on_host} configuration={on_host_configuration}; fi
+  unset GIT_CONFIG_NOSYSTEM; export GIT_CONFIG_SYSTEM="$configuration"
+  git -c protocol.file.allow=always clone --quiet --no-hardlinks --no-checkout {branch} -- "$place" "$new"
+  touch "$new/$unfinished"
+  mv "$new/.git" .git; rmdir "$new"
+fi
+rm -f .git/index.lock
 git remote set-url origin {web}
+if git rev-parse -q --verify 'HEAD^{{commit}}' 2>/dev/null; then git reset --quiet --hard; fi
+rm -f "$unfinished"
 exec 2>/dev/null
-git rev-parse -q --verify 'HEAD^{{commit}}' || true
 if [ -f .gitmodules ]; then echo has-submodules; fi
 if grep -qs 'filter=lfs' .gitattributes; then echo has-lfs; fi
 """
+"""Cut off anywhere, it goes on where it was; what is there before that is nobody's yet."""
 _LOOK = """exec 2>/dev/null
 git rev-parse -q --verify 'HEAD^{commit}' || exit
 git status --porcelain=v1 -z --untracked-files=normal --ignore-submodules=all

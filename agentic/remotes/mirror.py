@@ -6,9 +6,11 @@ Nothing is collected or pruned in one, so that whoever reads it meanwhile finds 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import re
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from agentic.remotes.host_git import FETCH_SECONDS, HostGit, Progress, size_of
 from agentic.sandbox.shown_mirror import CONFIGURATION, configuration, place_of
 
 MOST_TIPS = 2_000
+LOCK_SECONDS = 5.0
 BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|\.$|/$|/\.))[A-Za-z0-9_][A-Za-z0-9_./+#@=-]{0,199}")
 """Names of branches that mean the same to git, to a shell and in an address."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -70,6 +73,8 @@ class Mirrors:
         self._root = root
         self.git = git
         self._locks: dict[str, asyncio.Lock] = {}
+        self._tidied = set[str]()
+        """Mirrors in which nothing is left of a process that died."""
 
     def of(self, remote: Remote) -> Mirror:
         """The mirror of a repository, fetched or not."""
@@ -117,6 +122,9 @@ class Mirrors:
                 mirror.folder, "init", "--bare", "--quiet", "--template=", "--shared=0644", str(mirror.folder)
             )
             await self.git.run(mirror.folder, "config", "transfer.hideRefs", "refs/threadwright")
+        if mirror.remote.key not in self._tidied:
+            self._tidied.add(mirror.remote.key)
+            await asyncio.to_thread(_unlocked, mirror.folder)
         mirror.folder.chmod(0o755)
         remote = mirror.remote
         host = remote.host.partition(":")[0]
@@ -127,3 +135,11 @@ class Mirrors:
             path = mirror.folder / name
             path.write_text(configuration(place, forms))
             path.chmod(0o644)
+
+
+def _unlocked(folder: Path) -> None:
+    """Remove the locks of a git whose process died; one that is young may be at work."""
+    for path in folder.rglob("*.lock"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > LOCK_SECONDS:
+                path.unlink()

@@ -14,6 +14,8 @@ from agentic.ports.errors import (
     RightMissing,
     TokenRefused,
 )
+from agentic.remotes.checkout import check_out
+from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import NeedsYes, Published
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository
@@ -266,3 +268,24 @@ async def test_two_repositories_in_turn_are_each_seen(bench: Checkout, forge: Lo
     bench.remote = bench.publisher.forges.read("ada/other")
     await bench.mirrored()
     assert await bench.sh(f"git clone -q {forge.web}/ada/other /tmp/o && cat /tmp/o/a.txt") == "other\n"
+
+
+async def test_a_checkout_that_was_cut_off_goes_on(bench: Checkout, forge: LocalForge) -> None:
+    """Before its files are there, or half-way; what a person has put there is left as it is."""
+    mirror = await bench.mirrored()
+    web = f"{forge.web}/ada/shop"
+    await bench.sh(
+        f"git clone -q --no-checkout {web} half && touch half/.git/threadwright-unfinished half/.git/index.lock"
+    )
+    await bench.sh("mv half/.git .git && rmdir half && mkdir .threadwright-checkout")
+    checked = await check_out(bench.world, mirror, web, "")
+    assert checked is not None
+    assert checked.commit
+    assert await bench.sh("git status --porcelain; ls -A") == ".git\nREADME.md\nshop\n"
+    assert await check_out(bench.world, mirror, web, "") is None
+    stale = mirror.folder / "packed-refs.lock"
+    stale.touch()
+    os.utime(stale, (1, 1))
+    bench.publisher.mirrors = Mirrors(mirror.folder.parent, bench.publisher.mirrors.git)  # as the next process has it
+    await bench.mirrored()
+    assert not stale.exists()
