@@ -51,7 +51,7 @@ REMARKED = "💬 {author} on pull request {number}{where}:\n> {text}"
 HANDLE = "-# Write here what I should do with it."
 TROUBLE = "⚠️ I can't look at pull request {number} now: {why}"
 
-_SEEN = ("state", "sha", "checks", "attempts", "told", "seen", "trouble")
+_SEEN = ("state", "sha", "checks", "attempts", "told", "seen", "unread", "trouble")
 """What of a row the watch writes."""
 
 log = logging.getLogger(__name__)

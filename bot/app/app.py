@@ -250,6 +250,7 @@ class App:
             place=workshop.place,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             repository=workshop.about_repository,
+            remarks=workshop.remarks,
             instructions=settings.instructions,
             role=role,
             calibrator=labels.calibrator,

@@ -85,6 +85,8 @@ class Beginning:
     """Facts about the sandbox: date, platform, network, installed programs."""
     repository: Callable[[str], tuple[str, ...]] | None = None
     """Facts about the thread's repository."""
+    remarks: Callable[[str], Awaitable[tuple[QuotedMessage, ...]]] | None = None
+    """What people wrote at its host on the thread's pull requests."""
     instructions: str = ""
     """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
@@ -120,7 +122,7 @@ class Beginning:
             ),
             files=files,
             earlier=await self._earlier(item.thread),
-            quoted=(*recent, *item.quoted),
+            quoted=(*recent, *(await self.remarks(item.thread) if self.remarks else ()), *item.quoted),
             lessons=choice.chosen,
             withheld=choice.withheld,
             sandbox=place,

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from agentic.core.events.execution_events import PullRequestOpened
+from agentic.core.events.execution_events import PullRequestOpened, QuotedMessage
 from agentic.ports.forge import PullRequest, Remark, Remote, RemoteCheck, remote_at
 from agentic.ports.stores import Facts
 
@@ -20,6 +20,7 @@ WATCHED = "pulls.watched"
 ATTEMPTS = 3
 """So often in a row a red check begins a task by itself."""
 REMARKS_KEPT = 500
+UNREAD_KEPT, UNREAD_CHARACTERS = 10, 2_000
 OURS = "<!-- threadwright:"
 _NAMES = TypeAdapter(tuple[str, ...])
 
@@ -52,6 +53,8 @@ class PullRow(BaseModel):
     """What was told last, of which head: ``<sha>:green``, ``<sha>:red``, ``<sha>:given up``."""
     seen: tuple[str, ...] = ()
     """Ids of remarks that were told."""
+    unread: tuple[QuotedMessage, ...] = ()
+    """Remarks since it was published to last, for whoever works in the thread next."""
     trouble: str = ""
     """Why it cannot be looked at now, in words; told once."""
 
@@ -104,7 +107,8 @@ def judged(row: PullRow, seen: Sighting) -> Change:
     )
     new = tuple(each for each in seen.remarks if each.id not in row.seen and not _is_ours(each, seen.account))
     ids = tuple(each.id for each in seen.remarks)[-REMARKS_KEPT:]
-    now = now.model_copy(update={"seen": ids or row.seen})
+    unread = (*row.unread, *map(_quoted, new))[-UNREAD_KEPT:]
+    now = now.model_copy(update={"seen": ids or row.seen, "unread": unread})
     moved = (now.state, now.sha, now.checks) != (row.state, row.sha, row.checks) or bool(new)
     if pull.state != "open":
         return Change(now, ended=True, remarks=new, moved=True)
@@ -119,6 +123,11 @@ def judged(row: PullRow, seen: Sighting) -> Change:
         told_red = now.model_copy(update={"told": f"{pull.sha}:red", "attempts": row.attempts + 1})
         return Change(told_red, red=red, remarks=new, moved=moved)
     return Change(now, remarks=new, moved=moved)
+
+
+def _quoted(remark: Remark) -> QuotedMessage:
+    where = f" on {remark.path}:{remark.line}" if remark.path else ""
+    return QuotedMessage(author=f"{remark.author}, on the pull request{where}", text=remark.text[:UNREAD_CHARACTERS])
 
 
 def _is_ours(remark: Remark, account: str) -> bool:
@@ -162,7 +171,7 @@ class PullRows:
             url=event.url, title=event.title, branch=event.branch, base=event.base, person=person,
         )  # fmt: skip
         now = {"thread": thread, "person": person, "title": event.title, "state": "open", "commits": event.commits}
-        await self.put(row.model_copy(update={**now, "files": len(event.files), "checks": {}}))
+        await self.put(row.model_copy(update={**now, "files": len(event.files), "checks": {}, "unread": ()}))
         await self._note(event.key, watched=True)
 
     async def cards(self, key: str) -> tuple[str, ...]:

@@ -15,7 +15,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, PullRequestOpened, Started
+from agentic.core.events.execution_events import (
+    InboxItem,
+    OutboxItem,
+    Person,
+    PullRequestOpened,
+    QuotedMessage,
+    Started,
+)
 from agentic.ports.errors import AgenticError, RemoteError, SandboxError
 from agentic.ports.forge import Hosted, Remote
 from agentic.ports.runtime import SessionRow, Store
@@ -102,6 +109,10 @@ class Repositories:
             return tuple(row.number for row in await self.rows.of_thread(thread))
 
         return WayOut(self.publisher, thread, origin, footer, opened, pulls)
+
+    async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
+        """What people wrote on the thread's pull requests since it published last: data, never an order."""
+        return tuple(remark for row in await self.rows.of_thread(thread) for remark in row.unread)
 
     def lines(self, thread: str) -> tuple[str, ...]:
         """What the agent is told of its repository."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 
-from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
+from agentic.core.events.execution_events import FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
@@ -152,6 +152,10 @@ class Workshop:
         """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails."""
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, self.world(row.thread))
+
+    async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
+        """Return what people wrote at the host on the thread's pull requests."""
+        return await self.repositories.remarks(thread) if self.repositories is not None else ()
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""
