@@ -14,7 +14,7 @@ from agentic.remotes.host_git import HostGit
 from agentic.remotes.mirror import Mirror, Mirrors
 from agentic.remotes.publication import NeedsYes, Order, Origin, Published, Publisher
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
-from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.sandbox.pool import Choice, Rung, Sandboxes
 from agentic.workspace.workspace import RealWorld
 
 THREAD = "1234567890"
@@ -77,14 +77,16 @@ class Checkout:
 
 
 @asynccontextmanager
-async def opened(folder: Path, forges: Forges, remote: Remote, **git: object) -> AsyncGenerator[Checkout]:
+async def opened(
+    folder: Path, forges: Forges, remote: Remote, rung: Rung | None = None, **git: object
+) -> AsyncGenerator[Checkout]:
     """A checkout's bench; its sandbox ends with it."""
     folder.chmod(0o755)
     workspace = folder / "workspace"
     workspace.mkdir()
 
     async def choose() -> Choice:
-        return Choice(Bubblewrap(folder / "state"), "for a test")
+        return Choice(rung or Bubblewrap(folder / "state"), "for a test")
 
     sandboxes = Sandboxes(folder / "state", choose)
     made = HostGit(forges, **git)  # pyright: ignore[reportArgumentType]
