@@ -60,6 +60,8 @@ class Sought:
     """Files that could not be restored."""
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
+    shown: str = ""
+    """A difference that has to be seen; nothing of it was done yet."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -88,7 +90,7 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
             if gate is None:
                 return Sought(tool, arguments, asked=event)
-            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts)
+            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown)
     return Sought()
 
 
@@ -119,6 +121,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         if any(seeks.said(name) for name, _, _ in _RUN)
         else f"use the tool {plain(seeks.tool, 40)} with this"
     )
+    if seeks.shown:
+        return f"🔐 **May I publish this?** It {plain(seeks.why, 300)}. Nothing has left this machine yet."
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
         ran = f"I ran it, and it {plain(seeks.why, 300)}. I restored what was there{left}."
@@ -129,7 +133,7 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
 def _body(seeks: Sought) -> str:
     if seeks.hosts:
         return _network(seeks)
-    blocks: list[str] = []
+    blocks: list[str] = [boxed(seeks.shown, "diff")] if seeks.shown else []
     for name, lead, language in _RUN:
         if text := seeks.said(name):
             blocks += [*filter(None, (lead,)), boxed(text, language)]
@@ -164,6 +168,7 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
 
 def _whole(seeks: Sought) -> str:
     parts = [f"{lead}\n{text}".lstrip("\n") for name, lead, _ in _RUN if (text := seeks.said(name))]
+    parts = [seeks.shown, *parts] if seeks.shown else parts
     return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
 
 
