@@ -38,7 +38,7 @@ from agentic.ports.runtime import (
     ToolSpec,
 )
 from agentic.ports.way_out import RefusedHost
-from agentic.remotes.way_out import WayOut
+from agentic.remotes.thread_remote import WayOut
 from agentic.tools.approval.disposable_files import own_to_destroy
 from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL

@@ -29,7 +29,7 @@ from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
 from agentic.remotes.mirror import BRANCH
 from agentic.remotes.publication import Origin, Publisher
-from agentic.remotes.way_out import WayOut
+from agentic.remotes.thread_remote import WayOut
 from agentic.sandbox.pool import Sandboxes
 from agentic.workspace.workspace import RealWorld
 from bot.access.permissions import at_least
@@ -41,6 +41,7 @@ Scope = Literal["thread", "channel"]
 SOON = 4.0
 """Seconds of fetching after which the person is told what is waited for."""
 _NAMED = re.compile(r"(?:^|(?<=\s))repo:(\S{3,300})(?=\s|$)")
+_NOT_OF_A_NAME = re.compile(r"[^\w .-]")
 _BRANCH = re.compile(r"(?:^|(?<=\s))branch:(\S{1,200})(?=\s|$)")
 FETCHING = "Fetching {repository}. I begin when it is here."
 NOT_YOURS = (
@@ -250,7 +251,7 @@ class Repositories:
 
     async def _footer(self, thread: str) -> str:
         person, guild = await self._started(thread)
-        name = re.sub(r"[^\w .-]", "", person.name)[:40] or "somebody"
+        name = _NOT_OF_A_NAME.sub("", person.name)[:40] or "somebody"
         link = f"https://discord.com/channels/{guild or '@me'}/{thread}"
         return f"---\n<sub>Made by Threadwright for {name}, in [this thread]({link}).</sub>"
 

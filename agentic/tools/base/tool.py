@@ -23,7 +23,7 @@ from agentic.ports.runtime import (
     Refused,
     ToolSpec,
 )
-from agentic.remotes.way_out import WayOut
+from agentic.remotes.thread_remote import WayOut
 from agentic.sandbox.protocol.call_journal import Remembered
 from agentic.tools.base.argument_schema import compact_schema, explain, shape
 from agentic.tools.base.secret_placeholders import (
