@@ -25,6 +25,16 @@ AgenticError
 │   ├── StoreUnavailable       disk full, locked, read-only: nothing was acknowledged
 │   ├── StoreCorrupt           a checksum does not hold
 │   └── StoreTooNew            written by a newer version
+├── RemoteError                a repository on another machine, or the host of it
+│   ├── RepositoryGone         deleted, private, or never there: nobody can tell which
+│   ├── TokenRefused           401: missing, wrong or expired; a person must act
+│   ├── RightMissing           403: the token is good and may not do this; a person must act
+│   ├── ForgeBusy              429: later
+│   ├── ForgeRejected          the host understood and does not do it; its words say why
+│   ├── ForgeUnclear           5xx, a broken connection: it may have been done, so look before it is asked again
+│   ├── GitFailed              git could not fetch, read or push; nothing was changed there
+│   │   └── BranchMoved        somebody pushed meanwhile: nothing was overwritten
+│   └── NotPublished           a rule of ours says no; the words say which, and what to do
 └── LogInvalid                 events that no execution could have written
 """
 
@@ -192,6 +202,54 @@ class StoreCorrupt(StoreError):
 
 class StoreTooNew(StoreError):
     """The store was written by a newer version of Threadwright."""
+
+
+class RemoteError(AgenticError):
+    """A repository on another machine could not be reached, read or changed; the message says what to do."""
+
+
+class RepositoryGone(RemoteError):
+    """The host knows no such repository, or does not show it to this token."""
+
+
+class TokenRefused(RemoteError):
+    """The host does not take the token."""
+
+
+class RightMissing(RemoteError):
+    """The token is good, and may not do this."""
+
+
+class ForgeBusy(RemoteError):
+    """The host asks to wait ``retry_after`` seconds."""
+
+    def __init__(self, message: str, retry_after: float = 60.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ForgeRejected(RemoteError):
+    """The host understood, and does not do it; ``status`` is its HTTP status."""
+
+    def __init__(self, message: str, status: int = 422) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ForgeUnclear(RemoteError):
+    """The host broke off or failed: what was asked for may have been done."""
+
+
+class GitFailed(RemoteError):
+    """git could not fetch, read or push; nothing was changed at the other end."""
+
+
+class BranchMoved(GitFailed):
+    """Somebody else pushed to the branch; nothing was overwritten."""
+
+
+class NotPublished(RemoteError):
+    """A rule of ours keeps it from being published; the message says which."""
 
 
 class LogInvalid(AgenticError):

@@ -25,6 +25,7 @@ from agentic.core.events.execution_events import (
     Level,
     Noted,
     Outcome,
+    PullRequestOpened,
     Reported,
     StaleFile,
     StopReason,
@@ -154,6 +155,8 @@ class Prepared:
     """That is kept for later tasks, as a person chose."""
     reach: tuple[str, ...] = ()
     """What the task's commands may reach so far beside what is chosen for the thread."""
+    state: str = ""
+    """The state of what it touches that the approval is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated
+CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated | PullRequestOpened
 """What a tool may record beside its result."""
 
 
@@ -205,6 +208,8 @@ class PutBack:
     """As ``Toolbox.state_of`` has it now."""
     left: str = ""
     """What could not be put back, in words."""
+    shown: str = ""
+    """A difference that whoever decides has to see."""
 
 
 @dataclass(frozen=True, slots=True)

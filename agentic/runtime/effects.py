@@ -184,8 +184,14 @@ def gated(call: Call, prepared: Prepared, state: str) -> Gated:
 
 
 def permitted(execution: Execution, call: Call, prepared: Prepared, approval: str) -> Prepared:
-    """The call with what people have let it do, and what they have let the task reach."""
-    return replace(prepared, approved=bool(approval), lasting=call.lasting, reach=execution.opened_hosts)
+    """The call with what people have let it do as they saw it, and what they have let the task reach."""
+    return replace(
+        prepared,
+        approved=bool(approval),
+        lasting=call.lasting,
+        reach=execution.opened_hosts,
+        state=call.gated.state_sha if call.gated is not None else "",
+    )
 
 
 def intent(call: Call, prepared: Prepared, batch: str, diary: str) -> ToolStarted:
@@ -215,7 +221,7 @@ def observed(
         return [
             Gated(
                 call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
-                changes=changes,
+                changes=changes, shown=back.shown,
             )
         ], []  # fmt: skip
     if observation.question is not None:

@@ -65,9 +65,11 @@ class Rung(Protocol):
         diary: call_journal.Diary | None = None,
         covered: Sequence[Cover] = (),
         door: Path | None = None,
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A running sandbox that has said hello, writes this diary if it can, has these paths covered if the rung
-        covers any, and this door as its only way out; raises ``SandboxUnavailable`` with what to do."""
+        covers any, this door as its only way out, and reads this mirror of a repository; raises ``SandboxUnavailable``
+        with what to do."""
         ...
 
     async def reap(self) -> tuple[str, ...]:
@@ -105,6 +107,8 @@ class _Held:
     open: tuple[str, ...] = ()
     """What is hidden without being covered: a command that sets out to may open or remove it."""
     users: int = 0
+    mirror: Path | None = None
+    """The mirror that it was begun with."""
     masked_by: tuple[int, int, int] | None = None
     """The version of .aiignore that was last applied."""
     used_at: float = field(default_factory=time.monotonic)
@@ -132,6 +136,8 @@ class Sandboxes:
         self._limits = limits or Limits()
         self._count = count
         self._idle = idle
+        self.mirrors: dict[str, Path] = {}
+        """For each thread with a repository, its mirror; another one is shown in a sandbox that is made anew."""
         self._held: dict[str, _Held] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._choice: Choice | None = None
@@ -286,9 +292,13 @@ class Sandboxes:
     async def _hold(self, thread: str, workspace: Path, ignore: IgnoreFile | None = None) -> _Held:
         async with self._locks.setdefault(thread, asyncio.Lock()):
             held = self._held.get(thread)
-            if held is not None and held.sandbox.lost is None:
+            if (
+                held is not None
+                and held.sandbox.lost is None
+                and (held.users or held.mirror == self.mirrors.get(thread))
+            ):
                 return held
-            await self.end(thread)
+            await self.end(thread, "it was made anew with another repository")
             choice = await self.choice()
             if choice.rung is None:
                 raise SandboxUnavailable(choice.why)
@@ -310,8 +320,9 @@ class Sandboxes:
             door = await self._doors.open(thread, rung.owner) if self._doors is not None else None
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
-        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, door))
-        held = self._held[thread] = _Held(sandbox, hidden, workspace, covered)
+        mirror = self.mirrors.get(thread)
+        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, door, mirror))
+        held = self._held[thread] = _Held(sandbox, hidden, workspace, covered, mirror=mirror)
         return held
 
     async def _shown_again(self, thread: str, workspace: Path, ledger: Path) -> Hidden:
@@ -334,11 +345,12 @@ class Sandboxes:
             raise
 
     async def _start(
-        self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover], door: Path | None
-    ) -> Sandbox:
+        self, rung: Rung, thread: str, workspace: Path, home: Path, covered: Sequence[Cover], door: Path | None,
+        mirror: Path | None,
+    ) -> Sandbox:  # fmt: skip
         path = call_journal.path_of(self.state, thread)
         with call_journal.opened(path) as diary:
-            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, door)
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, door, mirror)
         try:
             if not sandbox.diary:
                 call_journal.end(path)  # before anything is done in it: what it does will be missing there

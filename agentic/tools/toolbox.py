@@ -19,6 +19,7 @@ from agentic.ports.errors import (
     CallNotBegun,
     EditConflict,
     PathRefused,
+    RemoteError,
     SandboxError,
     SandboxLost,
     SandboxUnavailable,
@@ -37,6 +38,7 @@ from agentic.ports.runtime import (
     ToolSpec,
 )
 from agentic.ports.way_out import RefusedHost
+from agentic.remotes.thread_remote import WayOut
 from agentic.tools.approval.disposable_files import own_to_destroy
 from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL
@@ -111,8 +113,10 @@ class StandardToolbox(Toolbox):
         masks: bool = True,
         snapshots: Snapshots | None = None,
         keep: KeepHosts | None = None,
+        way_out: WayOut | None = None,
     ) -> None:
         self._keep = keep
+        self._way_out = way_out
         self._source = world
         self._save = save
         self._inspect = inspect
@@ -189,7 +193,9 @@ class StandardToolbox(Toolbox):
                 await savepoints.hold(call, prepared.created)
             key = _key(call, prepared.approved)
             try:
-                seen = await _observe(known, prepared, CallContext(key, prepared.timeout, on_output, world))
+                approved = prepared.state if prepared.approved else ""
+                context = CallContext(key, prepared.timeout, on_output, world, approved, self._way_out)
+                seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)
                 if back is None:
@@ -337,8 +343,8 @@ class StandardToolbox(Toolbox):
         hosts = tuple(self._hidden(visible(host)) for host in seen.refused_hosts)
         back = seen.put_back
         if back is not None:
-            told = (self._hidden(visible(text)) for text in (back.destroyed, back.left))
-            back = PutBack(next(told), back.state, next(told))
+            destroyed, left, shown = (self._hidden(visible(text)) for text in (back.destroyed, back.left, back.shown))
+            back = PutBack(destroyed, back.state, left, shown)
         return replace(seen, preview=preview, error=error, output=output, put_back=back, refused_hosts=hosts)
 
     def _hidden(self, text: str) -> str:
@@ -385,5 +391,5 @@ async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Obse
         return refused(str(path), path.barred, path.place)
     except EditConflict as conflict:
         return refused(f"{conflict}, in this very moment; nothing was written. Read it again.")
-    except SandboxError as problem:
+    except (SandboxError, RemoteError) as problem:
         return failed(str(problem))

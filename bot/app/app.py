@@ -22,15 +22,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from agentic.core.events.execution_events import InboxItem, OutboxItem, Policy
+from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
+from agentic.forges.hosts import Forges
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import Clock, SessionRow, Sink, Store
+from agentic.remotes.host_git import MB, HostGit
+from agentic.remotes.mirror import Mirrors
+from agentic.remotes.publication import Publisher
 from agentic.runtime.budget_ledger import BudgetLedger
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
@@ -54,6 +58,7 @@ from bot.after_run.auto_retry import AutoRetry
 from bot.after_run.calibration_labels import CalibrationLabels
 from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
+from bot.after_run.pull_watch import Around, PullWatch
 from bot.app.adapters import chooser
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
@@ -64,6 +69,7 @@ from bot.config.home import (
     CHECKPOINTS,
     DATABASE,
     LESSONS,
+    MIRRORS,
     SANDBOXES,
 )
 from bot.config.models import judges_from, models_from, prices_from
@@ -77,7 +83,8 @@ from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
 from bot.outbound.live.answer_messages import AnswerMessages
 from bot.outbound.live.branch_offer_messages import BranchOfferMessages
-from bot.ports.conversation import Receipt
+from bot.outbound.live.pull_messages import PullMessages
+from bot.ports.conversation import Receipt, ThreadState
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
 from bot.schedules.gate import ScheduleGate
@@ -89,6 +96,7 @@ from bot.threads.registry import Roster, Threads
 from bot.workspace.attachments import download
 from bot.workspace.environment import environment
 from bot.workspace.folders import Workspaces
+from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
 from reflexion.retrieval.embedding import embedder
@@ -138,6 +146,7 @@ class App:
         self.bot = bot
         self.guild = guild
         self.watchdog = watchdog
+        self.watch: PullWatch | None = None
         self._router = router
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
@@ -200,7 +209,10 @@ class App:
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
             offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
         )  # fmt: skip
-        offers, answers = BranchOfferMessages(store), AnswerMessages(store)
+        offers, answers, pulls = BranchOfferMessages(store), AnswerMessages(store), PullMessages(store)
+        forges = Forges(settings.forge_hosts, os.environ)
+        stack.push_async_callback(forges.close)
+        git = HostGit(forges, settings.forge_ssh_key, settings.repository_mb * MB)
         purse = BudgetLedger(store, caps_from(settings))
         policy_for = partial(
             policy_from, settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
@@ -221,6 +233,17 @@ class App:
             return await bot.wakes.spoken(item)
 
         workshop.alarms = alarm if place.recovers else None
+
+        async def present(person: str, guild: str) -> Person | None:
+            return await bot.present_person(person, guild)
+
+        def doing(thread: str) -> ThreadState:
+            return threads.state(thread)
+
+        watch = PullWatch(store, forges, Around(pulls.changed, tell, deliver, doing, present))
+        publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
+        workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened)
+
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
         learning = AfterRunPipeline(
@@ -258,6 +281,8 @@ class App:
             quotes=Quoting(bot.desk),
             place=place_of,
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
+            repository=workshop.about_repository,
+            remarks=workshop.remarks,
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,
@@ -299,6 +324,7 @@ class App:
             spoken=spoken,
             gate=ScheduleGate(workshop.world, bot.schedules, clock, tell),
             allow=heartbeat.allow,
+            furnish=workshop.furnish,
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
@@ -311,11 +337,13 @@ class App:
 
         bot.serve(
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
-            Backstage(lessons, workshop, policy, snapshots.content, (offers, answers), forget,
+            Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
                       lambda: reflexion.trouble, answers.changed, clock, watchdog.longest),
         )  # fmt: skip
-        return cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
+        app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
+        app.watch = watch
+        return app
 
     async def online(self) -> None:
         """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
@@ -330,6 +358,8 @@ class App:
             raise_why(connection)
         self.beside("warm-up", self._warm_up())
         self.beside("eviction", self._evict())
+        if self.watch is not None:
+            self.beside("pull requests", self.watch.run())
 
     async def _ready(self) -> None:
         await self._begun.wait()  # before it begins, a client cannot be waited for

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import discord
 from discord.ext import commands
 
-from agentic.core.events.execution_events import OutboxItem
+from agentic.core.events.execution_events import OutboxItem, Person
 from agentic.ports.runtime import Store
 from bot.access.permissions import role_warnings
 from bot.access.thread_access import Reach
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 COGS = (
     "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
     "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.schedule_commands", "bot.cogs.commands",
+    "bot.cogs.repository_commands",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
@@ -191,6 +192,14 @@ class ThreadwrightBot(commands.Bot):
     async def _tell(self, item: OutboxItem) -> None:
         await self.store.put_outbox([item])
         self.outbox.poke()
+
+    async def present_person(self, person: str, guild: str) -> Person | None:
+        """A member with the right they have now; None where they have left, or cannot be asked for."""
+        server = self.get_guild(int(guild)) if guild else None
+        if guild and server is None:
+            return None
+        speaker = await self.reader.speaker_by_id(int(person), server) if person.isdecimal() else None
+        return speaker.person() if speaker is not None else None
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.messages.rendered(item)

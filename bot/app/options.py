@@ -30,4 +30,7 @@ def options_from(settings: Settings, *, local: bool) -> Options:
 
 def _held_by(settings: Settings) -> frozenset[str]:
     held = (getattr(settings, name) for name in type(settings).model_fields)
-    return frozenset(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr))
+    tokens = (os.environ.get(host.variable, "").strip() for host in settings.forge_hosts)
+    return frozenset(
+        (*(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr)), *filter(None, tokens))
+    )

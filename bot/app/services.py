@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
+    from bot.outbound.live.pull_messages import PullMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
 
@@ -30,8 +31,8 @@ class Backstage:
     policy: Policy = field(default_factory=Policy)
     fetch_before: FetchBefore = nothing_kept
     """A file as it was at a checkpoint."""
-    live: tuple[BranchOfferMessages | AnswerMessages, ...] = ()
-    """Those who keep the messages of offered branches, and the buttons of answers, up to date."""
+    live: tuple[BranchOfferMessages | AnswerMessages | PullMessages, ...] = ()
+    """Those who keep the messages of offered branches and pull requests, and the buttons of answers, up to date."""
     forget: Callable[[str], Awaitable[None]] | None = None
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
     studio: Studio | None = None

@@ -87,12 +87,14 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         discord(settings),
         lessons(settings),
     )
+    hosts = await repositories(settings)
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
         *([guild(settings)] if settings.discord_token is None else []),
         *roles(settings),
         *places,
+        *hosts,
         *private(settings),
         stored,
         *([much] if much else []),
@@ -376,6 +378,15 @@ async def discord(settings: Settings) -> tuple[Component, ...]:
             )
         )
     return tuple(rows)
+
+
+async def repositories(settings: Settings) -> tuple[Component, ...]:
+    """Check the hosts of repositories; nothing where none is set."""
+    from bot.cli.checks import forge_token
+
+    states: dict[str, State] = {"ok": "ok", "wrong": "limited", "unknown": "limited"}
+    found = await forge_token.check(settings.forge_hosts, os.environ)
+    return tuple(Component("repositories", each.host, states[each.verdict], each.said, each.todo) for each in found)
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:

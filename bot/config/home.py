@@ -4,6 +4,7 @@ threadwright.sqlite   events, inbox, outbox, lessons
 workspaces/<thread>/  the files of each thread
 checkpoints/<thread>/ the files as they were before and after each execution
 sandboxes/            homes of the sandboxes
+mirrors/              bare copies of repositories
 guild/                messages of the local guild
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
@@ -29,6 +30,7 @@ LESSONS = "lessons.sqlite"
 TASKS = "tasks"
 CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"
+MIRRORS = "mirrors"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 _REASONS = {

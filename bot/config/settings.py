@@ -18,7 +18,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
+from agentic.forges.hosts import host_from
 from agentic.models.providers.prices import ModelFacts, price_from
+from agentic.ports.forge import ForgeHost
 from bot.config.settings_errors import (
     PREFIX,
     Mistake,
@@ -172,6 +174,22 @@ class Settings(BaseSettings):
         description="Hosts of your own network (a company's package index, say) that a list of hosts may name: host or "
         "host:port, separated by spaces. Private addresses are refused under every other name.",
     )
+    forges: Names = Field(
+        default=(),
+        description="Hosts of repositories, each with the variable that holds its token: github.com=GITHUB_TOKEN, or "
+        "git.example.org=FORGEJO_TOKEN:forgejo; the first is meant where only owner/name is written.",
+    )
+    forge_ssh_key: Path | None = Field(
+        default=None,
+        description="Private key for git over SSH instead of HTTPS, with the hosts' keys in `known_hosts` beside it; pull "
+        "requests still need the token.",
+    )
+    repository_mb: int = Field(
+        default=2048,
+        ge=1,
+        le=1_000_000,
+        description="Megabytes that a repository may have; a larger one is not fetched.",
+    )
     mask_secrets: bool = Field(
         default=True,
         description="Replace keys, tokens and passwords by placeholders such as [secret: GitHub token] before models, logs "
@@ -295,6 +313,13 @@ class Settings(BaseSettings):
             raise ValueError("each is an emoji's id, '=' and the sign it stands for")
         return value
 
+    @field_validator("forges")
+    @classmethod
+    def _forges(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for written in value:
+            host_from(written)
+        return value
+
     @field_validator("command_guilds")
     @classmethod
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -346,6 +371,11 @@ class Settings(BaseSettings):
             (self.viewers, "viewer"), (self.operators, "operator"), (self.owners, "owner"),
         )  # fmt: skip
         return {role: level for roles, level in named for role in roles}
+
+    @property
+    def forge_hosts(self) -> tuple[ForgeHost, ...]:
+        """The hosts of repositories."""
+        return tuple(host_from(written) for written in self.forges)
 
     @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:

@@ -59,16 +59,16 @@ GROUPS = (
     SettingsGroup(
         "5. The rest",
         "",
-        ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "trials", "embeddings", "custom_emoji",
-         "command_guilds", "guild_port", "log_level"),
+        ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "forge_ssh_key", "trials",
+         "embeddings", "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(
         "6. Experts",
         "The defaults suit most people. Change these only if you know why.",
         ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
          "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
-         "sandbox_image", "network_private", "max_sandboxes", "max_executions", "drain_seconds", "log_prompts",
-         "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
+         "sandbox_image", "network_private", "repository_mb", "max_sandboxes", "max_executions", "drain_seconds",
+         "log_prompts", "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
     ),
 )  # fmt: skip
 PROVIDERS_ABOUT: Mapping[str, str] = {

@@ -33,6 +33,8 @@ PROVIDER_VARIABLES = (
     "OLLAMA_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY",
 )  # fmt: skip
 """Variables of model providers that are read from the environment or from a file."""
+FORGE_TOKENS = ("GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN", "CODEBERG_TOKEN")
+"""Tokens of hosts of repositories that may stand in a file; other names are read from the environment only."""
 _ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE)")
 _CREDENTIAL = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|HEADERS)")
 _DISCORD = f"{PREFIX}DISCORD_API"
@@ -84,7 +86,9 @@ class Sources:
 
     def for_providers(self) -> dict[str, str]:
         """Return the providers' variables that the files set."""
-        return {name: value for name, value in self.from_files().items() if name in PROVIDER_VARIABLES}
+        return {
+            name: value for name, value in self.from_files().items() if name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
+        }
 
     def mixed(self) -> Iterator[Mistake]:
         """Yield addresses from a file that would be used with a key from elsewhere."""
@@ -208,4 +212,4 @@ def _ours(name: str) -> str:
 
 
 def _counts(name: str) -> bool:
-    return _ours(name).startswith(PREFIX) or _ours(name) == TOKEN or name in PROVIDER_VARIABLES
+    return _ours(name).startswith(PREFIX) or _ours(name) == TOKEN or name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)

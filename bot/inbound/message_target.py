@@ -84,7 +84,7 @@ class Showing:
         known = await self._store.execution(item.execution) if item.execution else None
         if known is None:
             return ""
-        if item.sort in ("answer", "offer") or (item.sort != "progress" and known.finished):
+        if item.sort in ("answer", "offer", "pull") or (item.sort != "progress" and known.finished):
             return f"{item.execution}/result"
         return f"{item.execution}/turn:{(await folded(self._store, item.execution)).turn}"
 

@@ -61,6 +61,8 @@ class Sought:
     """Files that could not be restored."""
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
+    shown: str = ""
+    """A difference that has to be seen; nothing of it was done yet."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -89,7 +91,7 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
             if gate is None:
                 return Sought(tool, arguments, asked=event)
-            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts)
+            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown)
     return Sought()
 
 
@@ -115,6 +117,8 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     if not seeks.tool:
         return f"{NEEDED}\n{plain(item.text, 600)}"
     runs = any(seeks.said(name) for name, _, _ in _RUN)
+    if seeks.shown:
+        return f"🔐 **May I publish this?** It {_why(seeks.why)}. Nothing has left this machine yet."
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
         ran = f"I ran it, and it {_why(seeks.why)}. I restored what was there{left}."
@@ -141,7 +145,7 @@ def _around(text: str) -> str:
 def _body(seeks: Sought) -> str:
     if seeks.hosts:
         return _network(seeks)
-    blocks: list[str] = []
+    blocks: list[str] = [boxed(seeks.shown, "diff")] if seeks.shown else []
     for name, lead, language in _RUN:
         if text := seeks.said(name):
             blocks += [*filter(None, (lead,)), boxed(text, language)]
@@ -178,6 +182,7 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
 
 def _whole(seeks: Sought) -> str:
     parts = [f"{lead}\n{text}".lstrip("\n") for name, lead, _ in _RUN if (text := seeks.said(name))]
+    parts = [seeks.shown, *parts] if seeks.shown else parts
     return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
 
 

@@ -29,6 +29,7 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     OwnerChanged,
     PolicyChanged,
+    PullRequestOpened,
     Quarantined,
     Reflected,
     Reported,
@@ -126,6 +127,13 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
             return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
+def _on_offer(event: CommitCreated | PullRequestOpened) -> str:
+    """Describe a branch that people decide about."""
+    if isinstance(event, CommitCreated):
+        return f"offered branch {event.branch}: {_short(event.message)}"
+    return f"published {event.branch} as pull request {event.number} of {event.repository}: {_short(event.title)}"
+
+
 def _kept(event: Event) -> str:
     """Describe the remaining events, such as approvals and checkpoints; '' for events that people need not read."""
     match event:
@@ -147,8 +155,8 @@ def _kept(event: Event) -> str:
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
             return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
-        case CommitCreated():
-            return f"offered branch {event.branch}: {_short(event.message)}"
+        case CommitCreated() | PullRequestOpened():
+            return _on_offer(event)
         case RulesChanged():
             return f"rules of version {event.rules} from here on"
         case Quarantined():

@@ -29,6 +29,7 @@ from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
 from bot.outbound.live.answer_messages import below_answer
 from bot.outbound.live.branch_offer_messages import offer_of
+from bot.outbound.live.pull_messages import pull_of
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
 from bot.progress.text import footer, progress_text
@@ -92,6 +93,8 @@ class Composer:
                 return await self._with_ping(item, await question_of(self._store, item, Standing()))
             case "offer":
                 return await offer_of(self._store, item)
+            case "pull":
+                return await pull_of(self._store, item)
             case "lesson":
                 return await self._lesson(item)
             case "progress":

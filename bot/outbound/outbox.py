@@ -55,7 +55,7 @@ from bot.rendering.discord_text import (
 EVERY_SECONDS = 5.0
 """How often the outbox looks by itself; normally it is told."""
 _FIRST = frozenset(("answer", "question", "receipt"))
-_BELOW_PROGRESS = frozenset(("answer", "question", "offer"))
+_BELOW_PROGRESS = frozenset(("answer", "question", "offer", "pull"))
 """What the progress message above is brought up to date for."""
 GENERATIONS = 3
 """A post whose message somebody deleted before it was recorded is posted anew so often."""
@@ -66,7 +66,7 @@ what cannot be sent."""
 LEFT_OUT = "⚠️ I couldn't send {what}: {why}.{more}"
 _WHAT = {
     "answer": "the answer to this task", "question": "a question", "progress": "my progress", "offer": "an offer",
-    "lesson": "a message about a lesson", "receipt": "a reply",
+    "lesson": "a message about a lesson", "receipt": "a reply", "pull": "the message about a pull request",
 }  # fmt: skip
 _QUESTION = " The task is waiting for your answer: write what I should do, or stop it with 🛑."
 _WITHOUT_FILES = "-# Not attached, because Discord rejected it: {names}"

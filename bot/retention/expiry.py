@@ -158,6 +158,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         f"titled: {thread}",
         named_fact(thread),
         f"preference.thread.{thread}",
+        f"repository.thread.{thread}",
     )
     if not await store.forget_thread(thread, facts):
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)

@@ -26,6 +26,7 @@ from agentic.core.audit.erasure import (
 from agentic.core.events.execution_events import Envelope, OutboxItem
 from agentic.ports.errors import StoreError
 from bot.ports.conversation import named_fact
+from bot.workspace.pull_requests import PullRows
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.changes import changed
 from reflexion.lessons.lesson import Lesson
@@ -127,6 +128,7 @@ class PersonalData:
                 await self._rewrite(row, erasure)
         await self._unsay(found, erasure)
         await self._untitle(own)
+        await PullRows(self._store).erase(person)
         await self._store.bury([row.execution for row in own])
         await self._store.erase_spending(f"person {person}", f"{datetime.now(UTC):%Y-%m-%d}")
         await self._retention.clear()

@@ -108,5 +108,7 @@ class Ground:
     courtesy: Courtesy = field(default_factory=Courtesy)
     allow: Allow = nothing_to_end
     """Receives the time until which the effects of a thread may go on."""
+    furnish: Callable[[SessionRow, InboxItem | None], Awaitable[None]] | None = None
+    """Makes ready what a thread's work needs before it begins, such as its repository. Never fails."""
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until the messages that a thread missed while the bot was offline have been read."""

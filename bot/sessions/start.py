@@ -86,6 +86,10 @@ class Beginning:
     """Where commands of a thread run and what they reach, in words."""
     surroundings: Callable[[str], tuple[str, ...]] | None = None
     """Facts about the sandbox: date, platform, network, installed programs."""
+    repository: Callable[[str], tuple[str, ...]] | None = None
+    """Facts about the thread's repository."""
+    remarks: Callable[[str], Awaitable[tuple[QuotedMessage, ...]]] | None = None
+    """What people wrote at its host on the thread's pull requests."""
     instructions: str = ""
     """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
@@ -126,11 +130,14 @@ class Beginning:
             ),
             files=files,
             earlier=await self._earlier(item.thread),
-            quoted=(*recent, *item.quoted),
+            quoted=(*recent, *(await self.remarks(item.thread) if self.remarks else ()), *item.quoted),
             lessons=choice.chosen,
             withheld=choice.withheld,
             sandbox=place,
-            environment=self.surroundings(place) if self.surroundings else (),
+            environment=(
+                *(self.surroundings(place) if self.surroundings else ()),
+                *(self.repository(item.thread) if self.repository else ()),
+            ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,

@@ -238,6 +238,8 @@ class _Serving:
         lease = await self._take(begun=False)
         try:
             session.apply(ActBegan())
+            if ground.furnish is not None:
+                await ground.furnish(session.row, None)
             act = ground.acts.act(item, session.row, lease)
             return await while_held(ground.store, ground.clock, lease, act, ground.allow)
         except LeaseLost:
@@ -312,6 +314,9 @@ class _Serving:
 
     async def _run(self, lease: Lease, execution: str, work: InboxItem | str) -> Execution:
         session, ground = self._session, self._ground
+        if ground.furnish is not None:
+            ready = ground.furnish(session.row, None if isinstance(work, str) else work)
+            await (ready if isinstance(work, str) else unless(session.halt, ready))
         toolbox = ground.workshop.toolbox(session.thread)
         try:
             started = None

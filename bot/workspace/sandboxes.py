@@ -8,12 +8,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from agentic.core.events.execution_events import FileChange, FileRef, InboxItem
+from agentic.core.events.execution_events import FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.ports.errors import AgenticError, PathRefused
-from agentic.ports.runtime import Found, Saved
+from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.network import NETWORK_TOOL
+from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
@@ -21,6 +22,7 @@ from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
 from bot.workspace.folders import Workspaces
+from bot.workspace.repositories import Repositories
 
 MB = 1024 * 1024
 FILE_BYTES = 25 * MB
@@ -75,6 +77,8 @@ class Workshop:
     """Keeps wake-ups that agents ask for; without it they cannot."""
     masks: bool = True
     """Whether agents see secrets of known form as placeholders."""
+    repositories: Repositories | None = None
+    """The repositories of threads; None where there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -128,6 +132,8 @@ class Workshop:
         if world is not None:
             await world.close()
         await self.sandboxes.forget(thread)
+        if self.repositories is not None:
+            self.repositories.forget(thread)
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
             await self.snapshots.forget(thread)
@@ -144,8 +150,10 @@ class Workshop:
         async def keep(hosts: tuple[str, ...]) -> str:
             return await self.keep(thread, hosts) if self.keep is not None else ""
 
+        way_out = self.repositories.way_out(thread) if self.repositories is not None else None
         network = (NETWORK_TOOL,) if self.sandboxes.has_doors else ()
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
+        outward = (PUBLISH_TOOL, COMMENT_TOOL) if way_out is not None else commits
 
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
@@ -153,9 +161,22 @@ class Workshop:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *network, *woken, *commits), save=save, inspect=inspect, masks=self.masks,
-            snapshots=self.snapshots, keep=keep,
+            world, (*STANDARD, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
+            snapshots=self.snapshots, keep=keep, way_out=way_out,
         )  # fmt: skip
+
+    async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
+        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails."""
+        if self.repositories is not None and not self.workspaces.shared:
+            await self.repositories.furnish(row, item, self.world(row.thread))
+
+    async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
+        """Return what people wrote at the host on the thread's pull requests."""
+        return await self.repositories.remarks(thread) if self.repositories is not None else ()
+
+    def about_repository(self, thread: str) -> tuple[str, ...]:
+        """Say to the agent what its repository is."""
+        return self.repositories.lines(thread) if self.repositories is not None else ()
 
     async def save(self, thread: str) -> Saved:
         """Save a snapshot of the thread's workspace without what .aiignore hides; needs no sandbox."""

@@ -111,7 +111,7 @@ SCENES: dict[str, Scene] = {
     "close.": ended, "wal.": large, "store.blob": large, "outbox.put": told, "inbox.discard": undone,
 }  # fmt: skip
 """What is done for a point beside the task that lies there, by the beginning of its name."""
-ELSEWHERE = ("store.blob.", "fork.", "checkpoint.adopt", "judge.", "savepoint.", "schedule.")
+ELSEWHERE = ("store.blob.", "fork.", "checkpoint.adopt", "judge.", "savepoint.", "schedule.", "publish.", "watch.")
 """Large content is reached by no task (tools cut what they say before); the others have tests of their own."""
 
 

@@ -167,6 +167,10 @@ def middle() -> Iterable[e.Event]:
         diffstat=" src/range.py | 3 ++-", repository="lib", diff=BLOB,
     )  # fmt: skip
     yield e.CommitCreated(offer="o00000000002", branch="threadwright/other", commit="ab" * 20, base="main")
+    yield e.PullRequestOpened(
+        host="github.com", repository="ann/range", number=7, url="https://github.com/ann/range/pull/7", title="Fix range",
+        branch="threadwright/fix-range", base="main", commit="ab" * 20, draft=True, commits=1, files=("src/range.py",),
+    )  # fmt: skip
     yield e.SubagentStarted(child="xchild000000", call="req00002.0", grant_usd=0.5)
     yield e.SubagentFinished(child="xchild000000", spent_usd=0.1, result="Nothing found.")
 

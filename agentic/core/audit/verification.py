@@ -47,6 +47,7 @@ from agentic.core.events.execution_events import (
     PlanEntered,
     PlanExited,
     PolicyChanged,
+    PullRequestOpened,
     Quarantined,
     Reported,
     Started,
@@ -80,7 +81,7 @@ _Kind = Literal["decision", "result", "turn", "other"]
 """As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
 _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
-    CommitCreated, Perceived,
+    CommitCreated, PullRequestOpened, Perceived,
 )  # fmt: skip
 _RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted
 

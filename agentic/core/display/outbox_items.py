@@ -21,6 +21,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     OutboxSort,
     OwnerChanged,
+    PullRequestOpened,
     Quarantined,
     Started,
     ToolFinished,
@@ -96,8 +97,8 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
             "question", event.text, question=event.question, options=event.options, parts=event.parts,
             asked=event.sort, expires=event.expires, notify=True,
         )  # fmt: skip
-    if isinstance(event, CommitCreated):
-        return made("offer", event.message, question=event.offer)
+    if isinstance(event, CommitCreated | PullRequestOpened):
+        return _on_offer(before, event, item)
     if isinstance(event, Escalated | Intervened | OwnerChanged | Quarantined | WorkspaceFound):
         text = _noticed(before, event, envelope)
         return made("notice", text, notify=isinstance(event, Quarantined)) if text else ()
@@ -184,6 +185,15 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
     if before.paused is not None and event.sort == "guidance":
         return _KEPT
     return _RECEIPTS.get(event.sort, "")
+
+
+def _on_offer(before: Execution, event: CommitCreated | PullRequestOpened, item: OutboxItem) -> tuple[OutboxItem, ...]:
+    """A branch for people to decide on; a pull request once, however often it is published to."""
+    if isinstance(event, CommitCreated):
+        return (item.model_copy(update={"sort": "offer", "text": event.message, "question": event.offer}),)
+    if any(pull.key == event.key for pull in before.mind.pulls):
+        return ()
+    return (item.model_copy(update={"sort": "pull", "text": event.title, "question": event.key}),)
 
 
 def _noticed(

@@ -294,7 +294,7 @@ Event = Annotated[
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
     | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
-    | BranchMerged | BranchRejected
+    | PullRequestOpened | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,
     Field(discriminator="kind"),
@@ -329,6 +329,7 @@ OutboxSort = Literal[
     "lesson",
     "regret",
     "title",
+    "pull",
 ]
 
 

@@ -36,7 +36,7 @@ from agentic.core.events.values import (
 __all__ = [
     "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
-    "Noted", "Perceived", "PlanEntered", "PlanExited", "Reported", "StrongerWanted", "SubagentFinished",
+    "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
     "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound",
     "WorkspaceRestored",
 ]  # fmt: skip
@@ -294,6 +294,8 @@ class Gated(Frozen):
     """What it left there besides."""
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
+    shown: str = ""
+    """A difference that whoever decides has to see; nothing of it has left this machine."""
 
 
 class CommitCreated(Frozen):
@@ -319,6 +321,29 @@ class CommitCreated(Frozen):
     def paths(self) -> tuple[str, ...]:
         """The files as seen from the workspace, where they are again as they are on the base."""
         return tuple(f"{self.repository}/{file}" if self.repository else file for file in self.files)
+
+
+class PullRequestOpened(Frozen):
+    """The agent's commits stand at a host, on a branch with a pull request; also where that was open already."""
+
+    kind: Literal["pull_request_opened"] = "pull_request_opened"
+    host: str
+    repository: str
+    """``owner/name``."""
+    number: int
+    url: str
+    title: str
+    branch: str
+    base: str
+    commit: str
+    draft: bool = False
+    commits: int = 0
+    files: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """A name that no other pull request has."""
+        return f"{self.host}/{self.repository}/{self.number}"
 
 
 class BranchMerged(Frozen):

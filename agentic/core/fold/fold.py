@@ -24,6 +24,7 @@ from agentic.core.events.execution_events import (
     Intervened,
     Noted,
     Perceived,
+    PullRequestOpened,
     Reported,
     RulesChanged,
     Started,
@@ -262,6 +263,11 @@ def _commit_created(execution: Execution, event: CommitCreated, envelope: Envelo
     return changed(execution, turn=changed(execution.turn, changed=True))
 
 
+def _pull_request_opened(execution: Execution, event: PullRequestOpened, envelope: Envelope) -> Execution:
+    execution = changed(execution, mind=changed(execution.mind, pulls=(*execution.mind.pulls, event)))
+    return changed(execution, turn=changed(execution.turn, changed=True))
+
+
 def _budget_refused(execution: Execution, event: BudgetRefused, envelope: Envelope) -> Execution:
     return changed(execution, refused=event)
 
@@ -306,6 +312,7 @@ _STEPS = cast(
         "checkpoint_saved": _checkpoint_saved,
         "workspace_restored": _workspace_restored,
         "commit_created": _commit_created,
+        "pull_request_opened": _pull_request_opened,
         "budget_refused": _budget_refused,
         "finished": _finished,
     },

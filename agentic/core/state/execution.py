@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Perceived,
     Person,
     Policy,
+    PullRequestOpened,
     Purpose,
     Quarantined,
     Reported,
@@ -198,6 +199,8 @@ class Mind:
     """What was done in the turns that stand no more in the history."""
     offers: tuple[CommitCreated, ...] = ()
     """Branches that were offered to be merged."""
+    pulls: tuple[PullRequestOpened, ...] = ()
+    """What was published, in its order; a pull request may stand there more than once."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
 from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.shown_mirror import environment_of, place_of
 
 SANDBOX_USER = 65532
 INSIDE = "/opt/threadwright/supervisor.pyz"
@@ -47,7 +48,8 @@ mount --bind "$3" "$stage/home"
 mount --bind "$4" "$stage/program"
 mount --bind "$5" "$stage/etc"
 [ -z "$6" ] || mount --bind "$6" "$stage/door"
-shift 6
+[ -z "$7" ] || mount --bind "$7" "$stage/mirror"
+shift 7
 exec "$@"
 """
 MAKE_ONE = (
@@ -69,11 +71,12 @@ class _Sources:
     program: Path
     etc: Path
     door: Path | None = None
+    mirror: Path | None = None
 
     @property
     def staged(self) -> _Sources:
         """Where they are shown on the stage."""
-        return replace(STAGED, door=STAGE / "door" if self.door is not None else None)
+        return replace(STAGED, door=self.door and STAGE / "door", mirror=self.mirror and STAGE / "mirror")
 
 
 STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
@@ -110,22 +113,25 @@ class Bubblewrap:
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
         door: Path | None = None,
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
         try:
-            sources = _Sources(workspace, home, program(self._state), self._own_etc(), door)
+            sources = _Sources(workspace, home, program(self._state), self._own_etc(), door, mirror)
             shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
+            inside = sources.staged if shown else sources
             group = self._groups.make(limits)
-            argv = [*shown, command, *self._arguments(sources.staged if shown else sources, limits, covered, group)]
+            argv = [*shown, command, *_mirrored(mirror, inside), *self._arguments(inside, limits, covered, group)]
             transport = await ProcessTransport.start(
                 [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
             )
         except OSError as error:
             raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
-        place = Place(self.name, door=DOOR if door is not None else "")
+        given = environment_of(place_of(mirror)) if mirror is not None else {}
+        place = Place(self.name, environment=given, door=DOOR if door is not None else "")
         sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
         await say_hello(sandbox, "bubblewrap", MAKE_ONE)
         self._groups.note(group)
@@ -179,16 +185,25 @@ class Bubblewrap:
 
 def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
     """The beginning of a command line that shows the sources on the stage and becomes the user."""
-    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc):
+    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc, STAGE / "mirror"):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
     for file in (STAGED.program, STAGE / "door"):
         file.touch()
-    shown = [str(path) for path in (sources.workspace, sources.home, sources.program, sources.etc, sources.door or "")]
+    shown = [
+        str(path or "")
+        for path in (sources.workspace, sources.home, sources.program, sources.etc, sources.door, sources.mirror)
+    ]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
     uid, gid = (str(number) for number in owner)
     become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]
     return ["unshare", "--mount", "--propagation", "private", *script, *become]
+
+
+def _mirrored(mirror: Path | None, sources: _Sources) -> Iterable[str]:
+    """Show a mirror; ``sources`` has it where bubblewrap finds it."""
+    if mirror is not None and sources.mirror is not None:
+        yield from ("--ro-bind", str(sources.mirror), place_of(mirror))
 
 
 def _system() -> Iterable[str]:

@@ -36,6 +36,7 @@ from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
 from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.shown_mirror import environment_of, place_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,13 +83,16 @@ class Docker:
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
         door: Path | None = None,
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
         if thread in self._left:
             await self._removed(thread, self._left.pop(thread))
         written = _lent(diary, self.owner)
-        container = await self._call(self._create, client, thread, workspace, home, limits, written, covered, door)
+        container = await self._call(
+            self._create, client, thread, workspace, home, limits, written, covered, door, mirror
+        )
         try:
             transport = await AttachTransport.open(
                 self._url.removeprefix("unix://"), container.id or "", lambda: self._removed(thread, container)
@@ -103,7 +107,8 @@ class Docker:
             with contextlib.suppress(SandboxUnavailable):
                 await transport.close()
             raise
-        place = Place(self.name, counts_processes=False, door=DOOR if door is not None else "")
+        given = environment_of(place_of(mirror)) if mirror is not None else {}
+        place = Place(self.name, counts_processes=False, environment=given, door=DOOR if door is not None else "")
         sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
         await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
         try:
@@ -167,6 +172,7 @@ class Docker:
         diary: Path | None,
         covered: Sequence[Cover],
         door: Path | None,
+        mirror: Path | None,
     ) -> Container:
         """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
         uid, gid = self.owner
@@ -203,6 +209,7 @@ class Docker:
                 str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
                 str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
+                **({str(mirror.resolve()): {"bind": place_of(mirror), "mode": "ro"}} if mirror is not None else {}),
                 **written,
                 **way_out,
             },

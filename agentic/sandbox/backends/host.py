@@ -20,6 +20,7 @@ from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
 from agentic.sandbox.sandbox import Sandbox
+from agentic.sandbox.shown_mirror import CONFIGURATION
 
 
 class Host:
@@ -52,12 +53,13 @@ class Host:
         diary: Diary | None = None,
         covered: Sequence[Cover] = (),
         door: Path | None = None,
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A supervisor over the workspace; nothing in it can be covered, and it has the machine's network, without a door."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
         group = self._groups.make(limits)
         transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace, group=group)
-        sandbox = Sandbox(transport, _place(workspace, home), limits, thread, self._heartbeat)
+        sandbox = Sandbox(transport, _place(workspace, home, mirror), limits, thread, self._heartbeat)
         await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
         self._groups.note(group)
         return sandbox
@@ -70,5 +72,9 @@ class Host:
         """Nothing is held."""
 
 
-def _place(workspace: Path, home: Path) -> Place:
-    return Place(Host.name, str(workspace.resolve()), str(home.resolve()), namespaced=False, counts_processes=False)
+def _place(workspace: Path, home: Path, mirror: Path | None) -> Place:
+    given = {"GIT_CONFIG_SYSTEM": f"{mirror}/host.{CONFIGURATION}"} if mirror is not None else {}
+    return Place(
+        Host.name, str(workspace.resolve()), str(home.resolve()), namespaced=False, counts_processes=False,
+        environment=given,
+    )  # fmt: skip

@@ -23,6 +23,7 @@ from agentic.ports.runtime import (
     Refused,
     ToolSpec,
 )
+from agentic.remotes.thread_remote import WayOut
 from agentic.sandbox.protocol.call_journal import Remembered
 from agentic.tools.base.argument_schema import compact_schema, explain, shape
 from agentic.tools.base.secret_placeholders import (
@@ -85,6 +86,10 @@ class CallContext:
     timeout: float
     on_output: Callable[[str], None]
     world: Callable[[], Awaitable[AgentWorld]]
+    approved: str = ""
+    """The state of what it touches that a person's approval is bound to; '' without one."""
+    way_out: WayOut | None = None
+    """Where commits may be published; None where the thread has no repository."""
 
 
 Recall = Callable[[str], Awaitable[Remembered]]

@@ -58,6 +58,7 @@ EXAMPLES: Mapping[str, str] = {
     "fork": "fork checkpoint:9262b5",
     "help": "help command:workspace",
     "workspace list": "workspace list path:src",
+    "repo attach": "repo attach repository:owner/name",
     "workspace get": "workspace get path:report.csv",
     "lessons list": "lessons list status:waiting page:2",
     "lessons show": "lessons show lesson:l0123456789a",

@@ -111,6 +111,7 @@ class Rung:
         diary: Opened | None = None,
         covered: Sequence[Cover] = (),
         door: Path | None = None,
+        mirror: Path | None = None,
     ) -> Sandbox:
         """A sandbox that has said hello."""
         await self.cross("rung.start")

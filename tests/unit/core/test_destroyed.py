@@ -104,3 +104,22 @@ def test_that_it_was_put_back_is_what_a_call_came_to_and_no_decision_of_the_rule
     ]
     altered = [e.model_copy(update={"event": event}) for e, event in zip(log.envelopes, alien, strict=True)]
     assert verify(stamped(altered)).divergence is not None
+
+
+def test_a_publication_that_needs_a_yes_shows_what_would_change_and_says_where_it_was_denied() -> None:
+    log = Log()
+    log.answer(("publish", {"title": "CI"}))
+    call = log.start()
+    gate = Gated(
+        call=call, args_sha="sha", reason="changes workflows", state_sha="s0", put_back=True, shown="+on: push"
+    )
+    log.add(gate)
+    log.settle()
+    assert log.execution.question is not None
+    text = log.execution.question.text
+    assert "May I publish this? It changes workflows. Nothing has left this machine yet." in text
+    assert "```diff\n+on: push\n```" in text
+    log.say("answer", "deny", by=BOSS)
+    log.settle()
+    told = [e.event.preview for e in log.envelopes if isinstance(e.event, ToolFinished)]
+    assert told[-1].startswith("Not published: it changes workflows, and ")

@@ -10,6 +10,7 @@ from agentic.core.events.execution_events import (
     Decided,
     Option,
     Part,
+    PullRequestOpened,
 )
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Wait
@@ -124,6 +125,24 @@ def test_a_part_without_an_answer_says_so() -> None:
     result = log.settle().turn.calls[0].result
     assert result is not None
     assert "Which port?\n-> (nothing)" in result.preview
+
+
+def test_a_pull_request_is_progress_and_has_one_message_however_often_it_is_published_to() -> None:
+    log = Log()
+    log.answer(("publish", {}))
+    log.start(0)
+    opened = PullRequestOpened(
+        host="github.com", repository="ada/shop", number=3, url="https://x", title="Fix it", branch="threadwright/fix",
+        base="main", commit="abc",
+    )  # fmt: skip
+    log.add(opened)
+    log.add(opened.model_copy(update={"commit": "def"}))
+    log.add(opened.model_copy(update={"number": 4}))
+    assert [pull.commit for pull in log.execution.mind.pulls] == ["abc", "def", "abc"]
+    assert log.execution.turn.changed
+    assert [item.question for item in shown(log) if item.sort == "pull"] == [
+        "github.com/ada/shop/3", "github.com/ada/shop/4",
+    ]  # fmt: skip
 
 
 def test_an_offered_branch_is_progress_and_becomes_an_offer() -> None:

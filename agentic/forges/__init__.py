@@ -1,0 +1,1 @@
+"""Adapters of the hosts of repositories: GitHub and Forgejo."""

@@ -1,0 +1,145 @@
+"""Bare mirrors of repositories, one for each, below the home: fetched here, shown read-only in sandboxes.
+
+Nothing is collected or pruned in one, so that whoever reads it meanwhile finds what it was told of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import re
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentic.ports.errors import GitFailed
+from agentic.ports.forge import Hosted, Remote
+from agentic.remotes.host_git import FETCH_SECONDS, HostGit, Progress, size_of
+from agentic.sandbox.shown_mirror import CONFIGURATION, configuration, place_of
+
+MOST_TIPS = 2_000
+LOCK_SECONDS = 5.0
+BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|\.$|/$|/\.))[A-Za-z0-9_][A-Za-z0-9_./+#@=-]{0,199}")
+"""Names of branches that mean the same to git, to a shell and in an address."""
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """One mirror: ``folder`` is its bare repository."""
+
+    remote: Remote
+    folder: Path
+    git: HostGit
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was fetched whole once."""
+        return (self.folder / "fetched").exists()
+
+    async def tip(self, ref: str) -> str:
+        """The commit of a reference, '' where there is none."""
+        out = await self.git.run(self.folder, "rev-parse", "-q", "--verify", f"{ref}^{{commit}}", ok=(0, 1, 128))
+        written = out.decode().strip()
+        return written if _HASH.fullmatch(written) else ""
+
+    async def tips(self) -> tuple[str, ...]:
+        """The commits of all branches and tags, the newest first."""
+        out = await self.git.run(
+            self.folder, "for-each-ref", f"--count={MOST_TIPS}", "--sort=-committerdate",
+            "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)", "refs/heads", "refs/tags",
+        )  # fmt: skip
+        return tuple(dict.fromkeys(line for line in out.decode().split() if _HASH.fullmatch(line)))
+
+    async def branches(self) -> tuple[str, ...]:
+        """Its branches, the one that was changed last first."""
+        out = await self.git.run(
+            self.folder,
+            "for-each-ref",
+            f"--count={MOST_TIPS}",
+            "--sort=-committerdate",
+            "--format=%(refname:lstrip=2)",
+            "refs/heads",
+        )
+        return tuple(line for line in out.decode("utf-8", "replace").splitlines() if BRANCH.fullmatch(line))
+
+
+class Mirrors:
+    """All of them, below ``root``."""
+
+    def __init__(self, root: Path, git: HostGit) -> None:
+        self._root = root
+        self.git = git
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._tidied = set[str]()
+        """Mirrors in which nothing is left of a process that died."""
+
+    def of(self, remote: Remote) -> Mirror:
+        """The mirror of a repository, fetched or not."""
+        mark = hashlib.sha256(remote.key.encode()).hexdigest()[:8]
+        return Mirror(remote, self._root / f"{remote.key[:120]}-{mark}.git", self.git)
+
+    def lock(self, remote: Remote) -> asyncio.Lock:
+        """Held by whoever changes the mirror."""
+        return self._locks.setdefault(remote.key, asyncio.Lock())
+
+    async def fetched(self, hosted: Hosted, progress: Progress | None = None) -> Mirror:
+        """Bring a mirror up to date.  Raises ``RemoteError``; then it is as it was."""
+        mirror = self.of(hosted.remote)
+        if hosted.kilobytes * 1024 > self.git.largest:
+            raise self.git.too_large()
+        async with self.lock(hosted.remote):
+            try:
+                await self._made(mirror)
+                await self.git.run(
+                    mirror.folder, "fetch", "--prune", "--no-tags", "--no-write-fetch-head", "--progress", "--force",
+                    "--end-of-options", self.git.address(hosted.remote),
+                    "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+                    remote=hosted.remote, seconds=FETCH_SECONDS, progress=progress,
+                )  # fmt: skip
+                if await asyncio.to_thread(size_of, mirror.folder) > self.git.largest:
+                    raise self.git.too_large()
+            except GitFailed:
+                if not mirror.exists:  # half of a repository helps nobody, and holds the room of a whole one
+                    await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
+                raise
+            if BRANCH.fullmatch(hosted.default_branch):
+                await self.git.run(mirror.folder, "symbolic-ref", "HEAD", f"refs/heads/{hosted.default_branch}")
+            (mirror.folder / "fetched").touch()
+        return mirror
+
+    async def forget(self, remote: Remote) -> None:
+        """Delete a mirror that nobody needs any more."""
+        async with self.lock(remote):
+            await asyncio.to_thread(shutil.rmtree, self.of(remote).folder, ignore_errors=True)
+
+    async def _made(self, mirror: Mirror) -> None:
+        if not (mirror.folder / "HEAD").exists():
+            mirror.folder.mkdir(parents=True, exist_ok=True)
+            await self.git.run(
+                mirror.folder, "init", "--bare", "--quiet", "--template=", "--shared=0644", str(mirror.folder)
+            )
+            await self.git.run(mirror.folder, "config", "transfer.hideRefs", "refs/threadwright")
+        if mirror.remote.key not in self._tidied:
+            self._tidied.add(mirror.remote.key)
+            await asyncio.to_thread(_unlocked, mirror.folder)
+        mirror.folder.chmod(0o755)
+        remote = mirror.remote
+        host = remote.host.partition(":")[0]
+        web = f"{self.git.forges.host(remote.host).web}/{remote}"
+        forms = (f"{web}.git", web, f"git@{host}:{remote}.git", f"git@{host}:{remote}", f"ssh://git@{host}/{remote}.git",
+                 f"ssh://git@{host}/{remote}")  # fmt: skip
+        for name, place in ((CONFIGURATION, place_of(mirror.folder)), (f"host.{CONFIGURATION}", str(mirror.folder))):
+            path = mirror.folder / name
+            path.write_text(configuration(place, forms))
+            path.chmod(0o644)
+
+
+def _unlocked(folder: Path) -> None:
+    """Remove the locks of a git whose process died; one that is young may be at work."""
+    for path in folder.rglob("*.lock"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime > LOCK_SECONDS:
+                path.unlink()

@@ -1,0 +1,270 @@
+"""The one way out: commits of a checkout become a branch of ours and one pull request.
+
+Each step can be taken again.  Commits are taken into the mirror under a reference of their thread; the push carries a
+lease, so that it overwrites nothing that anybody else did; and before a pull request is opened, and after an error, the
+host is asked which one there is.  So a publication that was cut off anywhere goes on when it is asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agentic.forges.hosts import Forges
+from agentic.ports.errors import (
+    BranchMoved,
+    ForgeRejected,
+    ForgeUnclear,
+    GitFailed,
+    NotPublished,
+    RightMissing,
+)
+from agentic.ports.failpoints import reach
+from agentic.ports.forge import Forge, Hosted, PullRequest, Remote
+from agentic.remotes import publication_rules as rules
+from agentic.remotes.checkout import PACK_BYTES, at_work, packed
+from agentic.remotes.host_git import Progress
+from agentic.remotes.mirror import Mirror, Mirrors
+from agentic.workspace.workspace import RealWorld
+
+PUSH_SECONDS = 300.0
+MOST_PATHS = 5_000
+SHOWN_BYTES = 200_000
+BODY_CHARACTERS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The repository of a thread, and the branch that its work is for ('' for the default one)."""
+
+    remote: Remote
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is asked for: ``branch`` may be ''; ``footer`` is added to the text, and is ours."""
+
+    title: str
+    body: str
+    branch: str = ""
+    draft: bool = False
+    footer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What came of it; ``moved`` is the repository's old name where it has another one now."""
+
+    pull: PullRequest
+    remote: Remote
+    commit: str
+    commits: int
+    files: tuple[str, ...]
+    pushed: bool
+    open: tuple[str, ...] = ()
+    """Files of the checkout whose changes are in no commit, and so not published."""
+    moved: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsYes:
+    """It changes what runs with the host's rights: a person has to allow exactly this ``state``."""
+
+    reason: str
+    state: str
+    difference: str
+
+
+def state_of(commit: str) -> str:
+    """What an approval of a commit is bound to."""
+    return hashlib.sha256(f"{commit}\n".encode()).hexdigest()
+
+
+class Publisher:
+    """Publishes from checkouts in sandboxes."""
+
+    def __init__(self, mirrors: Mirrors, forges: Forges) -> None:
+        self.mirrors = mirrors
+        self.forges = forges
+
+    async def publish(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str = "",
+        progress: Progress | None = None,
+    ) -> Published | NeedsYes:  # fmt: skip
+        """Bring the commit that is checked out to the host.  ``approved``: the state that a person has allowed.
+
+        Raises ``RemoteError`` and what the world raises.
+        """
+        work = await at_work(world, folder)
+        forge = self.forges.forge(origin.remote)
+        hosted = await forge.repository(origin.remote)
+        if not hosted.may_push:
+            raise RightMissing(
+                f"The token may read {hosted.remote}, and not push to it. Whoever runs the bot has to give it the right to "
+                "write contents and pull requests."
+            )
+        mirror = await self.mirrors.fetched(hosted, progress)
+        base = origin.branch or hosted.default_branch
+        async with self.mirrors.lock(hosted.remote):
+            taken = _Taken(mirror, thread, work.commit)
+            await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
+            if (powerful := rules.powerful(taken.files)) and approved != state_of(work.commit):
+                return await taken.question(powerful)
+            branch = await taken.branch(order, hosted, base, forge)
+            pushed = await taken.push(branch)
+        pull = await self._pull_request(forge, hosted, branch, base, order)
+        moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
+        return Published(
+            pull, hosted.remote, work.commit, taken.commits, taken.files, pushed, work.open, moved,
+        )  # fmt: skip
+
+    async def _pull_request(self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order) -> PullRequest:
+        """The one open pull request of a branch, with the title and the text that were asked for."""
+        body = f"{order.body.strip()[:BODY_CHARACTERS]}\n\n{order.footer}".strip()
+        found = await forge.open_from(hosted.remote, branch)
+        if found is not None:
+            return await forge.describe(hosted.remote, found.number, order.title, body)
+        reach("publish.pull.before")
+        try:
+            opened = await forge.open(hosted.remote, branch, base, order.title, body, draft=order.draft)
+        except (ForgeUnclear, ForgeRejected):
+            found = await forge.open_from(hosted.remote, branch)
+            if found is None:
+                raise
+            opened = found
+        reach("publish.pull.after")
+        return opened
+
+    async def comment(self, remote: Remote, number: int, text: str, key: str) -> str:
+        """Write on a pull request once for a key, whatever fails; returns the remark's id."""
+        forge = self.forges.forge(remote)
+        mark = f"<!-- threadwright:{hashlib.sha256(key.encode()).hexdigest()[:20]} -->"
+        written = f"{text.strip()[:BODY_CHARACTERS]}\n\n{mark}"
+
+        async def there() -> str:
+            return next((each.id for each in await forge.remarks(remote, number) if mark in each.text), "")
+
+        if found := await there():
+            return found
+        reach("publish.comment.before")
+        try:
+            made = await forge.comment(remote, number, written)
+        except ForgeUnclear:
+            made = await there()
+            if not made:
+                raise
+        reach("publish.comment.after")
+        return made
+
+
+class _Taken:
+    """A commit of a thread as it comes into the mirror, and from there to the host."""
+
+    def __init__(self, mirror: Mirror, thread: str, commit: str) -> None:
+        self._mirror, self._git = mirror, mirror.git
+        self._mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
+        self._thread, self._commit = thread, commit
+        self._base = ""
+        self.files: tuple[str, ...] = ()
+        self.commits = 0
+
+    async def take_in(self, world: RealWorld, folder: str, base: str) -> None:
+        """Take the commit out of the sandbox, every object checked.  Raises ``NotPublished``."""
+        if not base:
+            raise NotPublished(
+                "The branch that the work is for is not there at the host. An empty repository needs a first commit, "
+                "which a person makes at the host."
+            )
+        pack = await packed(world, folder, self._commit, await self._mirror.tips())
+        await self._run("index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={PACK_BYTES}", stdin=pack)
+        try:
+            await self._run("rev-list", "--objects", "--quiet", self._commit, "--not", "--branches", "--tags")
+            merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
+        except GitFailed as failed:
+            raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
+        self._base = merge_base.decode().strip()
+        if not self._base:
+            raise NotPublished(
+                "The commits do not build on the branch that the work is for. Begin from origin's branch."
+            )
+        count = await self._run("rev-list", "--count", f"{base}..{self._commit}")
+        self.commits = int(count)
+        if not self.commits:
+            raise NotPublished("There is nothing to publish: commit your changes first (git add, git commit).")
+        names = await self._run("diff-tree", "-r", "-z", "--no-renames", "--name-only", self._base, self._commit)
+        self.files = tuple(name for name in names.decode("utf-8", "replace").split("\0") if name)
+        if len(self.files) > MOST_PATHS:
+            raise NotPublished(f"{len(self.files)} files differ, which nobody can look through. Publish in parts.")
+        await self._run("update-ref", f"refs/threadwright/{self._mark}/taken", self._commit)
+        reach("publish.taken")
+
+    async def question(self, paths: Sequence[str]) -> NeedsYes:
+        """What a person is asked before workflows change."""
+        shown = await self._run(
+            "diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-renames", self._base, self._commit, "--",
+            *(f":(literal){path}" for path in paths),
+        )  # fmt: skip
+        text = shown.decode("utf-8", "replace")
+        if len(text) > SHOWN_BYTES:
+            text = f"{text[:SHOWN_BYTES]}\n… {len(text) - SHOWN_BYTES} characters more"
+        names = ", ".join(paths[:6]) + (" and more" if len(paths) > 6 else "")
+        return NeedsYes(
+            f"changes workflows, which run with the repository's rights: {names}", state_of(self._commit), text
+        )
+
+    async def branch(self, order: Order, hosted: Hosted, base: str, forge: Forge) -> str:
+        """The branch it goes to: as asked for, else the one that this thread has published to, else a new one."""
+        ours = await self._pushed_before()
+        branch = next(iter(ours)) if not order.branch and len(ours) == 1 else ""
+        branch = branch or rules.branch_for(order.branch, order.title, self._thread)
+        rules.check_branch(
+            branch, hosted.default_branch, base, protected=await forge.is_protected(hosted.remote, branch)
+        )
+        return branch
+
+    async def push(self, branch: str) -> bool:
+        """Push with a lease; False where the branch was there already.  Raises ``BranchMoved``."""
+        expected = (await self._pushed_before()).get(branch, "")
+        address, ref = self._git.address(self._mirror.remote), f"refs/heads/{branch}"
+        listed = await self._run("ls-remote", "--end-of-options", address, ref, remote=self._mirror.remote)
+        there = next((line.split()[0] for line in listed.decode().splitlines() if line.endswith(f"\t{ref}")), "")
+        if there != self._commit:
+            if there not in ("", expected) and not await self._is_ancestor(there):
+                raise BranchMoved(
+                    f"Somebody else pushed to {branch}; nothing was overwritten. Run `git fetch origin`, bring your commits "
+                    f"onto origin/{branch}, and publish again; or name another branch."
+                )
+            reach("publish.push.before")
+            await self._run(
+                "push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{there}", "--end-of-options", address,
+                f"{self._commit}:{ref}", remote=self._mirror.remote, seconds=PUSH_SECONDS,
+            )  # fmt: skip
+            reach("publish.push.after")
+        await self._run("update-ref", f"refs/threadwright/{self._mark}/pushed/{branch}", self._commit)
+        reach("publish.noted")
+        return there != self._commit
+
+    async def _pushed_before(self) -> dict[str, str]:
+        """The branches that this thread has pushed, with the commits it has pushed last."""
+        under = f"refs/threadwright/{self._mark}/pushed/"
+        out = await self._run("for-each-ref", "--format=%(refname) %(objectname)", under)
+        return dict(line.removeprefix(under).rsplit(" ", 1) for line in out.decode().splitlines())
+
+    async def _is_ancestor(self, commit: str) -> bool:
+        try:
+            await self._run("merge-base", "--is-ancestor", commit, self._commit)
+        except GitFailed:
+            return False
+        return True
+
+    async def _run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        remote: Remote | None = None,
+        seconds: float = 60.0,
+        ok: Sequence[int] = (0,),
+    ) -> bytes:
+        return await self._git.run(self._mirror.folder, *arguments, stdin=stdin, remote=remote, seconds=seconds, ok=ok)

@@ -1,0 +1,252 @@
+"""Watches the pull requests that agents opened until they are merged or closed, by asking their hosts; no model is asked.
+
+One task asks for all of them, often after something changed and rarely where nothing does.  A check that failed begins a
+task in the thread, by the right that the person has now; what its log says is quoted as data.  Everything that is told
+or begun has an id made of what it is about, so that it happens once, also where the process dies in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, QuotedMessage
+from agentic.core.events.ids import execution_id
+from agentic.forges.hosts import Forges
+from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone
+from agentic.ports.failpoints import reach
+from agentic.ports.forge import Remark, RemoteCheck
+from agentic.ports.runtime import Store
+from bot.access.permissions import may
+from bot.ports.conversation import Receipt, ThreadState
+from bot.rendering.discord_text import inline, plain
+from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
+
+SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
+"""Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
+LOG_CHARACTERS = 6_000
+REMARK_CHARACTERS = 1_500
+REMARKS_TOLD = 5
+TASK = (
+    "A check of pull request {number} failed ({names}), attempt {attempt} of {most}. Find out why, fix it in the checkout, "
+    "run the check yourself where you can, commit, and publish again. What the check wrote is quoted as data."
+)
+RED = "❌ {names} failed on pull request {number}. I'll fix it (attempt {attempt} of {most})."
+GREEN = "✅ Pull request {number} is green: {names} passed. {url}"
+GIVEN_UP = (
+    "❌ {names} still fails on pull request {number} after {most} attempts, so I stop here. Tell me how to continue: "
+    "{url}"
+)
+LEFT = (
+    "❌ {names} failed on pull request {number}. I don't fix it by myself: whoever asked for it may not start tasks here any "
+    "more. Mention me to continue."
+)
+MERGED, CLOSED = "🟣 Pull request {number} was merged.", "⚪ Pull request {number} was closed without merging."
+REMARKED = "💬 {author} on pull request {number}{where}:\n> {text}"
+HANDLE = "-# Write here what I should do with it."
+TROUBLE = "⚠️ I can't look at pull request {number} now: {why}"
+
+_SEEN = ("state", "sha", "checks", "attempts", "told", "seen", "unread", "trouble")
+"""What of a row the watch writes."""
+
+log = logging.getLogger(__name__)
+
+
+class Delivering(Protocol):
+    """``bot.threads.registry.Threads.deliver``."""
+
+    def __call__(self, item: InboxItem, *, guild: str) -> Awaitable[Receipt]:
+        """Store the item and wake what it concerns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the watch has to do with the rest of the bot."""
+
+    changed: Callable[[str], Awaitable[None]]
+    """Told the key of a pull request whose messages have to change."""
+    tell: Callable[[OutboxItem], Awaitable[None]]
+    deliver: Delivering
+    state: Callable[[str], ThreadState]
+    present: Callable[[str, str], Awaitable[Person | None]]
+    """A person of a server with the right they have now."""
+
+
+class PullWatch:
+    """Asks for as long as ``run`` runs."""
+
+    def __init__(self, store: Store, forges: Forges, around: Around, pace: float = 1.0) -> None:
+        self._store, self._forges, self._around = store, forges, around
+        self.rows = PullRows(store)
+        self.pace = pace
+        """Factor of all pauses."""
+        self._pauses: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+        self._bell = asyncio.Event()
+
+    def opened(self, key: str) -> None:
+        """A pull request was opened or published to: it is looked at soon."""
+        self._pauses[key] = SHORTEST
+        self._due[key] = _now() + SHORTEST * self.pace
+        self._bell.set()
+
+    async def run(self) -> None:
+        """Look at each when it is due, until cancelled."""
+        while True:
+            self._bell.clear()
+            try:
+                watched = await self.rows.watched()
+            except AgenticError as error:
+                log.warning("which pull requests are watched cannot be read now: %s", error)
+                watched = ()
+            for key in watched:
+                if self._due.get(key, 0.0) <= _now():
+                    await self._look(key)
+            self._due = {key: self._due[key] for key in await self._watched() if key in self._due}
+            pause = min((at - _now() for at in self._due.values()), default=LONGEST * self.pace)
+            try:
+                async with asyncio.timeout(max(pause, 0.01)):
+                    await self._bell.wait()
+            except TimeoutError:
+                continue
+
+    async def _watched(self) -> tuple[str, ...]:
+        try:
+            return await self.rows.watched()
+        except AgenticError:
+            return tuple(self._due)
+
+    async def _look(self, key: str) -> None:
+        """Look at one; whatever goes wrong, it is looked at again."""
+        pause = min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST)
+        try:
+            row = await self.rows.of(key)
+            if row is None:
+                await self.rows.ended(key)
+                return
+            if await self._seen(row):
+                pause = SHORTEST
+        except ForgeBusy as busy:
+            pause = max(busy.retry_after, pause)
+        except ForgeUnclear as unclear:
+            log.info("pull request %s: %s", key, unclear)
+        except RemoteError as error:
+            await self._in_trouble(key, error)
+            pause = LONGEST
+        except AgenticError as error:
+            log.warning("pull request %s cannot be looked at now: %s", key, error)
+        except Exception:  # one of them must not end the watch of all others
+            log.exception("a fault of ours: pull request %s", key)
+            pause = LONGEST
+        self._pauses[key] = pause
+        self._due[key] = _now() + pause * self.pace
+
+    async def _seen(self, row: PullRow) -> bool:
+        """Ask the host, and do what follows; whether something changed."""
+        if await self._store.session(row.thread) is None:
+            await self.rows.ended(row.key)  # its thread is no more
+            return False
+        forge, remote = self._forges.forge(row.remote), row.remote
+        pull = await forge.pull_request(remote, row.number)
+        checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
+        remarks = await forge.remarks(remote, row.number)
+        account = await forge.account() if remarks else ""
+        change = judged(row, Sighting(pull, checks, remarks, account))
+        if change.red and self._around.state(row.thread) not in ("idle", "unknown"):
+            return False  # what runs there may be about to mend it; the next look decides
+        if change.row == row:
+            return False
+        await self._follow(row, change)
+        reach("watch.told")
+        newest = await self.rows.of(row.key) or row  # it may have been published to meanwhile
+        await self.rows.put(newest.model_copy(update={name: getattr(change.row, name) for name in _SEEN}))
+        if change.ended:
+            await self.rows.ended(row.key)
+        await self._around.changed(row.key)
+        return change.moved
+
+    async def _follow(self, row: PullRow, change: Change) -> None:
+        now = change.row
+        names = ", ".join(inline(check.name, 40) for check in change.red) or _names(now)
+        said = {"number": row.number, "names": names, "most": ATTEMPTS, "attempt": now.attempts, "url": f"<{row.url}>"}
+        for remark in change.remarks[-REMARKS_TOLD:]:
+            await self._say(row, f"remark.{remark.id}", _quoting(row, remark))
+        if change.ended:
+            await self._say(row, now.state, (MERGED if now.state == "merged" else CLOSED).format(**said))
+        elif change.green:
+            await self._say(row, f"{now.sha}.green", GREEN.format(**said))
+        elif change.gives_up:
+            await self._say(row, f"{now.sha}.given-up", GIVEN_UP.format(**said), notify=True)
+        elif change.red:
+            await self._mend(row, change, said)
+
+    async def _mend(self, row: PullRow, change: Change, said: Mapping[str, object]) -> None:
+        """Begin a task that mends what failed, where its person may still give one."""
+        session = await self._store.session(row.thread)
+        if session is None:
+            return
+        person = await self._around.present(row.person, session.guild)
+        if person is None or not may(person.level, "start"):
+            await self._say(row, f"{change.row.sha}.left", LEFT.format(**said), notify=True)
+            return
+        id = f"checks.{_digest(row.key, change.row.sha, str(change.row.attempts))}"
+        if await self._store.execution(execution_id(row.thread, id)) is not None:
+            return
+        quoted = [await self._log_of(row, check) for check in change.red[:3]]
+        await self._say(row, f"{change.row.sha}.red", RED.format(**said))
+        item = InboxItem(
+            id=id, thread=row.thread, sort="task", author=person, at=datetime.now(UTC), text=TASK.format(**said),
+            quoted=tuple(quoted),
+        )  # fmt: skip
+        await self._around.deliver(item, guild=session.guild)
+
+    async def _log_of(self, row: PullRow, check: RemoteCheck) -> QuotedMessage:
+        forge = self._forges.forge(row.remote)
+        text = await forge.log_of(row.remote, check, LOG_CHARACTERS)
+        return QuotedMessage(
+            author=f"the log of the check {check.name[:80]}", text=text or "(The host gives no log out.)"
+        )
+
+    async def _in_trouble(self, key: str, error: RemoteError) -> None:
+        """Say once why it cannot be looked at; one that is gone is watched no more."""
+        row = await self.rows.of(key)
+        if row is None:
+            return
+        why = str(error)
+        if row.trouble != why:
+            await self._say(row, f"trouble.{_digest(why)}", TROUBLE.format(number=row.number, why=plain(why, 400)))
+            await self.rows.put(row.model_copy(update={"trouble": why}))
+            await self._around.changed(key)
+        if isinstance(error, RepositoryGone):
+            await self.rows.ended(key)
+
+    async def _say(self, row: PullRow, what: str, text: str, *, notify: bool = False) -> None:
+        key = f"pull.{_digest(row.key)}.{what}"
+        await self._around.tell(
+            OutboxItem(key=key, thread=row.thread, execution="", sort="notice", text=text, notify=notify)
+        )
+
+
+def _names(row: PullRow) -> str:
+    return ", ".join(inline(name, 40) for name in list(row.checks)[:6])
+
+
+def _quoting(row: PullRow, remark: Remark) -> str:
+    where = f", on {inline(remark.path)}:{remark.line}" if remark.path else ""
+    text = plain(remark.text, REMARK_CHARACTERS).replace("\n", "\n> ")
+    said = REMARKED.format(author=plain(remark.author, 40) or "Somebody", number=row.number, where=where, text=text)
+    return f"{said}\n{HANDLE}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,207 @@
+"""What is kept of the pull requests that agents opened, and what follows from what their host says of them.
+
+A row is one small fact in the store, so that a watch goes on after a restart; rows of pull requests that ended stay for
+their message.  ``judged`` is pure: it compares what is known with what was seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from agentic.core.events.execution_events import PullRequestOpened, QuotedMessage
+from agentic.ports.forge import PullRequest, Remark, Remote, RemoteCheck, remote_at
+from agentic.ports.stores import Facts
+
+WATCHED = "pulls.watched"
+ATTEMPTS = 3
+"""So often in a row a red check begins a task by itself."""
+REMARKS_KEPT = 500
+UNREAD_KEPT, UNREAD_CHARACTERS = 10, 2_000
+OURS = "<!-- threadwright:"
+_NAMES = TypeAdapter(tuple[str, ...])
+
+
+class PullRow(BaseModel):
+    """One pull request as it is known, and what was told of it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key: str
+    thread: str
+    host: str
+    repository: str
+    number: int
+    url: str
+    title: str
+    branch: str
+    base: str
+    commits: int = 0
+    files: int = 0
+    person: str
+    """The id of whom it was opened for, '' where that was erased."""
+    state: Literal["open", "merged", "closed"] = "open"
+    sha: str = ""
+    checks: dict[str, str] = {}
+    """The state of each check of the head."""
+    attempts: int = 0
+    """How often in a row a red check has begun a task."""
+    told: str = ""
+    """What was told last, of which head: ``<sha>:green``, ``<sha>:red``, ``<sha>:given up``."""
+    seen: tuple[str, ...] = ()
+    """Ids of remarks that were told."""
+    unread: tuple[QuotedMessage, ...] = ()
+    """Remarks since it was published to last, for whoever works in the thread next."""
+    trouble: str = ""
+    """Why it cannot be looked at now, in words; told once."""
+
+    @property
+    def remote(self) -> Remote:
+        """Its repository."""
+        owner, _, name = self.repository.partition("/")
+        return remote_at(self.host, self.repository) or Remote(self.host, owner, name)
+
+    @property
+    def colour(self) -> Literal["none", "running", "red", "green"]:
+        """What its checks come to."""
+        states = set(self.checks.values())
+        if not states:
+            return "none"
+        return "running" if "running" in states else "red" if "failed" in states else "green"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What a host says of a pull request at one moment; ``account`` is who the bot is there."""
+
+    pull: PullRequest
+    checks: tuple[RemoteCheck, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The row as it is from now on, and what is to be told or done."""
+
+    row: PullRow
+    red: tuple[RemoteCheck, ...] = ()
+    """Failed checks that a task is to mend."""
+    gives_up: bool = False
+    green: bool = False
+    ended: bool = False
+    remarks: tuple[Remark, ...] = ()
+    moved: bool = False
+    """Something is different from what was known."""
+
+
+def judged(row: PullRow, seen: Sighting) -> Change:
+    """What follows; told again for the same row, nothing does."""
+    pull = seen.pull
+    states = {check.name: check.state for check in seen.checks}
+    now = row.model_copy(
+        update={"state": pull.state, "sha": pull.sha, "title": pull.title, "checks": states, "trouble": ""}
+    )
+    new = tuple(each for each in seen.remarks if each.id not in row.seen and not _is_ours(each, seen.account))
+    ids = tuple(each.id for each in seen.remarks)[-REMARKS_KEPT:]
+    unread = (*row.unread, *map(_quoted, new))[-UNREAD_KEPT:]
+    now = now.model_copy(update={"seen": ids or row.seen, "unread": unread})
+    moved = (now.state, now.sha, now.checks) != (row.state, row.sha, row.checks) or bool(new)
+    if pull.state != "open":
+        return Change(now, ended=True, remarks=new, moved=True)
+    if now.colour == "green" and row.told != (told := f"{pull.sha}:green"):
+        return Change(now.model_copy(update={"told": told, "attempts": 0}), green=True, remarks=new, moved=moved)
+    if now.colour == "red" and not row.told.startswith(f"{pull.sha}:"):
+        if row.attempts >= ATTEMPTS:
+            return Change(
+                now.model_copy(update={"told": f"{pull.sha}:given up"}), gives_up=True, remarks=new, moved=moved
+            )
+        red = tuple(check for check in seen.checks if check.state == "failed")
+        told_red = now.model_copy(update={"told": f"{pull.sha}:red", "attempts": row.attempts + 1})
+        return Change(told_red, red=red, remarks=new, moved=moved)
+    return Change(now, remarks=new, moved=moved)
+
+
+def _quoted(remark: Remark) -> QuotedMessage:
+    where = f" on {remark.path}:{remark.line}" if remark.path else ""
+    return QuotedMessage(author=f"{remark.author}, on the pull request{where}", text=remark.text[:UNREAD_CHARACTERS])
+
+
+def _is_ours(remark: Remark, account: str) -> bool:
+    return remark.author == account or OURS in remark.text
+
+
+class PullRows:
+    """The rows, durable in the store."""
+
+    def __init__(self, store: Facts) -> None:
+        self._store = store
+        self._writing = asyncio.Lock()
+
+    async def of(self, key: str) -> PullRow | None:
+        """A row; None where there is none that can be read."""
+        try:
+            return PullRow.model_validate_json(await self._store.fact(f"pull.{key}") or "")
+        except ValidationError:
+            return None
+
+    async def put(self, row: PullRow) -> None:
+        """Keep a row."""
+        await self._store.set_fact(f"pull.{row.key}", row.model_dump_json())
+
+    async def watched(self) -> tuple[str, ...]:
+        """The keys of those that are watched."""
+        try:
+            return _NAMES.validate_json(await self._store.fact(WATCHED) or "[]")
+        except ValidationError:
+            return ()
+
+    async def of_thread(self, thread: str) -> tuple[PullRow, ...]:
+        """Those of a thread that are open."""
+        rows = [await self.of(key) for key in await self.watched()]
+        return tuple(row for row in rows if row is not None and row.thread == thread)
+
+    async def opened(self, event: PullRequestOpened, thread: str, person: str) -> None:
+        """Watch a pull request; what is known of it stays."""
+        row = await self.of(event.key) or PullRow(
+            key=event.key, thread=thread, host=event.host, repository=event.repository, number=event.number,
+            url=event.url, title=event.title, branch=event.branch, base=event.base, person=person,
+        )  # fmt: skip
+        now = {"thread": thread, "person": person, "title": event.title, "state": "open", "commits": event.commits}
+        await self.put(row.model_copy(update={**now, "files": len(event.files), "checks": {}, "unread": ()}))
+        await self._note(event.key, watched=True)
+
+    async def cards(self, key: str) -> tuple[str, ...]:
+        """The outbox keys of the messages about a pull request."""
+        try:
+            return _NAMES.validate_json(await self._store.fact(f"pull.cards.{key}") or "[]")
+        except ValidationError:
+            return ()
+
+    async def carded(self, key: str, card: str) -> None:
+        """A message about it is being posted."""
+        known = await self.cards(key)
+        if card not in known:
+            await self._store.set_fact(f"pull.cards.{key}", _NAMES.dump_json((*known, card)).decode())
+
+    async def erase(self, person: str) -> None:
+        """Forget for whom pull requests were opened; their watch ends, since nobody may be asked any more."""
+        for key in await self.watched():
+            row = await self.of(key)
+            if row is not None and row.person == person:
+                await self.put(row.model_copy(update={"person": ""}))
+                await self.ended(key)
+
+    async def ended(self, key: str) -> None:
+        """Watch it no more."""
+        await self._note(key, watched=False)
+
+    async def _note(self, key: str, *, watched: bool) -> None:
+        async with self._writing:
+            before = await self.watched()
+            after = tuple(each for each in before if each != key) + ((key,) if watched else ())
+            if after != before:
+                await self._store.set_fact(WATCHED, _NAMES.dump_json(after).decode())

@@ -1,0 +1,300 @@
+"""The repository of a channel or a thread: attached by people, fetched, checked out when a task begins.
+
+A thread keeps the repository that it began with, whatever is attached to its channel later; ``/repo`` in the thread
+changes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agentic.core.events.execution_events import (
+    InboxItem,
+    OutboxItem,
+    Person,
+    PullRequestOpened,
+    QuotedMessage,
+    Started,
+)
+from agentic.ports.errors import AgenticError, RemoteError, SandboxError
+from agentic.ports.forge import Hosted, Remote
+from agentic.ports.runtime import SessionRow, Store
+from agentic.remotes.checkout import Checked, check_out
+from agentic.remotes.mirror import BRANCH
+from agentic.remotes.publication import Origin, Publisher
+from agentic.remotes.thread_remote import WayOut
+from agentic.sandbox.pool import Sandboxes
+from agentic.workspace.workspace import RealWorld
+from bot.access.permissions import at_least
+from bot.rendering.discord_text import inline, plain
+from bot.workspace.pull_requests import PullRows
+
+Scope = Literal["thread", "channel"]
+
+SOON = 4.0
+"""Seconds of fetching after which the person is told what is waited for."""
+_NAMED = re.compile(r"(?:^|(?<=\s))repo:(\S{3,300})(?=\s|$)")
+_NOT_OF_A_NAME = re.compile(r"[^\w .-]")
+_BRANCH = re.compile(r"(?:^|(?<=\s))branch:(\S{1,200})(?=\s|$)")
+FETCHING = "Fetching {repository}. I begin when it is here."
+NOT_YOURS = (
+    "Only operators can choose another repository for a task, so I use {used}. An operator can attach it here with `/repo "
+    "attach`."
+)
+FAILED = "I could not get {repository}: {why}"
+
+log = logging.getLogger(__name__)
+
+
+class _Attached(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    host: str = ""
+    owner: str = ""
+    name: str = ""
+    branch: str = ""
+    """``host`` is '' where none is wanted, whatever the channel has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a task's text names."""
+
+    repository: str = ""
+    branch: str = ""
+
+
+def named_in(text: str) -> Named:
+    """The repository and the branch that a task names: ``repo:owner/name branch:x``."""
+    repository, branch = _NAMED.search(text), _BRANCH.search(text)
+    return Named(repository[1] if repository else "", branch[1] if branch and repository else "")
+
+
+class Repositories:
+    """All of them, and what agents need of theirs."""
+
+    def __init__(
+        self, store: Store, publisher: Publisher, sandboxes: Sandboxes, tell: Callable[[OutboxItem], Awaitable[None]],
+        changed: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._store, self._sandboxes, self._tell = store, sandboxes, tell
+        self.publisher = publisher
+        self.rows = PullRows(store)
+        self._changed = changed
+        self._origins: dict[str, Origin] = {}
+        self._lines: dict[str, tuple[str, ...]] = {}
+
+    # --- for agents -------------------------------------------------------------------------------------------------
+
+    def way_out(self, thread: str) -> WayOut | None:
+        """Where the thread may publish; None where it has no repository, or none that could be fetched yet."""
+        origin = self._origins.get(thread)
+        if origin is None or thread not in self._sandboxes.mirrors:
+            return None
+
+        async def footer() -> str:
+            return await self._footer(thread)
+
+        async def opened(event: PullRequestOpened) -> None:
+            await self.rows.opened(event, thread, (await self._started(thread))[0].id)
+            self._changed(event.key)
+
+        async def pulls() -> tuple[int, ...]:
+            return tuple(row.number for row in await self.rows.of_thread(thread))
+
+        return WayOut(self.publisher, thread, origin, footer, opened, pulls)
+
+    async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
+        """What people wrote on the thread's pull requests since it published last: data, never an order."""
+        return tuple(remark for row in await self.rows.of_thread(thread) for remark in row.unread)
+
+    def lines(self, thread: str) -> tuple[str, ...]:
+        """What the agent is told of its repository."""
+        return self._lines.get(thread, ())
+
+    async def furnish(self, row: SessionRow, item: InboxItem | None, world: RealWorld) -> None:
+        """Make ready what a thread's next work needs; a task (``item``) finds the newest state checked out.
+
+        Never fails: what could not be had is told to the person and to the agent.
+        """
+        origin = await self._for_task(row, item)
+        if origin is None:
+            self.forget(row.thread)
+            return
+        self._origins[row.thread] = origin
+        mirror = self.publisher.mirrors.of(origin.remote)
+        if mirror.exists:
+            self._sandboxes.mirrors[row.thread] = mirror.folder
+        if item is None:
+            return
+        try:
+            self._lines[row.thread] = await self._ready(row, item, origin, world)
+        except (RemoteError, SandboxError) as error:
+            why = str(error)
+            log.warning("thread %s: %s is not to be had: %s", row.thread, origin.remote, why)
+            self._lines[row.thread] = (f"Repository: {origin.remote} could not be brought up to date: {why}",)
+            await self._say(item, "failed", FAILED.format(repository=inline(str(origin.remote)), why=plain(why, 600)))
+
+    async def _ready(self, row: SessionRow, item: InboxItem, origin: Origin, world: RealWorld) -> tuple[str, ...]:
+        fetching = asyncio.create_task(self.fetch(origin.remote), name=f"fetch {origin.remote}")
+        try:
+            done, _ = await asyncio.wait((fetching,), timeout=SOON)
+            if not done:
+                await self._say(item, "fetching", FETCHING.format(repository=inline(str(origin.remote))))
+            hosted = await fetching
+        finally:
+            if not fetching.done():
+                fetching.cancel()
+                await asyncio.wait((fetching,))
+        if hosted.remote != origin.remote:
+            origin = Origin(hosted.remote, origin.branch)
+            await self._put("thread", row.thread, origin)
+            self._origins[row.thread] = origin
+        mirror = self.publisher.mirrors.of(hosted.remote)
+        self._sandboxes.mirrors[row.thread] = mirror.folder
+        web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
+        checked = await check_out(world, mirror, web, origin.branch)
+        return _told(hosted, origin, web, checked)
+
+    async def fetch(self, remote: Remote) -> Hosted:
+        """Bring the mirror of a repository up to date.  Raises ``RemoteError``."""
+        hosted = await self.publisher.forges.forge(remote).repository(remote)
+        await self.publisher.mirrors.fetched(hosted)
+        return hosted
+
+    async def _for_task(self, row: SessionRow, item: InboxItem | None) -> Origin | None:
+        """The thread's repository; a task may name another one where its person may choose, and the thread keeps it."""
+        attached = await self.of(row.thread, row.channel)
+        if item is None:
+            return attached
+        wanted = await self._named(item, attached)
+        if wanted is not None and (wanted != attached or await self._read("thread", row.thread) is None):
+            await self._put("thread", row.thread, wanted)
+        return wanted
+
+    async def _named(self, item: InboxItem, attached: Origin | None) -> Origin | None:
+        """The repository that a task names, if its person may choose it; else the attached one."""
+        named = named_in(item.text)
+        if not named.repository:
+            return attached
+        try:
+            wanted = Origin(self.publisher.forges.read(named.repository), _branch(named.branch))
+        except RemoteError as error:
+            await self._say(item, "unread", plain(str(error), 600))
+            return attached
+        same = attached is not None and wanted.remote == attached.remote
+        if same or at_least(item.author.level, "operator"):
+            return wanted
+        used = inline(str(attached.remote)) if attached else "none"
+        await self._say(item, "not-yours", NOT_YOURS.format(used=used))
+        return attached
+
+    # --- for people -------------------------------------------------------------------------------------------------
+
+    async def of(self, thread: str, channel: str) -> Origin | None:
+        """What is attached to a thread, else to its channel."""
+        for scope, id in (("thread", thread), ("channel", channel)):
+            found = await self._read(scope, id) if id else None
+            if found is not None:
+                return _origin(found)
+        return None
+
+    async def attach(self, scope: Scope, id: str, remote: Remote, branch: str) -> Hosted:
+        """Attach a repository, under its present name.  Raises ``RemoteError`` where it cannot be read."""
+        hosted = await self.publisher.forges.forge(remote).repository(remote)
+        await self._put(scope, id, Origin(hosted.remote, _branch(branch)))
+        return hosted
+
+    async def detach(self, scope: Scope, id: str) -> None:
+        """Attach none; a thread then has none even where its channel has one."""
+        await self._store.set_fact(_key(scope, id), _Attached().model_dump_json() if scope == "thread" else "")
+
+    async def _read(self, scope: str, id: str) -> _Attached | None:
+        try:
+            return _Attached.model_validate_json(await self._store.fact(_key(scope, id)) or "")
+        except ValidationError:
+            return None
+
+    async def _put(self, scope: Scope, id: str, origin: Origin) -> None:
+        remote = origin.remote
+        kept = _Attached(host=remote.host, owner=remote.owner, name=remote.name, branch=origin.branch)
+        await self._store.set_fact(_key(scope, id), kept.model_dump_json())
+
+    # --- small parts ------------------------------------------------------------------------------------------------
+
+    async def _say(self, item: InboxItem, what: str, text: str) -> None:
+        notice = OutboxItem(
+            key=f"{item.id}.repository.{what}", thread=item.thread, execution="", sort="notice", text=text
+        )
+        try:
+            await self._tell(notice)
+        except AgenticError as error:
+            log.warning("thread %s: it cannot be told: %s", item.thread, error)
+
+    async def _started(self, thread: str) -> tuple[Person, str]:
+        """For whom the thread's open execution works, and the server."""
+        session = await self._store.session(thread)
+        guild = session.guild if session is not None else ""
+        for execution in await self._store.open_executions(thread):
+            async for envelope in self._store.read(execution.execution):
+                if isinstance(envelope.event, Started) and not envelope.event.side:
+                    return envelope.event.requester, guild
+                break
+        return Person(id="0", name="somebody"), guild
+
+    async def _footer(self, thread: str) -> str:
+        person, guild = await self._started(thread)
+        name = _NOT_OF_A_NAME.sub("", person.name)[:40] or "somebody"
+        link = f"https://discord.com/channels/{guild or '@me'}/{thread}"
+        return f"---\n<sub>Made by Threadwright for {name}, in [this thread]({link}).</sub>"
+
+    def forget(self, thread: str) -> None:
+        """Let go of a deleted thread."""
+        self._origins.pop(thread, None)
+        self._lines.pop(thread, None)
+        self._sandboxes.mirrors.pop(thread, None)
+
+
+def _origin(attached: _Attached) -> Origin | None:
+    return Origin(Remote(attached.host, attached.owner, attached.name), attached.branch) if attached.host else None
+
+
+def _branch(written: str) -> str:
+    if written and not BRANCH.fullmatch(written):
+        raise RemoteError(f"{written[:60]!r} is no name of a branch.")
+    return written
+
+
+def _key(scope: str, id: str) -> str:
+    return f"repository.{scope}.{id}"
+
+
+def _told(hosted: Hosted, origin: Origin, web: str, checked: Checked | None) -> tuple[str, ...]:
+    """What the agent is told."""
+    branch = origin.branch or hosted.default_branch
+    if checked is None:
+        where = "the workspace is as you left it; `git fetch origin` brings what is new"
+    elif checked.commit:
+        where = f"branch {branch} is checked out in /workspace"
+    else:
+        where = (
+            "it has no commit yet, so a person has to make the first one at the host before anything can be published"
+        )
+    lines = [
+        f"Repository: {hosted.remote} ({web}), {where}. git reads a copy of it; nothing can be pushed with git. Commit your "
+        "work with git, then publish it with the tool publish, which opens the pull request."
+    ]
+    if checked is not None and checked.submodules:
+        lines.append("Its submodules are not there, and cannot be fetched: say so where the task needs one.")
+    if checked is not None and checked.lfs:
+        lines.append("Files in Git LFS are pointers here, without their content: do not change them.")
+    if not hosted.may_push:
+        lines.append("The bot may only read this repository, so nothing can be published to it: say so.")
+    return tuple(lines)

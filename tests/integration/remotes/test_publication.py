@@ -1,0 +1,291 @@
+"""From a clone in a sandbox to a pull request, over git's and the host's real protocols."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from agentic.ports.errors import (
+    BranchMoved,
+    GitFailed,
+    NotPublished,
+    RepositoryGone,
+    RightMissing,
+    TokenRefused,
+)
+from agentic.remotes.checkout import check_out
+from agentic.remotes.mirror import Mirrors
+from agentic.remotes.publication import NeedsYes, Published
+from bot.local_forge import LocalForge
+from bot.local_forge.forge_records import HostedRepository
+from bot.local_forge.git_endpoint import commit, git, tip
+
+from .benches import Checkout
+
+pytestmark = pytest.mark.parametrize("kind", ["github"], indirect=True)
+
+
+async def test_the_checkout_is_there_and_git_reads_it_under_its_usual_address(
+    bench: Checkout, forge: LocalForge
+) -> None:
+    checked = await bench.check_out()
+    assert checked.commit == tip(forge.repositories["ada/shop"].folder, "main")
+    assert f"url = {forge.web}/ada/shop\n" in await bench.sh("cat .git/config")
+    assert "def total" in await bench.sh("cat shop/price.py")
+    await bench.sh(f"git clone -q {forge.web}/ada/shop /tmp/again && git clone -q {forge.web}/ada/shop.git /tmp/thrice")
+    assert "def total" in await bench.sh("cat /tmp/again/shop/price.py")
+    before = len(forge.requests)
+    await bench.sh("git fetch -q origin")
+    assert len(forge.requests) == before  # nothing in the sandbox reaches the host
+
+
+async def test_no_credential_is_in_the_sandbox_or_the_mirror(bench: Checkout, forge: LocalForge) -> None:
+    await bench.check_out()
+    await bench.fix()
+    await bench.publish()
+    assert forge.token not in await bench.sh("env; git config --list; cat .git/config; git remote -v")
+    mirror = bench.publisher.mirrors.of(bench.remote).folder
+    for path in mirror.rglob("*"):
+        assert not path.is_file() or forge.token.encode() not in path.read_bytes()
+
+
+async def test_what_is_committed_becomes_one_branch_and_one_pull_request(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    await bench.put("notes.txt", "not committed")
+    done = await bench.publish()
+    (pull,) = shop.pulls
+    assert (pull.head, pull.base, pull.title) == (done.pull.head, "main", "Round prices")
+    assert pull.head.startswith("threadwright/round-prices-")
+    assert pull.body == "Because of a cent.\n\nFor Ada"
+    assert (done.files, done.open, done.commits, done.pushed) == (("shop/price.py",), ("notes.txt",), 1, True)
+    assert [(name, after) for name, _, after in shop.pushes] == [(pull.head, done.commit)]
+
+
+async def test_published_again_it_is_the_same_pull_request(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    first = await bench.publish()
+    same = await bench.publish()
+    assert (same.pull.number, same.pushed) == (first.pull.number, False)
+    await bench.fix("def total(cents):\n    return int(sum(cents))\n")
+    more = await bench.publish("Cut prices")
+    await bench.sh("git reset -q --soft HEAD~1 && git commit -q --amend -m 'Another one'")
+    rewritten = await bench.publish("Cut prices")
+    assert {more.pull.number, rewritten.pull.number} == {first.pull.number}
+    assert len(shop.pulls) == 1
+    assert shop.pulls[0].title == "Cut prices"
+    assert len(shop.pushes) == 3
+    assert tip(shop.folder, first.pull.head) == rewritten.commit
+
+
+@pytest.mark.parametrize("fault", ["fails_after", "drops_after"])
+async def test_a_host_that_fails_after_it_did_the_thing_is_looked_at_before_anything_is_repeated(
+    bench: Checkout, forge: LocalForge, shop: HostedRepository, fault: str
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    forge.fault(fault, "POST */pulls")  # pyright: ignore[reportArgumentType]
+    done = await bench.publish()
+    assert [pull.number for pull in shop.pulls] == [done.pull.number]
+    forge.fault(fault, "POST */comments")  # pyright: ignore[reportArgumentType]
+    said = await bench.publisher.comment(bench.remote, done.pull.number, "Hello", "k1")
+    assert said == await bench.publisher.comment(bench.remote, done.pull.number, "Hello", "k1")
+    assert len(shop.pulls[0].notes) == 1
+    await bench.publisher.comment(bench.remote, done.pull.number, "Hello", "k2")
+    assert len(shop.pulls[0].notes) == 2
+
+
+async def test_somebody_elses_commits_are_not_overwritten(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    done = await bench.publish()
+    theirs = commit(shop.folder, done.pull.head, {"README.md": "# The shop\n"}, "Typo")
+    await bench.fix("def total(cents):\n    return int(sum(cents))\n")
+    with pytest.raises(BranchMoved, match="nothing was overwritten"):
+        await bench.publish()
+    assert tip(shop.folder, done.pull.head) == theirs
+    await bench.sh(f"git fetch -q origin && git rebase -q origin/{done.pull.head}")
+    again = await bench.publish()
+    assert tip(shop.folder, done.pull.head) == again.commit
+    assert git(shop.folder, "merge-base", theirs, again.commit) == theirs
+
+
+async def test_only_branches_of_ours_are_pushed_to(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    for wrong in ("../main", "x y", "-x", "UPPER", "a..b", "refs/heads/main", "x.lock", "--force"):
+        with pytest.raises(NotPublished):
+            await bench.publish(branch=wrong)
+    shop.protected.add("threadwright/kept")
+    commit(shop.folder, "threadwright/kept", {"x": "y"}, "Kept")
+    with pytest.raises(NotPublished, match="protected"):
+        await bench.publish(branch="kept")
+    assert shop.pushes == []
+    assert (await bench.publish(branch="main")).pull.head == "threadwright/main"
+
+
+async def test_workflows_wait_for_a_yes_to_exactly_that_commit(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.put(".github/workflows/ci.yml", "on: push\n")
+    await bench.sh("git add -A && git commit -qm CI")
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    assert ".github/workflows/ci.yml" in asked.reason
+    assert "+on: push" in asked.difference
+    assert shop.pushes == []
+    await bench.put(".github/workflows/ci.yml", "on: push  # and mine\n")
+    await bench.sh("git commit -qam More")
+    assert isinstance(await bench.asked(approved=asked.state), NeedsYes)  # another diff than was allowed
+    assert shop.pushes == []
+    await bench.sh("git reset -q --hard HEAD~1")
+    assert isinstance(await bench.asked(approved=asked.state), Published)
+    assert len(shop.pulls) == 1
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".forgejo/workflows/a.yml", ".gitea/workflows/a.yml", ".github/actions/x/action.yml", ".GitHub/Workflows/a.yml"],
+)
+async def test_every_folder_of_workflows_waits(bench: Checkout, path: str) -> None:
+    await bench.check_out()
+    await bench.put(path, "x\n")
+    await bench.sh("git add -Af && git commit -qm CI")
+    assert isinstance(await bench.asked(), NeedsYes)
+
+
+async def test_nothing_to_publish_is_told(bench: Checkout) -> None:
+    await bench.check_out()
+    with pytest.raises(NotPublished, match="commit your changes first"):
+        await bench.publish()
+    await bench.sh("git checkout -q --orphan other && git commit -qm Other")
+    with pytest.raises(NotPublished, match="do not build on"):
+        await bench.publish()
+
+
+async def test_an_empty_repository_is_told(bench: Checkout, forge: LocalForge) -> None:
+    forge.create("ada/new")
+    bench.remote = bench.publisher.forges.read("ada/new")
+    assert (await bench.check_out()).commit == ""
+    await bench.put("a.txt", "a")
+    await bench.sh("git add -A && git commit -qm First")
+    with pytest.raises(NotPublished, match="first commit"):
+        await bench.publish()
+
+
+async def test_a_renamed_repository_is_followed_and_told(
+    bench: Checkout, forge: LocalForge, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    forge.rename("ada/shop", "bob/market")
+    done = await bench.publish()
+    assert (str(done.remote), done.moved) == ("bob/market", "ada/shop")
+    assert len(shop.pulls) == 1
+
+
+async def test_a_repository_that_is_gone_and_a_token_that_expired_are_told(bench: Checkout, forge: LocalForge) -> None:
+    await bench.check_out()
+    await bench.fix()
+    forge.repositories["ada/shop"].may_push = False
+    with pytest.raises(RightMissing, match="may read"):
+        await bench.publish()
+    forge.repositories["ada/shop"].may_push = True
+    forge.fault("refuses_token", "*info/refs*")
+    with pytest.raises(TokenRefused, match="expired"):
+        await bench.publish()
+    forge.remove("ada/shop")
+    with pytest.raises(RepositoryGone):
+        await bench.publish()
+
+
+async def test_a_repository_that_is_too_large_is_told_and_leaves_nothing(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    commit(shop.folder, "main", {"data.bin": os.urandom(3_000_000).hex()}, "Data")
+    small = bench.publisher.mirrors.git
+    object.__setattr__(small, "largest", 1_000_000)
+    with pytest.raises(GitFailed, match="THREADWRIGHT_REPOSITORY_MB"):
+        await bench.check_out()
+    assert not bench.publisher.mirrors.of(bench.remote).folder.exists()
+
+
+async def test_what_a_hostile_repository_brings_runs_nowhere_on_our_side(
+    bench: Checkout, shop: HostedRepository, forge: LocalForge
+) -> None:
+    commit(
+        shop.folder, "main",
+        {
+            ".gitattributes": "*.py filter=evil diff=evil merge=evil\n*.bin filter=lfs diff=lfs merge=lfs -text\n",
+            ".gitconfig": "[core]\n\tfsmonitor = touch /tmp/evil\n",
+            "data.bin": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+            "link": "-> /etc/passwd",
+            ".gitmodules": '[submodule "sub"]\n\tpath = sub\n\turl = https://git.example.org/x/sub\n',
+        },
+        "Evil",
+    )  # fmt: skip
+    checked = await bench.check_out()
+    assert (checked.submodules, checked.lfs) == (True, True)
+    hook = "#!/bin/sh\ntouch /workspace/ran-$(basename $0)\n"
+    for name in ("pre-push", "reference-transaction", "post-index-change"):
+        await bench.put(f".git/hooks/{name}", hook)
+    await bench.sh("chmod +x .git/hooks/*; git config filter.evil.clean 'touch /workspace/ran-clean; cat'; rm -f ran-*")
+    await bench.sh("git config core.fsmonitor 'touch /workspace/ran-fsmonitor'")
+    await bench.sh(
+        "git config url.https://evil.example.org/.pushInsteadOf http://; git config core.alternateRefsCommand x"
+    )
+    await bench.sh("git -c core.hooksPath=/dev/null -c core.fsmonitor= commit -q --allow-empty -m Empty && rm -f ran-*")
+    await bench.publish()
+    ran = await bench.sh("ls | grep '^ran-' || true")
+    assert ran in (
+        "",
+        "ran-clean\n",
+    )  # a filter of the repository may run inside the sandbox; without it files would differ
+    assert shop.pulls
+
+
+async def test_a_sandbox_that_hands_out_something_else_publishes_nothing(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    """The checkout lacks objects that its commit names; a pack that is cut off or damaged is refused as well."""
+    await bench.check_out()
+    await bench.fix()
+    await bench.sh(
+        "f=$(git rev-parse HEAD:shop/price.py); rm -f .git/objects/$(echo $f | cut -c1-2)/$(echo $f | cut -c3-)"
+    )
+    with pytest.raises((NotPublished, GitFailed)):
+        await bench.publish()
+    assert shop.pushes == []
+    assert shop.pulls == []
+
+
+async def test_two_repositories_in_turn_are_each_seen(bench: Checkout, forge: LocalForge) -> None:
+    await bench.check_out()
+    forge.create("ada/other", {"a.txt": "other\n"})
+    bench.remote = bench.publisher.forges.read("ada/other")
+    await bench.mirrored()
+    assert await bench.sh(f"git clone -q {forge.web}/ada/other /tmp/o && cat /tmp/o/a.txt") == "other\n"
+
+
+async def test_a_checkout_that_was_cut_off_goes_on(bench: Checkout, forge: LocalForge) -> None:
+    """Before its files are there, or half-way; what a person has put there is left as it is."""
+    mirror = await bench.mirrored()
+    web = f"{forge.web}/ada/shop"
+    await bench.sh(
+        f"git clone -q --no-checkout {web} half && touch half/.git/threadwright-unfinished half/.git/index.lock"
+    )
+    await bench.sh("mv half/.git .git && rmdir half && mkdir .threadwright-checkout")
+    checked = await check_out(bench.world, mirror, web, "")
+    assert checked is not None
+    assert checked.commit
+    assert await bench.sh("git status --porcelain; ls -A") == ".git\nREADME.md\nshop\n"
+    assert await check_out(bench.world, mirror, web, "") is None
+    stale = mirror.folder / "packed-refs.lock"
+    stale.touch()
+    os.utime(stale, (1, 1))
+    bench.publisher.mirrors = Mirrors(mirror.folder.parent, bench.publisher.mirrors.git)  # as the next process has it
+    await bench.mirrored()
+    assert not stale.exists()

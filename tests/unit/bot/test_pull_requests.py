@@ -1,0 +1,83 @@
+"""What follows from what a host says of a pull request; and what a task's text names."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic.ports.forge import PullRequest, Remark, RemoteCheck
+from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, Sighting, judged
+from bot.workspace.repositories import Named, named_in
+
+ROW = PullRow(
+    key="h/ada/shop/3", thread="1", host="h", repository="ada/shop", number=3, url="u", title="t", branch="b", base="main",
+    person="1",
+)  # fmt: skip
+
+
+def seen(sha: str = "s1", state: str = "open", checks: str = "", *remarks: Remark) -> Sighting:
+    """A sighting; each letter of ``checks`` is one: passed, failed or running."""
+    states = {"p": "passed", "f": "failed", "r": "running"}
+    made = tuple(RemoteCheck(f"c{n}", states[letter]) for n, letter in enumerate(checks))  # type: ignore[arg-type]
+    pull = PullRequest(3, "u", state, "t", "b", "main", sha)  # type: ignore[arg-type]
+    return Sighting(pull, made, remarks, "bot")
+
+
+def after(*sightings: Sighting) -> tuple[PullRow, list[Change]]:
+    row, changes = ROW, list[Change]()
+    for sighting in sightings:
+        changes.append(judged(row, sighting))
+        row = changes[-1].row
+    return row, changes
+
+
+def test_a_red_head_is_mended_once_and_only_when_nothing_of_it_runs_any_more() -> None:
+    _, changes = after(seen(checks="fr"), seen(checks="fp"), seen(checks="fp"), seen(checks="ff"))
+    assert [len(change.red) for change in changes] == [0, 1, 0, 0]
+
+
+def test_green_is_told_once_a_head_and_begins_the_count_of_attempts_anew() -> None:
+    row, changes = after(seen("s1", checks="f"), seen("s2", checks="p"), seen("s2", checks="p"), seen("s3", checks="p"))
+    assert [change.green for change in changes] == [False, True, False, True]
+    assert row.attempts == 0
+
+
+def test_after_so_many_red_heads_in_a_row_it_gives_up_once() -> None:
+    heads = [seen(f"s{n}", checks="f") for n in range(ATTEMPTS + 1)]
+    _, changes = after(*heads, heads[-1])
+    assert [bool(change.red) for change in changes] == [True] * ATTEMPTS + [False, False]
+    assert [change.gives_up for change in changes] == [False] * ATTEMPTS + [True, False]
+
+
+@pytest.mark.parametrize("state", ["merged", "closed"])
+def test_one_that_was_merged_or_closed_ends_whatever_its_checks_say(state: str) -> None:
+    _, (change,) = after(seen(state=state, checks="f"))
+    assert (change.ended, change.red, change.green) == (True, (), False)
+
+
+def test_without_checks_nothing_is_said() -> None:
+    row, changes = after(seen(), seen())
+    assert row.colour == "none"
+    assert not any(change.green or change.red or change.ended for change in changes)
+    assert [change.moved for change in changes] == [True, False]
+
+
+def test_remarks_are_new_once_and_ours_never() -> None:
+    theirs, mine = Remark("c1", "bob", "Hm"), Remark("c2", "bot", "Done")
+    marked = Remark("c3", "other-bot", "Done <!-- threadwright:abc -->")
+    _, changes = after(seen("s1", "open", "", theirs, mine, marked), seen("s1", "open", "", theirs, mine, marked))
+    assert [change.remarks for change in changes] == [(theirs,), ()]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("fix it repo:ada/shop", Named("ada/shop")),
+        ("repo:ada/shop branch:next fix it", Named("ada/shop", "next")),
+        ("fix the branch:next thing", Named()),
+        ("see http://repo:ada/shop", Named()),
+        ("repo: ada/shop", Named()),
+        ("repo:https://github.com/ada/shop.git", Named("https://github.com/ada/shop.git")),
+    ],
+)
+def test_a_task_names_a_repository_and_a_branch(text: str, names: Named) -> None:
+    assert named_in(text) == names
