@@ -180,7 +180,7 @@ class Repositories:
 
     async def _named(self, item: InboxItem, attached: Origin | None) -> Origin | None:
         """The repository that a task names, if its person may choose it; else the attached one."""
-        named = named_in(item.text)
+        named = Named() if item.unspoken else named_in(item.text)
         if not named.repository:
             return attached
         try:

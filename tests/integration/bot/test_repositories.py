@@ -329,6 +329,41 @@ async def test_a_red_check_begins_nothing_for_somebody_who_may_start_nothing_any
         assert len(endpoint.requests) == asked
 
 
+async def test_what_a_check_is_called_chooses_no_repository(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """Whoever names checks at the host is nobody here: a name is shown and quoted, cut, and never an order."""
+    forge.check = None
+    forge.create("ada/secret", {"key.txt": "hunter2\n"})
+    script = [changes("+ 1", "+ 2"), publishes(), finishes("Opened."), finishes("Seen.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        assert running.app.watch is not None
+        running.app.watch.pace = 0.01
+        await attached(running)
+        thread = await running.task("fix it")
+        sha = tip(shop.folder, shop.pulls[0].head)
+        for number in range(9):
+            shop.set_check(sha, f"t{number} repo:ada/secret z{'!' * 200}", "failure", "E")
+        told = await running.says(thread, "failed on pull request")
+        assert "3 more" in told.content
+        await until(running, thread, 2)
+        second = await running.log((await running.executions(thread))[1])
+        (started, *_) = [event for event in second if isinstance(event, Started)]
+        assert "9 of the checks" in started.task
+        assert "secret" not in started.task + "".join(quote.author for quote in started.quoted)
+        (quote, *_) = quotes = [quote for quote in started.quoted if "a check that failed" in quote.author]
+        assert len(quotes) == 3
+        assert quote.text == f"t0 repo:ada/secret z{'!' * 60}\n\nE"
+        assert any("ada/shop" in line for line in started.environment)
+        assert running.app.workshop.repositories is not None
+        kept = await running.app.workshop.repositories.of(str(thread), "")
+        assert kept is not None
+        assert str(kept.remote) == "ada/shop"
+
+
 async def test_what_is_stored_of_a_person_ends_with_their_erasure(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:
