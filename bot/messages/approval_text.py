@@ -61,7 +61,9 @@ class Sought:
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
     shown: str = ""
-    """A difference that has to be seen; nothing of it was done yet."""
+    """A difference that has to be seen."""
+    publishes: bool = False
+    """It would publish, and nothing of it was done yet."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -90,7 +92,9 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
             if gate is None:
                 return Sought(tool, arguments, asked=event)
-            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown)
+            return Sought(
+                tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes
+            )
     return Sought()
 
 
@@ -121,7 +125,7 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         if any(seeks.said(name) for name, _, _ in _RUN)
         else f"use the tool {plain(seeks.tool, 40)} with this"
     )
-    if seeks.shown:
+    if seeks.publishes:
         return f"🔐 **May I publish this?** It {plain(seeks.why, 300)}. Nothing has left this machine yet."
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""

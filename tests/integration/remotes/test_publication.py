@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -155,6 +156,39 @@ async def test_every_folder_of_workflows_waits(bench: Checkout, path: str) -> No
     await bench.put(path, "x\n")
     await bench.sh("git add -Af && git commit -qm CI")
     assert isinstance(await bench.asked(), NeedsYes)
+
+
+async def test_the_whole_difference_of_workflows_is_shown_as_text_whatever_the_repository_says_of_it(
+    bench: Checkout,
+) -> None:
+    await bench.check_out()
+    await bench.put(".gitattributes", "* -diff\n*.yml binary\n")
+    await bench.put(".github/workflows/ci.yml", "on: push\n")
+    await bench.sh("git add -A && git commit -qm CI")
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    assert "+on: push" in asked.difference
+    assert re.search("index 0{40}\\.\\.[0-9a-f]{40}", asked.difference)
+
+
+@pytest.mark.parametrize(
+    "making",
+    [
+        r"printf 'on: push\n' > $(printf '.github/workflows/\377.yml')",
+        r"printf 'on: push\n\0' > .github/workflows/a.yml",
+        r"printf 'on: \377\n' > .github/workflows/a.yml",
+        "seq 10000 | sed 's/^/# /' > .github/workflows/a.yml",
+        "for n in $(seq 101); do echo on: push > .github/workflows/$n.yml; done",
+    ],
+)
+async def test_workflows_that_nobody_could_see_are_published_by_no_yes(
+    bench: Checkout, shop: HostedRepository, making: str
+) -> None:
+    await bench.check_out()
+    await bench.sh(f"mkdir -p .github/workflows && {making} && git add -A && git commit -qm CI")
+    with pytest.raises(NotPublished, match=r"look through|cannot be shown as text"):
+        await bench.asked()
+    assert shop.pushes == []
 
 
 async def test_nothing_to_publish_is_told(bench: Checkout) -> None:
