@@ -125,7 +125,7 @@ class Publisher:
         async with self.mirrors.lock(hosted.remote):
             taken = _Taken(mirror, thread, work.commit)
             await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
-            if (powerful := rules.powerful(taken.paths)) and approved != state_of(work.commit):
+            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(work.commit):
                 return await taken.question(powerful)
             branch = await taken.branch(order, hosted, base, forge)
             pushed = await taken.push(branch)
@@ -182,14 +182,13 @@ class _Taken:
         self._mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
         self._thread, self._commit = thread, commit
         self._base = ""
-        self.paths: tuple[str, ...] = ()
-        """What differs, byte for byte (``os.fsdecode``): for git and for rules."""
         self.files: tuple[str, ...] = ()
-        """The same to be read."""
+        """What the commits change, to be read."""
         self.commits = 0
 
     async def take_in(self, world: RealWorld, folder: str, base: str) -> None:
         """Take the commit out of the sandbox, every object checked.  Raises ``NotPublished``."""
+        self._base = base
         if not base:
             raise NotPublished(
                 "The branch that the work is for is not there at the host. An empty repository needs a first commit, "
@@ -202,8 +201,8 @@ class _Taken:
             merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
         except GitFailed as failed:
             raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
-        self._base = merge_base.decode().strip()
-        if not self._base:
+        since = merge_base.decode().strip()
+        if not since:
             raise NotPublished(
                 "The commits do not build on the branch that the work is for. Begin from origin's branch."
             )
@@ -211,12 +210,19 @@ class _Taken:
         self.commits = int(count)
         if not self.commits:
             raise NotPublished("There is nothing to publish: commit your changes first (git add, git commit).")
-        self.paths = await self._differing(self._base)
-        self.files = tuple(os.fsencode(path).decode("utf-8", "replace") for path in self.paths)
+        self.files = tuple(os.fsencode(path).decode("utf-8", "replace") for path in await self._differing(since))
         if len(self.files) > MOST_PATHS:
             raise NotPublished(f"{len(self.files)} files differ, which nobody can look through. Publish in parts.")
         await self._run("update-ref", f"refs/threadwright/{self._mark}/taken", self._commit)
         reach("publish.taken")
+
+    async def unlike_the_base(self) -> tuple[str, ...]:
+        """Paths that are otherwise in the branch that the work is for, as it is now.
+
+        A commit that builds on an old state changes nothing of it, and yet what it brings to the host is that state.
+        They are byte for byte (``os.fsdecode``), for git and for rules.
+        """
+        return await self._differing(self._base)
 
     async def question(self, paths: Sequence[str]) -> NeedsYes:
         """What a person is asked before workflows change.  Raises ``NotPublished`` where they could not see all of it."""

@@ -149,7 +149,14 @@ async def test_workflows_wait_for_a_yes_to_exactly_that_commit(bench: Checkout, 
 
 @pytest.mark.parametrize(
     "path",
-    [".forgejo/workflows/a.yml", ".gitea/workflows/a.yml", ".github/actions/x/action.yml", ".GitHub/Workflows/a.yml"],
+    [
+        ".forgejo/workflows/a.yml",
+        ".gitea/workflows/a.yml",
+        ".github/actions/x/action.yml",
+        ".GitHub/Workflows/a.yml",
+        ".Woodpecker/a.yml",
+        ".gitlab-ci.yml",
+    ],
 )
 async def test_every_folder_of_workflows_waits(bench: Checkout, path: str) -> None:
     await bench.check_out()
@@ -189,6 +196,25 @@ async def test_workflows_that_nobody_could_see_are_published_by_no_yes(
     with pytest.raises(NotPublished, match=r"look through|cannot be shown as text"):
         await bench.asked()
     assert shop.pushes == []
+
+
+async def test_a_commit_that_brings_an_old_workflow_back_waits_as_well(bench: Checkout, shop: HostedRepository) -> None:
+    """It changes nothing of it; but the branch it comes from has a safer one now."""
+    path = ".github/workflows/ci.yml"
+    old = commit(shop.folder, "main", {path: "on: pull_request_target\n"}, "CI")
+    commit(shop.folder, "main", {path: "on: pull_request\n"}, "Safer CI")
+    await bench.check_out()
+    await bench.sh(f"git checkout -q -b old {old}")
+    await bench.fix()
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    assert "-on: pull_request\n+on: pull_request_target\n" in asked.difference
+    assert shop.pushes == []
+    done = await bench.publish(approved=asked.state)
+    assert done.files == ("shop/price.py",)
+    await bench.sh("git checkout -q -B new origin/main")
+    await bench.fix("def total(cents):\n    return int(sum(cents))\n")
+    await bench.publish(branch="new")
 
 
 async def test_nothing_to_publish_is_told(bench: Checkout) -> None:

@@ -1,10 +1,11 @@
-"""What follows from what a host says of a pull request; and what a task's text names."""
+"""What follows from what a host says of a pull request, what a task's text names, and which files wait for a person."""
 
 from __future__ import annotations
 
 import pytest
 
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
+from agentic.remotes.publication_rules import powerful
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, Sighting, judged
 from bot.workspace.repositories import Named, named_in
 
@@ -81,3 +82,17 @@ def test_remarks_are_new_once_and_ours_never() -> None:
 )
 def test_a_task_names_a_repository_and_a_branch(text: str, names: Named) -> None:
     assert named_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("path", "waits"),
+    [
+        (".github/workflows/a.yml", True), (".GITHUB/Actions/x/action.yml", True), (".github", True),
+        (".woodpecker.yml", True), (".woodpecker/a.yml", True), (".gitlab-ci.yml", True), (".drone.yml", True),
+        (".circleci/config.yml", True), ("Jenkinsfile", True), ("jenkinsfile", True), ("azure-pipelines.yml", True),
+        (".BuildKite/pipeline.yml", True), (".github/ISSUE_TEMPLATE/a.md", False), ("docs/.drone.yml", False),
+        ("workflows/a.yml", False), ("src/jenkins.py", False),
+    ],
+)  # fmt: skip
+def test_files_that_run_with_the_rights_of_the_repository_wait_for_a_person(path: str, waits: bool) -> None:
+    assert powerful([path, "README.md"]) == ((path,) if waits else ())
