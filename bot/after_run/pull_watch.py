@@ -18,7 +18,7 @@ from typing import Protocol
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, QuotedMessage
 from agentic.core.events.ids import execution_id
 from agentic.forges.hosts import Forges
-from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone
+from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone, RightMissing
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Remark, RemoteCheck
 from agentic.ports.runtime import Store
@@ -51,6 +51,7 @@ LEFT = (
 MERGED, CLOSED = "🟣 Pull request {number} was merged.", "⚪ Pull request {number} was closed without merging."
 REMARKED = "💬 {author} on pull request {number}{where}:\n> {text}"
 HANDLE = "-# Write here what I should do with it."
+UNSEEN = "⚠️ I can't see the checks of pull request {number}, so I don't know whether they pass: {why} {url}"
 TROUBLE = "⚠️ I can't look at pull request {number} now: {why}"
 
 _SEEN = ("state", "sha", "checks", "attempts", "told", "seen", "unread", "trouble")
@@ -156,10 +157,14 @@ class PullWatch:
             return False
         forge, remote = self._forges.forge(row.remote), row.remote
         pull = await forge.pull_request(remote, row.number)
-        checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
+        checks, unseen = (), ""
+        try:
+            checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
+        except RightMissing as missing:
+            unseen = str(missing)
         remarks = await forge.remarks(remote, row.number)
         account = await forge.account() if remarks else ""
-        change = judged(row, Sighting(pull, checks, remarks, account))
+        change = judged(row, Sighting(pull, checks, remarks, account, unseen))
         if change.red and self._around.state(row.thread) not in ("idle", "unknown"):
             return False  # what runs there may be about to mend it; the next look decides
         if change.row == row:
@@ -181,6 +186,9 @@ class PullWatch:
         }  # fmt: skip
         for remark in change.remarks[-REMARKS_TOLD:]:
             await self._say(row, f"remark.{remark.id}", _quoting(row, remark))
+        if now.trouble and now.trouble != row.trouble:
+            told = UNSEEN.format(why=plain(now.trouble, 400), **said)
+            await self._say(row, f"trouble.{_digest(now.trouble)}", told)
         if change.ended:
             await self._say(row, now.state, (MERGED if now.state == "merged" else CLOSED).format(**said))
         elif change.green:

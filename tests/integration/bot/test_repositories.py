@@ -364,6 +364,31 @@ async def test_what_a_check_is_called_chooses_no_repository(
         assert str(kept.remote) == "ada/shop"
 
 
+async def test_checks_that_may_not_be_seen_are_told_once_and_the_watch_goes_on(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    forge.check = None
+    script = [changes(" + 1", ""), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:forgejo",)) as running,
+    ):
+        assert running.app.watch is not None
+        running.app.watch.pace = 0.01
+        await attached(running)
+        forge.fault("lacks_right", "GET */status", 500)
+        thread = await running.task("fix it")
+        told = await running.says(thread, "I can't see the checks of pull request")
+        assert "The token may not do this" in told.content
+        shop.set_check(tip(shop.folder, shop.pulls[0].head), "tests", "success")
+        forge.remark(shop, shop.pulls[0].number, "bob", "Nice")
+        await running.says(thread, "Nice")
+        await looked(forge, 12)
+        said = [message.content for message in running.of_bot(thread)]
+        assert len([text for text in said if "I can't see the checks" in text]) == 1
+        assert not any("is green" in text for text in said)
+
+
 async def test_what_is_stored_of_a_person_ends_with_their_erasure(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
@@ -40,6 +42,18 @@ def test_green_is_told_once_a_head_and_begins_the_count_of_attempts_anew() -> No
     row, changes = after(seen("s1", checks="f"), seen("s2", checks="p"), seen("s2", checks="p"), seen("s3", checks="p"))
     assert [change.green for change in changes] == [False, True, False, True]
     assert row.attempts == 0
+
+
+def test_a_check_that_turns_red_after_green_was_told_is_mended_too() -> None:
+    _, changes = after(seen(checks="p"), seen(checks="pf"), seen(checks="pf"))
+    assert [change.green for change in changes] == [True, False, False]
+    assert [len(change.red) for change in changes] == [0, 1, 0]
+
+
+def test_checks_that_cannot_be_seen_are_never_green() -> None:
+    _, (change,) = after(replace(seen(checks="p"), unseen="The token may not do this."))
+    assert (change.green, change.red, change.row.colour) == (False, (), "none")
+    assert change.row.trouble == "The token may not do this."
 
 
 def test_after_so_many_red_heads_in_a_row_it_gives_up_once() -> None:
