@@ -159,7 +159,8 @@ class Publisher:
         written = f"{text.strip()[:BODY_CHARACTERS]}\n\n{mark}"
 
         async def there() -> str:
-            return next((each.id for each in await forge.remarks(remote, number) if mark in each.text), "")
+            remarks = await forge.remarks(remote, number)
+            return next((each.id for each in reversed(remarks) if mark in each.text), "")
 
         if found := await there():
             return found

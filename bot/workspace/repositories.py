@@ -24,7 +24,7 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.errors import AgenticError, RemoteError, SandboxError
-from agentic.ports.forge import Hosted, Remote
+from agentic.ports.forge import Hosted, Remote, remote_at
 from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
 from agentic.remotes.mirror import BRANCH
@@ -103,10 +103,14 @@ class Repositories:
 
         async def opened(event: PullRequestOpened) -> None:
             await self.rows.opened(event, thread, (await self._started(thread))[0].id)
+            published = remote_at(event.host, event.repository)
+            if published is not None and published != self._origins.get(thread, origin).remote:
+                await self._moved(thread, Origin(published, origin.branch))
             self._changed(event.key)
 
-        async def pulls() -> tuple[int, ...]:
-            return tuple(row.number for row in await self.rows.of_thread(thread))
+        async def pulls() -> dict[int, Remote]:
+            ours = self._origins.get(thread, origin).remote.key  # another number of the same is another repository's
+            return {row.number: row.remote for row in await self.rows.of_thread(thread) if row.remote.key == ours}
 
         return WayOut(self.publisher, thread, origin, footer, opened, pulls)
 
@@ -154,8 +158,7 @@ class Repositories:
                 await asyncio.wait((fetching,))
         if hosted.remote != origin.remote:
             origin = Origin(hosted.remote, origin.branch)
-            await self._put("thread", row.thread, origin)
-            self._origins[row.thread] = origin
+            await self._moved(row.thread, origin)
         mirror = self.publisher.mirrors.of(hosted.remote)
         self._sandboxes.mirrors[row.thread] = mirror.folder
         web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
@@ -225,6 +228,11 @@ class Repositories:
         remote = origin.remote
         kept = _Attached(host=remote.host, owner=remote.owner, name=remote.name, branch=origin.branch)
         await self._store.set_fact(_key(scope, id), kept.model_dump_json())
+
+    async def _moved(self, thread: str, origin: Origin) -> None:
+        """The thread's repository has another name now."""
+        await self._put("thread", thread, origin)
+        self._origins[thread] = origin
 
     # --- small parts ------------------------------------------------------------------------------------------------
 

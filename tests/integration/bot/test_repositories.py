@@ -15,7 +15,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_forge import LocalForge
-from bot.local_forge.forge_records import HostedRepository
+from bot.local_forge.forge_records import HostedRepository, Pull
 from bot.local_forge.git_endpoint import commit, tip
 from tests.integration.bot.whole import Whole, finishes, uses, whole
 
@@ -387,6 +387,29 @@ async def test_checks_that_may_not_be_seen_are_told_once_and_the_watch_goes_on(
         said = [message.content for message in running.of_bot(thread)]
         assert len([text for text in said if "I can't see the checks" in text]) == 1
         assert not any("is green" in text for text in said)
+
+
+async def test_a_comment_goes_to_the_repository_that_the_thread_has_and_to_no_other(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """Another repository may have a pull request of the same number, which is nobody's here."""
+    forge.check = None
+    other = forge.create("ada/other", BROKEN)
+    other.pulls.append(Pull(1, "Theirs", "", "theirs", "main"))
+    script = [
+        changes(" + 1", ""), publishes(), uses("comment", text="One."), finishes("Opened."),
+        uses("comment", text="Two."), uses("comment", text="Three.", number=1), finishes("Said."),
+    ]  # fmt: skip
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        await attached(running)
+        thread = await running.task("fix it")
+        await running.task("comment on it repo:ada/other", thread)
+        assert [note.text.split("\n")[0] for note in shop.pulls[0].notes] == ["One."]
+        assert shop.pulls[0].number == other.pulls[0].number
+        assert other.pulls[0].notes == []
 
 
 async def test_what_is_stored_of_a_person_ends_with_their_erasure(
