@@ -110,8 +110,20 @@ class Publisher:
     ) -> Published | NeedsYes:  # fmt: skip
         """Bring the commit that is checked out to the host.  ``approved``: the state that a person has allowed.
 
-        Raises ``RemoteError`` and what the world raises.
+        Raises ``RemoteError`` and what the world raises of its own.
         """
+        try:
+            return await self._published(world, folder, thread, origin, order, approved, progress)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise GitFailed(
+                f"git cannot be used on the bot's machine ({why}). Whoever runs the bot has to look."
+            ) from error
+
+    async def _published(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str,
+        progress: Progress | None,
+    ) -> Published | NeedsYes:  # fmt: skip
         work = await at_work(world, folder)
         forge = self.forges.forge(origin.remote)
         hosted = await forge.repository(origin.remote)

@@ -23,7 +23,7 @@ from agentic.core.events.execution_events import (
     QuotedMessage,
     Started,
 )
-from agentic.ports.errors import AgenticError, RemoteError, SandboxError
+from agentic.ports.errors import AgenticError, RemoteError
 from agentic.ports.forge import Hosted, Remote, remote_at
 from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
@@ -48,6 +48,8 @@ NOT_YOURS = (
     "attach`."
 )
 FAILED = "I could not get {repository}: {why}"
+NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
+"""To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +129,19 @@ class Repositories:
 
         Never fails: what could not be had is told to the person and to the agent.
         """
+        try:
+            await self._furnished(row, item, world)
+        except (AgenticError, OSError) as error:
+            log.warning("thread %s: its repository is not to be had: %s", row.thread, error)
+            why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)
+            held = self._origins.get(row.thread)
+            repository = str(held.remote) if held is not None else "the one of this thread"
+            self._lines[row.thread] = (NOT_HAD.format(repository=repository),)
+            if item is not None:
+                told = FAILED.format(repository=inline(repository) if held else "the repository", why=plain(why, 600))
+                await self._say(item, "failed", told)
+
+    async def _furnished(self, row: SessionRow, item: InboxItem | None, world: RealWorld) -> None:
         origin = await self._for_task(row, item)
         if origin is None:
             self.forget(row.thread)
@@ -135,15 +150,8 @@ class Repositories:
         mirror = self.publisher.mirrors.of(origin.remote)
         if mirror.exists:
             self._sandboxes.mirrors[row.thread] = mirror.folder
-        if item is None:
-            return
-        try:
+        if item is not None:
             self._lines[row.thread] = await self._ready(row, item, origin, world)
-        except (RemoteError, SandboxError) as error:
-            why = str(error)
-            log.warning("thread %s: %s is not to be had: %s", row.thread, origin.remote, why)
-            self._lines[row.thread] = (f"Repository: {origin.remote} could not be brought up to date: {why}",)
-            await self._say(item, "failed", FAILED.format(repository=inline(str(origin.remote)), why=plain(why, 600)))
 
     async def _ready(self, row: SessionRow, item: InboxItem, origin: Origin, world: RealWorld) -> tuple[str, ...]:
         fetching = asyncio.create_task(self.fetch(origin.remote), name=f"fetch {origin.remote}")
@@ -242,7 +250,7 @@ class Repositories:
         )
         try:
             await self._tell(notice)
-        except AgenticError as error:
+        except (AgenticError, OSError) as error:
             log.warning("thread %s: it cannot be told: %s", item.thread, error)
 
     async def _started(self, thread: str) -> tuple[Person, str]:
@@ -286,10 +294,11 @@ def _key(scope: str, id: str) -> str:
 def _told(hosted: Hosted, origin: Origin, web: str, checked: Checked | None) -> tuple[str, ...]:
     """What the agent is told."""
     branch = origin.branch or hosted.default_branch
+    branch = f"branch {branch}" if BRANCH.fullmatch(branch) else "its default branch"
     if checked is None:
         where = "the workspace is as you left it; `git fetch origin` brings what is new"
     elif checked.commit:
-        where = f"branch {branch} is checked out in /workspace"
+        where = f"{branch} is checked out in /workspace"
     else:
         where = (
             "it has no commit yet, so a person has to make the first one at the host before anything can be published"

@@ -226,6 +226,15 @@ async def test_nothing_to_publish_is_told(bench: Checkout) -> None:
         await bench.publish()
 
 
+async def test_a_machine_without_git_is_told(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    object.__setattr__(bench.publisher.mirrors.git, "environment", {"PATH": "/nonexistent"})
+    with pytest.raises(GitFailed, match="No such file"):
+        await bench.publish()
+    assert shop.pushes == []
+
+
 async def test_an_empty_repository_is_told(bench: Checkout, forge: LocalForge) -> None:
     forge.create("ada/new")
     bench.remote = bench.publisher.forges.read("ada/new")
