@@ -210,6 +210,8 @@ class PutBack:
     """What could not be put back, in words."""
     shown: str = ""
     """A difference that whoever decides has to see."""
+    publishes: bool = False
+    """It would publish, and has not: nothing was done, and nothing has left this machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ host is asked which one there is.  So a publication that was cut off anywhere go
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agentic.core.text.foreign_text import one_line
 from agentic.forges.hosts import Forges
 from agentic.ports.errors import (
     BranchMoved,
@@ -24,14 +26,24 @@ from agentic.ports.failpoints import reach
 from agentic.ports.forge import Forge, Hosted, PullRequest, Remote
 from agentic.remotes import publication_rules as rules
 from agentic.remotes.checkout import PACK_BYTES, at_work, packed
-from agentic.remotes.host_git import Progress
+from agentic.remotes.host_git import OUT_BYTES, Progress
 from agentic.remotes.mirror import Mirror, Mirrors
 from agentic.workspace.workspace import RealWorld
 
 PUSH_SECONDS = 300.0
 MOST_PATHS = 5_000
-SHOWN_BYTES = 200_000
+SHOWN_CHARACTERS = 20_000
+"""A change of workflows that is longer is shown to nobody, since nobody could look through it."""
+SHOWN_PATHS = 100
 BODY_CHARACTERS = 60_000
+TOO_LONG = (
+    "The workflows ({names}) would change by more than a person can look through. Publish them in smaller parts, or leave "
+    "them out."
+)
+NO_TEXT = (
+    "The change of the workflows ({names}) cannot be shown as text, so nobody could allow it. Write them as UTF-8, under "
+    "names of letters, digits and dashes, or leave them out."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +82,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class NeedsYes:
-    """It changes what runs with the host's rights: a person has to allow exactly this ``state``."""
+    """It changes what runs with the host's rights: a person has to allow exactly this ``state``.
+
+    ``difference`` is all of what changes there, as text.
+    """
 
     reason: str
     state: str
@@ -95,8 +110,20 @@ class Publisher:
     ) -> Published | NeedsYes:  # fmt: skip
         """Bring the commit that is checked out to the host.  ``approved``: the state that a person has allowed.
 
-        Raises ``RemoteError`` and what the world raises.
+        Raises ``RemoteError`` and what the world raises of its own.
         """
+        try:
+            return await self._published(world, folder, thread, origin, order, approved, progress)
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise GitFailed(
+                f"git cannot be used on the bot's machine ({why}). Whoever runs the bot has to look."
+            ) from error
+
+    async def _published(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str,
+        progress: Progress | None,
+    ) -> Published | NeedsYes:  # fmt: skip
         work = await at_work(world, folder)
         forge = self.forges.forge(origin.remote)
         hosted = await forge.repository(origin.remote)
@@ -110,7 +137,7 @@ class Publisher:
         async with self.mirrors.lock(hosted.remote):
             taken = _Taken(mirror, thread, work.commit)
             await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
-            if (powerful := rules.powerful(taken.files)) and approved != state_of(work.commit):
+            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(work.commit):
                 return await taken.question(powerful)
             branch = await taken.branch(order, hosted, base, forge)
             pushed = await taken.push(branch)
@@ -144,7 +171,8 @@ class Publisher:
         written = f"{text.strip()[:BODY_CHARACTERS]}\n\n{mark}"
 
         async def there() -> str:
-            return next((each.id for each in await forge.remarks(remote, number) if mark in each.text), "")
+            remarks = await forge.remarks(remote, number)
+            return next((each.id for each in reversed(remarks) if mark in each.text), "")
 
         if found := await there():
             return found
@@ -168,10 +196,12 @@ class _Taken:
         self._thread, self._commit = thread, commit
         self._base = ""
         self.files: tuple[str, ...] = ()
+        """What the commits change, to be read."""
         self.commits = 0
 
     async def take_in(self, world: RealWorld, folder: str, base: str) -> None:
         """Take the commit out of the sandbox, every object checked.  Raises ``NotPublished``."""
+        self._base = base
         if not base:
             raise NotPublished(
                 "The branch that the work is for is not there at the host. An empty repository needs a first commit, "
@@ -184,8 +214,8 @@ class _Taken:
             merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
         except GitFailed as failed:
             raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
-        self._base = merge_base.decode().strip()
-        if not self._base:
+        since = merge_base.decode().strip()
+        if not since:
             raise NotPublished(
                 "The commits do not build on the branch that the work is for. Begin from origin's branch."
             )
@@ -193,26 +223,47 @@ class _Taken:
         self.commits = int(count)
         if not self.commits:
             raise NotPublished("There is nothing to publish: commit your changes first (git add, git commit).")
-        names = await self._run("diff-tree", "-r", "-z", "--no-renames", "--name-only", self._base, self._commit)
-        self.files = tuple(name for name in names.decode("utf-8", "replace").split("\0") if name)
+        self.files = tuple(os.fsencode(path).decode("utf-8", "replace") for path in await self._differing(since))
         if len(self.files) > MOST_PATHS:
             raise NotPublished(f"{len(self.files)} files differ, which nobody can look through. Publish in parts.")
         await self._run("update-ref", f"refs/threadwright/{self._mark}/taken", self._commit)
         reach("publish.taken")
 
+    async def unlike_the_base(self) -> tuple[str, ...]:
+        """Paths that are otherwise in the branch that the work is for, as it is now.
+
+        A commit that builds on an old state changes nothing of it, and yet what it brings to the host is that state.
+        They are byte for byte (``os.fsdecode``), for git and for rules.
+        """
+        return await self._differing(self._base)
+
     async def question(self, paths: Sequence[str]) -> NeedsYes:
-        """What a person is asked before workflows change."""
+        """What a person is asked before workflows change.  Raises ``NotPublished`` where they could not see all of it."""
+        names = ", ".join(one_line(path, 80) for path in paths[:6]) + (" and more" if len(paths) > 6 else "")
+        if len(paths) > SHOWN_PATHS:
+            raise NotPublished(TOO_LONG.format(names=names))
         shown = await self._run(
-            "diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-renames", self._base, self._commit, "--",
-            *(f":(literal){path}" for path in paths),
+            "diff-tree", "-p", "--text", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
+            self._base, self._commit, "--", *(f":(literal){path}" for path in paths),
         )  # fmt: skip
-        text = shown.decode("utf-8", "replace")
-        if len(text) > SHOWN_BYTES:
-            text = f"{text[:SHOWN_BYTES]}\n… {len(text) - SHOWN_BYTES} characters more"
-        names = ", ".join(paths[:6]) + (" and more" if len(paths) > 6 else "")
+        try:
+            text = shown.decode()
+        except UnicodeDecodeError:
+            text = "\0"
+        if not text.strip() or "\0" in text:
+            raise NotPublished(NO_TEXT.format(names=names))
+        if len(text) > SHOWN_CHARACTERS:
+            raise NotPublished(TOO_LONG.format(names=names))
         return NeedsYes(
             f"changes workflows, which run with the repository's rights: {names}", state_of(self._commit), text
         )
+
+    async def _differing(self, base: str) -> tuple[str, ...]:
+        """The paths in which the commit differs from another one.  Raises ``NotPublished`` where git names too many."""
+        names = await self._run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, self._commit)
+        if len(names) >= OUT_BYTES:  # what stood before that was not kept
+            raise NotPublished("More files differ than I can look through. Bring the commits onto origin's branch.")
+        return tuple(os.fsdecode(name) for name in names.split(b"\0") if name)
 
     async def branch(self, order: Order, hosted: Hosted, base: str, forge: Forge) -> str:
         """The branch it goes to: as asked for, else the one that this thread has published to, else a new one."""

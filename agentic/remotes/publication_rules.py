@@ -19,6 +19,10 @@ _UNFIT = re.compile(r"[^a-z0-9]+")
 _POWERFUL = (".github", ".forgejo", ".gitea")
 """Folders whose workflows run at the host with rights and secrets of the repository."""
 _FOLDERS = ("workflows", "actions")
+_ELSEWHERE = (
+    ".woodpecker", ".gitlab-ci", ".drone", ".circleci", "jenkinsfile", "azure-pipelines", ".buildkite", ".travis",
+)  # fmt: skip
+"""What files and folders of other services begin with that run what a repository says."""
 
 
 def branch_for(written: str, title: str, thread: str) -> str:
@@ -47,11 +51,13 @@ def check_branch(branch: str, default: str, base: str, *, protected: bool) -> No
 
 
 def powerful(paths: Iterable[str]) -> tuple[str, ...]:
-    """Those of the changed paths that hold workflows, or stand where their folders would."""
+    """Those of the paths that hold workflows, or stand where their folders would; in upper or lower case."""
     return tuple(path for path in paths if _is_powerful(path.casefold().split("/")))
 
 
 def _is_powerful(parts: list[str]) -> bool:
+    if parts[0].startswith(_ELSEWHERE):
+        return True
     if parts[0] not in _POWERFUL:
         return False
     return len(parts) == 1 or parts[1] in _FOLDERS

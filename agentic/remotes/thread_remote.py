@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.errors import NotPublished
+from agentic.ports.forge import Remote
 from agentic.remotes.host_git import Progress
 from agentic.remotes.publication import NeedsYes, Order, Origin, Published, Publisher
 from agentic.workspace.workspace import RealWorld
@@ -26,8 +27,8 @@ class WayOut:
     origin: Origin
     footer: Footer
     opened: Opened
-    pulls: Callable[[], Awaitable[tuple[int, ...]]]
-    """The numbers of this thread's pull requests."""
+    pulls: Callable[[], Awaitable[Mapping[int, Remote]]]
+    """The numbers of this thread's pull requests in its repository, with the name that this has at the host."""
 
     async def publish(
         self, world: RealWorld, folder: str, order: Order, approved: str, progress: Progress
@@ -48,10 +49,10 @@ class WayOut:
 
     async def comment(self, number: int, text: str, key: str) -> str:
         """Write on one of this thread's pull requests, once for a key."""
-        numbers = await self.pulls()
-        chosen = number or (numbers[-1] if numbers else 0)
+        numbers = dict(await self.pulls())
+        chosen = number or next(reversed(numbers), 0)
         if chosen not in numbers:
             known = ", ".join(map(str, numbers)) or "none yet"
-            raise NotPublished(f"That is no pull request of this thread. They are: {known}.")
-        await self.publisher.comment(self.origin.remote, chosen, text, f"{self.thread}.{key}")
+            raise NotPublished(f"That is no pull request of this thread in its repository. They are: {known}.")
+        await self.publisher.comment(numbers[chosen], chosen, text, f"{self.thread}.{key}")
         return f"Commented on pull request {chosen}."

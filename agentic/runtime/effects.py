@@ -221,7 +221,7 @@ def observed(
         return [
             Gated(
                 call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
-                changes=changes, shown=back.shown,
+                changes=changes, shown=back.shown, publishes=back.publishes,
             )
         ], []  # fmt: skip
     if observation.question is not None:

@@ -16,13 +16,8 @@ from agentic.tools.base.tool import Arguments, CallContext, Tool
 
 PUBLISH_SECONDS = 1_500.0
 COMMENT_SECONDS = 120.0
-SHOWN_CHARACTERS = 20_000
 FILES_SHOWN = 20
 NO_REPOSITORY = "This thread has no repository to publish to."
-TOO_LONG = (
-    "The workflows would change by {count} characters, more than a person can look through. Publish them in smaller parts, or "
-    "leave them out."
-)
 
 
 class PublishArguments(Arguments):
@@ -49,11 +44,8 @@ async def _publish(arguments: PublishArguments, call: CallContext) -> Observatio
     order = Order(arguments.title, arguments.body, arguments.branch, arguments.draft)
     done = await call.way_out.publish(world.real, arguments.repository, order, call.approved, call.on_output)
     if isinstance(done, NeedsYes):
-        if len(done.difference) > SHOWN_CHARACTERS:
-            return failed(TOO_LONG.format(count=len(done.difference)))
-        return Observation(
-            "failed", f"It {done.reason}.", put_back=PutBack(done.reason, done.state, shown=done.difference)
-        )
+        back = PutBack(done.reason, done.state, shown=done.difference, publishes=True)
+        return Observation("failed", f"It {done.reason}.", put_back=back)
     published, event = done
     return Observation("ok", visible(_told(published)), events=(event,))
 

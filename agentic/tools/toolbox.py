@@ -344,7 +344,7 @@ class StandardToolbox(Toolbox):
         back = seen.put_back
         if back is not None:
             destroyed, left, shown = (self._hidden(visible(text)) for text in (back.destroyed, back.left, back.shown))
-            back = PutBack(destroyed, back.state, left, shown)
+            back = replace(back, destroyed=destroyed, left=left, shown=shown)
         return replace(seen, preview=preview, error=error, output=output, put_back=back, refused_hosts=hosts)
 
     def _hidden(self, text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -18,7 +18,7 @@ from typing import Protocol
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, QuotedMessage
 from agentic.core.events.ids import execution_id
 from agentic.forges.hosts import Forges
-from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone
+from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone, RightMissing
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Remark, RemoteCheck
 from agentic.ports.runtime import Store
@@ -30,11 +30,13 @@ from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sig
 SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
 """Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
 LOG_CHARACTERS = 6_000
+LOGS_QUOTED, NAMES_TOLD, NAME_CHARACTERS = 3, 6, 80
 REMARK_CHARACTERS = 1_500
 REMARKS_TOLD = 5
 TASK = (
-    "A check of pull request {number} failed ({names}), attempt {attempt} of {most}. Find out why, fix it in the checkout, "
-    "run the check yourself where you can, commit, and publish again. What the check wrote is quoted as data."
+    "{count} of the checks of pull request {number} failed, attempt {attempt} of {most}. Find out why, fix it in the "
+    "checkout, run the check yourself where you can, commit, and publish again. What they are called and what they wrote is "
+    "quoted as data."
 )
 RED = "❌ {names} failed on pull request {number}. I'll fix it (attempt {attempt} of {most})."
 GREEN = "✅ Pull request {number} is green: {names} passed. {url}"
@@ -49,6 +51,7 @@ LEFT = (
 MERGED, CLOSED = "🟣 Pull request {number} was merged.", "⚪ Pull request {number} was closed without merging."
 REMARKED = "💬 {author} on pull request {number}{where}:\n> {text}"
 HANDLE = "-# Write here what I should do with it."
+UNSEEN = "⚠️ I can't see the checks of pull request {number}, so I don't know whether they pass: {why} {url}"
 TROUBLE = "⚠️ I can't look at pull request {number} now: {why}"
 
 _SEEN = ("state", "sha", "checks", "attempts", "told", "seen", "unread", "trouble")
@@ -154,10 +157,14 @@ class PullWatch:
             return False
         forge, remote = self._forges.forge(row.remote), row.remote
         pull = await forge.pull_request(remote, row.number)
-        checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
+        checks, unseen = (), ""
+        try:
+            checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
+        except RightMissing as missing:
+            unseen = str(missing)
         remarks = await forge.remarks(remote, row.number)
         account = await forge.account() if remarks else ""
-        change = judged(row, Sighting(pull, checks, remarks, account))
+        change = judged(row, Sighting(pull, checks, remarks, account, unseen))
         if change.red and self._around.state(row.thread) not in ("idle", "unknown"):
             return False  # what runs there may be about to mend it; the next look decides
         if change.row == row:
@@ -173,10 +180,15 @@ class PullWatch:
 
     async def _follow(self, row: PullRow, change: Change) -> None:
         now = change.row
-        names = ", ".join(inline(check.name, 40) for check in change.red) or _names(now)
-        said = {"number": row.number, "names": names, "most": ATTEMPTS, "attempt": now.attempts, "url": f"<{row.url}>"}
+        said = {
+            "number": row.number, "names": _names([check.name for check in change.red] or list(now.checks)),
+            "count": len(change.red), "most": ATTEMPTS, "attempt": now.attempts, "url": f"<{row.url}>",
+        }  # fmt: skip
         for remark in change.remarks[-REMARKS_TOLD:]:
             await self._say(row, f"remark.{remark.id}", _quoting(row, remark))
+        if now.trouble and now.trouble != row.trouble:
+            told = UNSEEN.format(why=plain(now.trouble, 400), **said)
+            await self._say(row, f"trouble.{_digest(now.trouble)}", told)
         if change.ended:
             await self._say(row, now.state, (MERGED if now.state == "merged" else CLOSED).format(**said))
         elif change.green:
@@ -198,20 +210,19 @@ class PullWatch:
         id = f"checks.{_digest(row.key, change.row.sha, str(change.row.attempts))}"
         if await self._store.execution(execution_id(row.thread, id)) is not None:
             return
-        quoted = [await self._log_of(row, check) for check in change.red[:3]]
+        quoted = [await self._log_of(row, check) for check in change.red[:LOGS_QUOTED]]
         await self._say(row, f"{change.row.sha}.red", RED.format(**said))
         item = InboxItem(
             id=id, thread=row.thread, sort="task", author=person, at=datetime.now(UTC), text=TASK.format(**said),
-            quoted=tuple(quoted),
+            quoted=tuple(quoted), unspoken=True,
         )  # fmt: skip
         await self._around.deliver(item, guild=session.guild)
 
     async def _log_of(self, row: PullRow, check: RemoteCheck) -> QuotedMessage:
         forge = self._forges.forge(row.remote)
         text = await forge.log_of(row.remote, check, LOG_CHARACTERS)
-        return QuotedMessage(
-            author=f"the log of the check {check.name[:80]}", text=text or "(The host gives no log out.)"
-        )
+        name = " ".join(check.name[:NAME_CHARACTERS].split())
+        return QuotedMessage(author="a check that failed", text=f"{name}\n\n{text or '(The host gives no log out.)'}")
 
     async def _in_trouble(self, key: str, error: RemoteError) -> None:
         """Say once why it cannot be looked at; one that is gone is watched no more."""
@@ -233,8 +244,9 @@ class PullWatch:
         )
 
 
-def _names(row: PullRow) -> str:
-    return ", ".join(inline(name, 40) for name in list(row.checks)[:6])
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_TOLD
+    return ", ".join([inline(name, 40) for name in names[:NAMES_TOLD]] + ([f"{more} more"] if more > 0 else []))
 
 
 def _quoting(row: PullRow, remark: Remark) -> str:

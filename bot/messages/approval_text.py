@@ -62,7 +62,9 @@ class Sought:
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
     shown: str = ""
-    """A difference that has to be seen; nothing of it was done yet."""
+    """A difference that has to be seen."""
+    publishes: bool = False
+    """It would publish, and nothing of it was done yet."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -91,7 +93,9 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
             if gate is None:
                 return Sought(tool, arguments, asked=event)
-            return Sought(tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown)
+            return Sought(
+                tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes
+            )
     return Sought()
 
 
@@ -117,7 +121,7 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     if not seeks.tool:
         return f"{NEEDED}\n{plain(item.text, 600)}"
     runs = any(seeks.said(name) for name, _, _ in _RUN)
-    if seeks.shown:
+    if seeks.publishes:
         return f"🔐 **May I publish this?** It {_why(seeks.why)}. Nothing has left this machine yet."
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""

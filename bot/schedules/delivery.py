@@ -89,6 +89,7 @@ class ClaimDelivery(Carrier):
             id=claim.id, thread=thread, sort="queue", author=person, at=now, text=schedule.text,
             message="" if schedule.thread else thread, channel="" if schedule.thread else schedule.channel,
             gate=schedule.gate, ping="" if schedule.ping == "me" else schedule.ping,
+            unspoken=schedule.kind == "wake",
         )  # fmt: skip
         if schedule.thread and schedule.kind == "task" and not schedule.gate:  # what opens a gate says so itself
             await self._say(schedule, f"{claim.id}.told", schedule_text.announced(schedule, claim, now))

@@ -75,12 +75,16 @@ class PullRow(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What a host says of a pull request at one moment; ``account`` is who the bot is there."""
+    """What a host says of a pull request at one moment; ``account`` is who the bot is there.
+
+    ``unseen`` says why its checks cannot be seen, '' where they can.
+    """
 
     pull: PullRequest
     checks: tuple[RemoteCheck, ...] = ()
     remarks: tuple[Remark, ...] = ()
     account: str = ""
+    unseen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +105,9 @@ class Change:
 def judged(row: PullRow, seen: Sighting) -> Change:
     """What follows; told again for the same row, nothing does."""
     pull = seen.pull
-    states = {check.name: check.state for check in seen.checks}
+    states = {} if seen.unseen else {check.name: check.state for check in seen.checks}
     now = row.model_copy(
-        update={"state": pull.state, "sha": pull.sha, "title": pull.title, "checks": states, "trouble": ""}
+        update={"state": pull.state, "sha": pull.sha, "title": pull.title, "checks": states, "trouble": seen.unseen}
     )
     new = tuple(each for each in seen.remarks if each.id not in row.seen and not _is_ours(each, seen.account))
     ids = tuple(each.id for each in seen.remarks)[-REMARKS_KEPT:]
@@ -114,7 +118,7 @@ def judged(row: PullRow, seen: Sighting) -> Change:
         return Change(now, ended=True, remarks=new, moved=True)
     if now.colour == "green" and row.told != (told := f"{pull.sha}:green"):
         return Change(now.model_copy(update={"told": told, "attempts": 0}), green=True, remarks=new, moved=moved)
-    if now.colour == "red" and not row.told.startswith(f"{pull.sha}:"):
+    if now.colour == "red" and row.told not in (f"{pull.sha}:red", f"{pull.sha}:given up"):
         if row.attempts >= ATTEMPTS:
             return Change(
                 now.model_copy(update={"told": f"{pull.sha}:given up"}), gives_up=True, remarks=new, moved=moved

@@ -23,8 +23,8 @@ from agentic.core.events.execution_events import (
     QuotedMessage,
     Started,
 )
-from agentic.ports.errors import AgenticError, RemoteError, SandboxError
-from agentic.ports.forge import Hosted, Remote
+from agentic.ports.errors import AgenticError, RemoteError
+from agentic.ports.forge import Hosted, Remote, remote_at
 from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
 from agentic.remotes.mirror import BRANCH
@@ -49,6 +49,8 @@ NOT_YOURS = (
     "attach`."
 )
 FAILED = "I could not get {repository}: {why}"
+NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
+"""To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
 
 log = logging.getLogger(__name__)
 
@@ -104,10 +106,14 @@ class Repositories:
 
         async def opened(event: PullRequestOpened) -> None:
             await self.rows.opened(event, thread, (await self._started(thread))[0].id)
+            published = remote_at(event.host, event.repository)
+            if published is not None and published != self._origins.get(thread, origin).remote:
+                await self._moved(thread, Origin(published, origin.branch))
             self._changed(event.key)
 
-        async def pulls() -> tuple[int, ...]:
-            return tuple(row.number for row in await self.rows.of_thread(thread))
+        async def pulls() -> dict[int, Remote]:
+            ours = self._origins.get(thread, origin).remote.key  # another number of the same is another repository's
+            return {row.number: row.remote for row in await self.rows.of_thread(thread) if row.remote.key == ours}
 
         return WayOut(self.publisher, thread, origin, footer, opened, pulls)
 
@@ -124,6 +130,19 @@ class Repositories:
 
         Never fails: what could not be had is told to the person and to the agent.
         """
+        try:
+            await self._furnished(row, item, world)
+        except (AgenticError, OSError) as error:
+            log.warning("thread %s: its repository is not to be had: %s", row.thread, error)
+            why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)
+            held = self._origins.get(row.thread)
+            repository = str(held.remote) if held is not None else "the one of this thread"
+            self._lines[row.thread] = (NOT_HAD.format(repository=repository),)
+            if item is not None:
+                told = FAILED.format(repository=inline(repository) if held else "the repository", why=plain(why, 600))
+                await self._say(item, "failed", told)
+
+    async def _furnished(self, row: SessionRow, item: InboxItem | None, world: RealWorld) -> None:
         origin = await self._for_task(row, item)
         if origin is None:
             self.forget(row.thread)
@@ -132,15 +151,8 @@ class Repositories:
         mirror = self.publisher.mirrors.of(origin.remote)
         if mirror.exists:
             self._sandboxes.mirrors[row.thread] = mirror.folder
-        if item is None:
-            return
-        try:
+        if item is not None:
             self._lines[row.thread] = await self._ready(row, item, origin, world)
-        except (RemoteError, SandboxError) as error:
-            why = str(error)
-            log.warning("thread %s: %s is not to be had: %s", row.thread, origin.remote, why)
-            self._lines[row.thread] = (f"Repository: {origin.remote} could not be brought up to date: {why}",)
-            await self._say(item, "failed", FAILED.format(repository=inline(str(origin.remote)), why=plain(why, 600)))
 
     async def _ready(self, row: SessionRow, item: InboxItem, origin: Origin, world: RealWorld) -> tuple[str, ...]:
         fetching = asyncio.create_task(self.fetch(origin.remote), name=f"fetch {origin.remote}")
@@ -155,8 +167,7 @@ class Repositories:
                 await asyncio.wait((fetching,))
         if hosted.remote != origin.remote:
             origin = Origin(hosted.remote, origin.branch)
-            await self._put("thread", row.thread, origin)
-            self._origins[row.thread] = origin
+            await self._moved(row.thread, origin)
         mirror = self.publisher.mirrors.of(hosted.remote)
         self._sandboxes.mirrors[row.thread] = mirror.folder
         web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
@@ -181,7 +192,7 @@ class Repositories:
 
     async def _named(self, item: InboxItem, attached: Origin | None) -> Origin | None:
         """The repository that a task names, if its person may choose it; else the attached one."""
-        named = named_in(item.text)
+        named = Named() if item.unspoken else named_in(item.text)
         if not named.repository:
             return attached
         try:
@@ -227,6 +238,11 @@ class Repositories:
         kept = _Attached(host=remote.host, owner=remote.owner, name=remote.name, branch=origin.branch)
         await self._store.set_fact(_key(scope, id), kept.model_dump_json())
 
+    async def _moved(self, thread: str, origin: Origin) -> None:
+        """The thread's repository has another name now."""
+        await self._put("thread", thread, origin)
+        self._origins[thread] = origin
+
     # --- small parts ------------------------------------------------------------------------------------------------
 
     async def _say(self, item: InboxItem, what: str, text: str) -> None:
@@ -235,7 +251,7 @@ class Repositories:
         )
         try:
             await self._tell(notice)
-        except AgenticError as error:
+        except (AgenticError, OSError) as error:
             log.warning("thread %s: it cannot be told: %s", item.thread, error)
 
     async def _started(self, thread: str) -> tuple[Person, str]:
@@ -279,10 +295,11 @@ def _key(scope: str, id: str) -> str:
 def _told(hosted: Hosted, origin: Origin, web: str, checked: Checked | None) -> tuple[str, ...]:
     """What the agent is told."""
     branch = origin.branch or hosted.default_branch
+    branch = f"branch {branch}" if BRANCH.fullmatch(branch) else "its default branch"
     if checked is None:
         where = "the workspace is as you left it; `git fetch origin` brings what is new"
     elif checked.commit:
-        where = f"branch {branch} is checked out in /workspace"
+        where = f"{branch} is checked out in /workspace"
     else:
         where = (
             "it has no commit yet, so a person has to make the first one at the host before anything can be published"

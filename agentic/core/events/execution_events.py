@@ -388,3 +388,5 @@ class InboxItem(Frozen):
     """A command that must end with 0 in the thread's sandbox before it begins anything; '' for none."""
     ping: str = ""
     """As in ``Started``."""
+    unspoken: bool = False
+    """``text`` was made by the bot or an agent, not written by ``author``: it chooses nothing on their behalf."""

@@ -295,7 +295,9 @@ class Gated(Frozen):
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
     shown: str = ""
-    """A difference that whoever decides has to see; nothing of it has left this machine."""
+    """A difference that whoever decides has to see."""
+    publishes: bool = False
+    """It would publish, and has not: nothing was done, and nothing has left this machine."""
 
 
 class CommitCreated(Frozen):

@@ -67,7 +67,7 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     why = call.denied or ("" if execution.attended else _UNATTENDED)
     if not why:
         return None
-    if call.gated.shown:
+    if call.gated.publishes:
         text = f"Not published: it {call.gated.reason}, and {why}."
     elif call.gated.put_back:
         text = f"Put back: it {call.gated.reason}, and {why}. {_stands(call.gated)}"
@@ -94,7 +94,7 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 def _asks(gated: Gated) -> str:
     if gated.hosts:
         return f"May commands of this task reach {', '.join(gated.hosts)}?"
-    if gated.shown:
+    if gated.publishes:
         return f"May I publish this? It {gated.reason}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
     if not gated.put_back:
         return f"May I do this? It {gated.reason}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -148,13 +149,72 @@ async def test_workflows_wait_for_a_yes_to_exactly_that_commit(bench: Checkout, 
 
 @pytest.mark.parametrize(
     "path",
-    [".forgejo/workflows/a.yml", ".gitea/workflows/a.yml", ".github/actions/x/action.yml", ".GitHub/Workflows/a.yml"],
+    [
+        ".forgejo/workflows/a.yml",
+        ".gitea/workflows/a.yml",
+        ".github/actions/x/action.yml",
+        ".GitHub/Workflows/a.yml",
+        ".Woodpecker/a.yml",
+        ".gitlab-ci.yml",
+    ],
 )
 async def test_every_folder_of_workflows_waits(bench: Checkout, path: str) -> None:
     await bench.check_out()
     await bench.put(path, "x\n")
     await bench.sh("git add -Af && git commit -qm CI")
     assert isinstance(await bench.asked(), NeedsYes)
+
+
+async def test_the_whole_difference_of_workflows_is_shown_as_text_whatever_the_repository_says_of_it(
+    bench: Checkout,
+) -> None:
+    await bench.check_out()
+    await bench.put(".gitattributes", "* -diff\n*.yml binary\n")
+    await bench.put(".github/workflows/ci.yml", "on: push\n")
+    await bench.sh("git add -A && git commit -qm CI")
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    assert "+on: push" in asked.difference
+    assert re.search("index 0{40}\\.\\.[0-9a-f]{40}", asked.difference)
+
+
+@pytest.mark.parametrize(
+    "making",
+    [
+        r"printf 'on: push\n' > $(printf '.github/workflows/\377.yml')",
+        r"printf 'on: push\n\0' > .github/workflows/a.yml",
+        r"printf 'on: \377\n' > .github/workflows/a.yml",
+        "seq 10000 | sed 's/^/# /' > .github/workflows/a.yml",
+        "for n in $(seq 101); do echo on: push > .github/workflows/$n.yml; done",
+    ],
+)
+async def test_workflows_that_nobody_could_see_are_published_by_no_yes(
+    bench: Checkout, shop: HostedRepository, making: str
+) -> None:
+    await bench.check_out()
+    await bench.sh(f"mkdir -p .github/workflows && {making} && git add -A && git commit -qm CI")
+    with pytest.raises(NotPublished, match=r"look through|cannot be shown as text"):
+        await bench.asked()
+    assert shop.pushes == []
+
+
+async def test_a_commit_that_brings_an_old_workflow_back_waits_as_well(bench: Checkout, shop: HostedRepository) -> None:
+    """It changes nothing of it; but the branch it comes from has a safer one now."""
+    path = ".github/workflows/ci.yml"
+    old = commit(shop.folder, "main", {path: "on: pull_request_target\n"}, "CI")
+    commit(shop.folder, "main", {path: "on: pull_request\n"}, "Safer CI")
+    await bench.check_out()
+    await bench.sh(f"git checkout -q -b old {old}")
+    await bench.fix()
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    assert "-on: pull_request\n+on: pull_request_target\n" in asked.difference
+    assert shop.pushes == []
+    done = await bench.publish(approved=asked.state)
+    assert done.files == ("shop/price.py",)
+    await bench.sh("git checkout -q -B new origin/main")
+    await bench.fix("def total(cents):\n    return int(sum(cents))\n")
+    await bench.publish(branch="new")
 
 
 async def test_nothing_to_publish_is_told(bench: Checkout) -> None:
@@ -164,6 +224,15 @@ async def test_nothing_to_publish_is_told(bench: Checkout) -> None:
     await bench.sh("git checkout -q --orphan other && git commit -qm Other")
     with pytest.raises(NotPublished, match="do not build on"):
         await bench.publish()
+
+
+async def test_a_machine_without_git_is_told(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    object.__setattr__(bench.publisher.mirrors.git, "environment", {"PATH": "/nonexistent"})
+    with pytest.raises(GitFailed, match="No such file"):
+        await bench.publish()
+    assert shop.pushes == []
 
 
 async def test_an_empty_repository_is_told(bench: Checkout, forge: LocalForge) -> None:

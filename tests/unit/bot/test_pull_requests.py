@@ -1,10 +1,13 @@
-"""What follows from what a host says of a pull request; and what a task's text names."""
+"""What follows from what a host says of a pull request, what a task's text names, and which files wait for a person."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
+from agentic.remotes.publication_rules import powerful
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, Sighting, judged
 from bot.workspace.repositories import Named, named_in
 
@@ -39,6 +42,18 @@ def test_green_is_told_once_a_head_and_begins_the_count_of_attempts_anew() -> No
     row, changes = after(seen("s1", checks="f"), seen("s2", checks="p"), seen("s2", checks="p"), seen("s3", checks="p"))
     assert [change.green for change in changes] == [False, True, False, True]
     assert row.attempts == 0
+
+
+def test_a_check_that_turns_red_after_green_was_told_is_mended_too() -> None:
+    _, changes = after(seen(checks="p"), seen(checks="pf"), seen(checks="pf"))
+    assert [change.green for change in changes] == [True, False, False]
+    assert [len(change.red) for change in changes] == [0, 1, 0]
+
+
+def test_checks_that_cannot_be_seen_are_never_green() -> None:
+    _, (change,) = after(replace(seen(checks="p"), unseen="The token may not do this."))
+    assert (change.green, change.red, change.row.colour) == (False, (), "none")
+    assert change.row.trouble == "The token may not do this."
 
 
 def test_after_so_many_red_heads_in_a_row_it_gives_up_once() -> None:
@@ -81,3 +96,17 @@ def test_remarks_are_new_once_and_ours_never() -> None:
 )
 def test_a_task_names_a_repository_and_a_branch(text: str, names: Named) -> None:
     assert named_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("path", "waits"),
+    [
+        (".github/workflows/a.yml", True), (".GITHUB/Actions/x/action.yml", True), (".github", True),
+        (".woodpecker.yml", True), (".woodpecker/a.yml", True), (".gitlab-ci.yml", True), (".drone.yml", True),
+        (".circleci/config.yml", True), ("Jenkinsfile", True), ("jenkinsfile", True), ("azure-pipelines.yml", True),
+        (".BuildKite/pipeline.yml", True), (".github/ISSUE_TEMPLATE/a.md", False), ("docs/.drone.yml", False),
+        ("workflows/a.yml", False), ("src/jenkins.py", False),
+    ],
+)  # fmt: skip
+def test_files_that_run_with_the_rights_of_the_repository_wait_for_a_person(path: str, waits: bool) -> None:
+    assert powerful([path, "README.md"]) == ((path,) if waits else ())

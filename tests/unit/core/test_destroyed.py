@@ -111,7 +111,13 @@ def test_a_publication_that_needs_a_yes_shows_what_would_change_and_says_where_i
     log.answer(("publish", {"title": "CI"}))
     call = log.start()
     gate = Gated(
-        call=call, args_sha="sha", reason="changes workflows", state_sha="s0", put_back=True, shown="+on: push"
+        call=call,
+        args_sha="sha",
+        reason="changes workflows",
+        state_sha="s0",
+        put_back=True,
+        shown="+on: push",
+        publishes=True,
     )
     log.add(gate)
     log.settle()
