@@ -75,9 +75,10 @@ class HostDoors:
             del self._ways[thread]  # of a thread whose sandbox is gone nothing is kept
 
     async def close_all(self) -> None:
-        """Shut every door."""
+        """Shut every door, for good."""
         for thread in tuple(self._ways):
             await self.close(thread)
+        self._proxy.close()
 
     @property
     def known(self) -> int:

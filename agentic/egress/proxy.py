@@ -19,6 +19,7 @@ from agentic.egress.addresses import refusal
 from agentic.egress.client_hello import UNRECOGNISED_NAME, HelloReader, NoHello, NotThatServer
 from agentic.egress.host_list import HTTP, HTTPS, PORTS, Authority, NoHost, authority
 from agentic.egress.http_request import BadRequest, ProxyRequest
+from agentic.egress.names import Names
 from agentic.egress.proxy_checks import ALL, Checks
 from agentic.ports.way_out import RefusedHost
 
@@ -54,7 +55,7 @@ class Bounds:
     """Bytes of one connection, both ways."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Door:
     """What a proxy asks of the sandbox behind it."""
 
@@ -91,11 +92,16 @@ class Proxy:
         checks: Checks = ALL,
     ) -> None:
         self._private = private
-        self._resolve = resolve or resolved
+        self._resolve = resolve
+        self._names = Names()
         self._dial = dial or dialled
         self._bounds = bounds or Bounds()
         self._checks = checks
         self._open: dict[int, int] = {}
+
+    def close(self) -> None:
+        """Look up no more names."""
+        self._names.close()
 
     async def serve(self, door: Door, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, to its end."""
@@ -127,7 +133,7 @@ class Proxy:
         place = self._place(request)
         await self._judge(door, request, place)
         try:
-            host_reader, host_writer = await self._connected(place)
+            host_reader, host_writer = await self._connected(door, place)
         except (OSError, TimeoutError) as error:
             raise _Failed(
                 502, f"{place.host} cannot be reached: {_plain(str(error) or type(error).__name__)}"
@@ -197,11 +203,11 @@ class Proxy:
         if not same:
             raise _Refused(RefusedHost(place.host, "the request's Host names another one"))
 
-    async def _connected(self, place: Authority) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connected(self, door: Door, place: Authority) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         bounds = self._bounds
         try:
             async with asyncio.timeout(bounds.resolve_seconds):
-                addresses = await self._resolve(place.host, place.port)
+                addresses = await self._addresses(door, place)
         except OSError as error:
             raise _Failed(502, f"{place.host} has no address that can be found") from error
         own = place in self._private
@@ -209,9 +215,14 @@ class Proxy:
             if why := refusal(address, own_network=own):
                 raise _Refused(RefusedHost(place.host, why))
         if not self._checks.pinned:
-            addresses = await self._resolve(place.host, place.port)
+            addresses = await self._addresses(door, place)
         async with asyncio.timeout(bounds.connect_seconds):
             return await self._first(addresses, place.port)
+
+    async def _addresses(self, door: Door, place: Authority) -> Sequence[str]:
+        if self._resolve is not None:
+            return await self._resolve(place.host, place.port)
+        return await self._names.resolve(door, place.host, place.port)
 
     async def _first(self, addresses: Sequence[str], port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to the first address that takes one."""
@@ -339,12 +350,6 @@ async def _hello(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 async def dialled(address: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to an address; nothing is resolved."""
     return await asyncio.open_connection(address, port, limit=PIECE, flags=socket.AI_NUMERICHOST)
-
-
-async def resolved(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host, by the resolver of this machine."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 async def _answer(writer: asyncio.StreamWriter, status: int, words: str) -> None:
