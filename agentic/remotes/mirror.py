@@ -39,6 +39,10 @@ class Mirror:
         """Whether it was fetched whole once."""
         return (self.folder / "fetched").exists()
 
+    def hide(self) -> None:
+        """It counts as not fetched until it is fetched again."""
+        (self.folder / "fetched").unlink(missing_ok=True)
+
     async def tip(self, ref: str) -> str:
         """The commit of a reference, '' where there is none."""
         out = await self.git.run(self.folder, "rev-parse", "-q", "--verify", f"{ref}^{{commit}}", ok=(0, 1, 128))
