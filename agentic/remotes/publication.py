@@ -7,6 +7,7 @@ host is asked which one there is.  So a publication that was cut off anywhere go
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ PUSH_SECONDS = 300.0
 MOST_PATHS = 5_000
 SHOWN_BYTES = 200_000
 BODY_CHARACTERS = 60_000
+LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ class Publisher:
     def __init__(self, mirrors: Mirrors, forges: Forges) -> None:
         self.mirrors = mirrors
         self.forges = forges
+        self.look_seconds = 1.0
+        """Between two looks at a pull request that does not show a push yet."""
 
     async def publish(
         self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str = "",
@@ -114,28 +118,44 @@ class Publisher:
                 return await taken.question(powerful)
             branch = await taken.branch(order, hosted, base, forge)
             pushed = await taken.push(branch)
-        pull = await self._pull_request(forge, hosted, branch, base, order)
+        pull = await self._pull_request(forge, hosted, branch, base, order, work.commit)
         moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
         return Published(
             pull, hosted.remote, work.commit, taken.commits, taken.files, pushed, work.open, moved,
         )  # fmt: skip
 
-    async def _pull_request(self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order) -> PullRequest:
+    async def _pull_request(
+        self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order, commit: str
+    ) -> PullRequest:  # fmt: skip
         """The one open pull request of a branch, with the title and the text that were asked for."""
         body = f"{order.body.strip()[:BODY_CHARACTERS]}\n\n{order.footer}".strip()
-        found = await forge.open_from(hosted.remote, branch)
+        found = await forge.open_from(hosted.remote, branch, base)
         if found is not None:
+            await self._at(forge, hosted.remote, found, commit)
             return await forge.describe(hosted.remote, found.number, order.title, body)
         reach("publish.pull.before")
         try:
             opened = await forge.open(hosted.remote, branch, base, order.title, body, draft=order.draft)
         except (ForgeUnclear, ForgeRejected):
-            found = await forge.open_from(hosted.remote, branch)
+            found = await forge.open_from(hosted.remote, branch, base)
             if found is None:
                 raise
             opened = found
         reach("publish.pull.after")
         return opened
+
+    async def _at(self, forge: Forge, remote: Remote, found: PullRequest, commit: str) -> None:
+        """Wait until a pull request shows what was pushed.  Raises ``BranchMoved`` where it shows something else."""
+        for _ in range(LOOKS):
+            if found.sha == commit:
+                return
+            await asyncio.sleep(self.look_seconds)  # a host shows a push a moment later
+            found = await forge.pull_request(remote, found.number)
+        if found.sha != commit:
+            raise BranchMoved(
+                f"Pull request {found.number} does not show the commit that was pushed: somebody pushed to {found.head} "
+                "meanwhile, or the host is slow. Its text was left as it is. Publish again."
+            )
 
     async def comment(self, remote: Remote, number: int, text: str, key: str) -> str:
         """Write on a pull request once for a key, whatever fails; returns the remark's id."""

@@ -18,12 +18,16 @@ from agentic.remotes.checkout import check_out
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import NeedsYes, Published
 from bot.local_forge import LocalForge
-from bot.local_forge.forge_records import HostedRepository
+from bot.local_forge.forge_records import HostedRepository, Pull
 from bot.local_forge.git_endpoint import commit, git, tip
 
 from .benches import Checkout
 
-pytestmark = pytest.mark.parametrize("kind", ["github"], indirect=True)
+
+@pytest.fixture
+def kind() -> str:
+    """One kind of host; where they differ is tested with their adapters."""
+    return "github"
 
 
 async def test_the_checkout_is_there_and_git_reads_it_under_its_usual_address(
@@ -112,6 +116,32 @@ async def test_somebody_elses_commits_are_not_overwritten(bench: Checkout, shop:
     again = await bench.publish()
     assert tip(shop.folder, done.pull.head) == again.commit
     assert git(shop.folder, "merge-base", theirs, again.commit) == theirs
+
+
+@pytest.mark.parametrize("kind", ["github", "forgejo"])
+async def test_a_forks_pull_request_of_the_same_branch_is_not_touched(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    theirs = Pull(shop.next(), "Theirs", "By somebody else", "threadwright/round", "main", fork="mallory", sha="1" * 40)
+    shop.pulls.append(theirs)
+    done = await bench.publish(branch="round")
+    assert (theirs.title, theirs.body) == ("Theirs", "By somebody else")
+    assert [pull.number for pull in shop.pulls] == [theirs.number, done.pull.number]
+
+
+async def test_a_pull_request_that_shows_another_commit_is_left_as_it_is(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    bench.publisher.look_seconds = 0.0
+    await bench.publish()
+    shop.pulls[0].sha = "1" * 40
+    with pytest.raises(BranchMoved, match="does not show the commit"):
+        await bench.publish("Another title")
+    assert shop.pulls[0].title == "Round prices"
+    shop.pulls[0].sha = ""
+    assert (await bench.publish("Another title")).pull.title == "Another title"
 
 
 async def test_only_branches_of_ours_are_pushed_to(bench: Checkout, shop: HostedRepository) -> None:
