@@ -48,6 +48,10 @@ Progress = Callable[[str], None]
 """Is told how far something is, in words."""
 
 
+class TooLarge(GitFailed):
+    """A repository has more than may be fetched."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostGit:
     """Runs git.  With ``ssh_key`` repositories are reached over SSH, else over HTTPS with the host's token."""
@@ -100,9 +104,9 @@ class HostGit:
             raise _problem(said.decode("utf-8", "replace"), remote)
         return out
 
-    def too_large(self) -> GitFailed:
+    def too_large(self) -> TooLarge:
         """That a repository has more than may be fetched."""
-        return GitFailed(
+        return TooLarge(
             f"The repository has more than {self.largest // MB} MB, which is as much as I fetch. Whoever runs the bot can "
             "allow more with THREADWRIGHT_REPOSITORY_MB."
         )

@@ -1,6 +1,6 @@
 """The one way out: commits of a checkout become a branch of ours and one pull request.
 
-Each step can be taken again.  Commits are taken into the mirror under a reference of their thread; the push carries a
+Each step can be taken again.  Commits are taken into a repository of their thread's own beside the mirror; the push carries a
 lease, so that it overwrites nothing that anybody else did; and before a pull request is opened, and after an error, the
 host is asked which one there is.  So a publication that was cut off anywhere goes on when it is asked for again.
 """
@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agentic.forges.hosts import Forges
 from agentic.ports.errors import (
@@ -112,7 +113,7 @@ class Publisher:
         mirror = await self.mirrors.fetched(hosted, progress)
         base = origin.branch or hosted.default_branch
         async with self.mirrors.lock(hosted.remote):
-            taken = _Taken(mirror, thread, work.commit)
+            taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work.commit)
             await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
             if (powerful := rules.powerful(taken.files)) and approved != state_of(work.commit):
                 return await taken.question(powerful)
@@ -180,10 +181,10 @@ class Publisher:
 
 
 class _Taken:
-    """A commit of a thread as it comes into the mirror, and from there to the host."""
+    """A commit of a thread as it comes into the thread's own repository, and from there to the host."""
 
-    def __init__(self, mirror: Mirror, thread: str, commit: str) -> None:
-        self._mirror, self._git = mirror, mirror.git
+    def __init__(self, mirror: Mirror, apart: Path, thread: str, commit: str) -> None:
+        self._mirror, self._apart, self._git = mirror, apart, mirror.git
         self._mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
         self._thread, self._commit = thread, commit
         self._base = ""
@@ -197,10 +198,12 @@ class _Taken:
                 "The branch that the work is for is not there at the host. An empty repository needs a first commit, "
                 "which a person makes at the host."
             )
-        pack = await packed(world, folder, self._commit, await self._mirror.tips())
+        tips = await self._mirror.tips()
+        pack = await packed(world, folder, self._commit, tips)
         await self._run("index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={PACK_BYTES}", stdin=pack)
         try:
-            await self._run("rev-list", "--objects", "--quiet", self._commit, "--not", "--branches", "--tags")
+            known = "".join(f"^{tip}\n" for tip in tips).encode()
+            await self._run("rev-list", "--objects", "--quiet", "--stdin", self._commit, stdin=known)
             merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
         except GitFailed as failed:
             raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
@@ -287,4 +290,4 @@ class _Taken:
         seconds: float = 60.0,
         ok: Sequence[int] = (0,),
     ) -> bytes:
-        return await self._git.run(self._mirror.folder, *arguments, stdin=stdin, remote=remote, seconds=seconds, ok=ok)
+        return await self._git.run(self._apart, *arguments, stdin=stdin, remote=remote, seconds=seconds, ok=ok)

@@ -281,9 +281,14 @@ class Repositories:
         return f"---\n<sub>Made by Threadwright for {name}, in [this thread]({link}).</sub>"
 
     def forget(self, thread: str) -> None:
-        """Let go of a deleted thread."""
+        """Let go of what a thread had."""
         self._let_go(thread)
         self._lines.pop(thread, None)
+
+    async def delete(self, thread: str) -> None:
+        """Delete what was kept of a thread that is no more."""
+        self.forget(thread)
+        await self.publisher.mirrors.forget_thread(thread)
 
     def _let_go(self, thread: str) -> None:
         """Its sandboxes see no mirror, and it publishes nowhere, until it is furnished again."""
