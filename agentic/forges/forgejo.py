@@ -43,9 +43,15 @@ class _Branch(_Read):
     protected: bool = False
 
 
+class _Place(_Read):
+    id: int
+
+
 class _End(_Read):
     ref: str
     sha: str = ""
+    repo: _Place | None = None
+    """Whose branch it is; None where that repository is gone."""
 
 
 class _Pull(_Read):
@@ -57,6 +63,11 @@ class _Pull(_Read):
     base: _End
     merged: bool = False
     draft: bool = False
+
+    def joins(self, head: str, base: str) -> bool:
+        """Whether it is from this branch to that one, both of the same repository: a fork's may bear the same name."""
+        own = self.head.repo is not None and self.head.repo == self.base.repo
+        return own and (self.head.ref, self.base.ref) == (head, base)
 
 
 class _Status(_Read):
@@ -116,10 +127,10 @@ class Forgejo:
         except RepositoryGone:
             return False
 
-    async def open_from(self, remote: Remote, branch: str) -> PullRequest | None:
-        """The open pull request whose head is this branch; the list cannot be asked for one branch alone."""
+    async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
+        """The open pull request from this branch to that one; the list cannot be asked for one branch alone."""
         pulls = await self._api.pages(f"{_at(remote)}/pulls", _PULLS, "limit", state="open", sort="recentupdate")
-        return next((self._pull(remote, each) for each in pulls if each.head.ref == branch), None)
+        return next((self._pull(remote, each) for each in pulls if each.joins(branch, base)), None)
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         """Open one."""

@@ -39,9 +39,15 @@ class _Branch(_Read):
     protected: bool = False
 
 
+class _Place(_Read):
+    id: int
+
+
 class _End(_Read):
     ref: str
     sha: str = ""
+    repo: _Place | None = None
+    """Whose branch it is; None where that repository is gone."""
 
 
 class _Pull(_Read):
@@ -53,6 +59,11 @@ class _Pull(_Read):
     base: _End
     merged_at: str | None = None
     draft: bool | None = False
+
+    def joins(self, head: str, base: str) -> bool:
+        """Whether it is from this branch to that one, both of the same repository: a fork's may bear the same name."""
+        own = self.head.repo is not None and self.head.repo == self.base.repo
+        return own and (self.head.ref, self.base.ref) == (head, base)
 
 
 class _Output(_Read):
@@ -136,10 +147,12 @@ class GitHub:
         except RepositoryGone:
             return False
 
-    async def open_from(self, remote: Remote, branch: str) -> PullRequest | None:
-        """The open pull request whose head is this branch of the same repository."""
-        found = await self._api.get(f"{_at(remote)}/pulls", _PULLS, state="open", head=f"{remote.owner}:{branch}")
-        return next((_pull(each) for each in found if each.head.ref == branch), None)
+    async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
+        """The open pull request from this branch to that one of the same repository."""
+        found = await self._api.get(
+            f"{_at(remote)}/pulls", _PULLS, state="open", head=f"{remote.owner}:{branch}", base=base
+        )
+        return next((_pull(each) for each in found if each.joins(branch, base)), None)
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         """Open one."""

@@ -136,8 +136,8 @@ class Forge(Protocol):
         """Whether rules of the host stand on a branch; False where there is none."""
         ...
 
-    async def open_from(self, remote: Remote, branch: str) -> PullRequest | None:
-        """The open pull request whose head is this branch of the same repository."""
+    async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
+        """The open pull request from this branch to that one, both of this repository and of no fork."""
         ...
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:

@@ -2,7 +2,7 @@
 
 Nothing of a repository runs here: a mirror has no work tree, no hooks and no configuration but ours; of the machine's own
 configuration nothing is read.  A credential is in the environment of the one process that needs it, and in no argument,
-file, log or message.
+file, log or message.  git has limits of memory, file size and time, and ends with this process, however that ends.
 """
 
 from __future__ import annotations
@@ -42,10 +42,23 @@ _PASSED_ON = (
     "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "PATH",
 )  # fmt: skip
+_HELD = """ulimit -v "$1" && ulimit -f "$2" && ulimit -t "$3" || exit 126
+{ read -r _ < "/proc/self/fd/$4"; kill -9 0; } < /dev/null > /dev/null 2>&1 &
+shift 4
+exec "$@"
+"""
+"""The command under limits.  A pipe whose other end is ours is its life: once that is closed, all of its group is ended."""
+MEMORY = 2048 * MB
+"""Beside a whole mirror, which git may map."""
+CPU_SECONDS = 3_600
 _PROGRESS = re.compile(rb"(Receiving objects|Resolving deltas|Writing objects):\s{1,4}(\d{1,3})%")
 
 Progress = Callable[[str], None]
 """Is told how far something is, in words."""
+
+
+class TooLarge(GitFailed):
+    """A repository has more than may be fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +92,19 @@ class HostGit:
         Raises ``RemoteError``; whatever it left half done in the mirror no reference leads to.
         """
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        process = await asyncio.create_subprocess_exec(
-            "git", "--git-dir", str(folder), *settings, *arguments,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            cwd="/", env=self._environment(remote), start_new_session=True,
-        )  # fmt: skip
+        life, ours = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "/bin/sh", "-c", _HELD, "git", *self._limits(), str(life),
+                "git", "--git-dir", str(folder), *settings, *arguments,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+                cwd="/", env=self._environment(remote), start_new_session=True, pass_fds=(life,),
+            )  # fmt: skip
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(life)
         watch = asyncio.create_task(self._watched(folder, process)) if remote is not None else None
         try:
             async with asyncio.timeout(seconds):
@@ -92,6 +113,7 @@ class HostGit:
             raise GitFailed(f"git took longer than {seconds / 60:.0f} minutes, so I stopped it.") from None
         finally:
             _end(process)
+            os.close(ours)
             too_large = await _verdict(watch)
             await process.wait()
         if too_large:
@@ -100,9 +122,13 @@ class HostGit:
             raise _problem(said.decode("utf-8", "replace"), remote)
         return out
 
-    def too_large(self) -> GitFailed:
+    def _limits(self) -> tuple[str, str, str]:
+        """As ``ulimit`` takes them: kilobytes of memory, blocks of a file, seconds of a processor."""
+        return str((self.largest + MEMORY) // 1024), str((2 * self.largest + 64 * MB) // 512), str(CPU_SECONDS)
+
+    def too_large(self) -> TooLarge:
         """That a repository has more than may be fetched."""
-        return GitFailed(
+        return TooLarge(
             f"The repository has more than {self.largest // MB} MB, which is as much as I fetch. Whoever runs the bot can "
             "allow more with THREADWRIGHT_REPOSITORY_MB."
         )

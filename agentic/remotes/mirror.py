@@ -1,6 +1,8 @@
 """Bare mirrors of repositories, one for each, below the home: fetched here, shown read-only in sandboxes.
 
-Nothing is collected or pruned in one, so that whoever reads it meanwhile finds what it was told of.
+Nothing is collected or pruned in one, so that whoever reads it meanwhile finds what it was told of.  A mirror holds what
+its host gave, and nothing else: what a thread commits is kept beside it, in a repository of the thread's own that borrows
+the mirror's objects and that no sandbox is shown.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from pathlib import Path
 
 from agentic.ports.errors import GitFailed
 from agentic.ports.forge import Hosted, Remote
-from agentic.remotes.host_git import FETCH_SECONDS, HostGit, Progress, size_of
+from agentic.remotes.host_git import FETCH_SECONDS, MB, HostGit, Progress, TooLarge, size_of
 from agentic.sandbox.shown_mirror import CONFIGURATION, configuration, place_of
 
 MOST_TIPS = 2_000
 LOCK_SECONDS = 5.0
+APART = "threads"
+APART_BYTES = 256 * MB
+"""What is kept of one thread's commits; more begins anew."""
 BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|\.$|/$|/\.))[A-Za-z0-9_][A-Za-z0-9_./+#@=-]{0,199}")
 """Names of branches that mean the same to git, to a shell and in an address."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -38,6 +43,10 @@ class Mirror:
     def exists(self) -> bool:
         """Whether it was fetched whole once."""
         return (self.folder / "fetched").exists()
+
+    def hide(self) -> None:
+        """It counts as not fetched until it is fetched again."""
+        (self.folder / "fetched").unlink(missing_ok=True)
 
     async def tip(self, ref: str) -> str:
         """The commit of a reference, '' where there is none."""
@@ -92,15 +101,14 @@ class Mirrors:
             raise self.git.too_large()
         async with self.lock(hosted.remote):
             try:
-                await self._made(mirror)
-                await self.git.run(
-                    mirror.folder, "fetch", "--prune", "--no-tags", "--no-write-fetch-head", "--progress", "--force",
-                    "--end-of-options", self.git.address(hosted.remote),
-                    "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
-                    remote=hosted.remote, seconds=FETCH_SECONDS, progress=progress,
-                )  # fmt: skip
-                if await asyncio.to_thread(size_of, mirror.folder) > self.git.largest:
-                    raise self.git.too_large()
+                try:
+                    await self._fetch(mirror, progress)
+                except TooLarge:
+                    if not mirror.exists:
+                        raise
+                    # it has grown by what the host no longer has: as it is now it may be small enough
+                    await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
+                    await self._fetch(mirror, progress)
             except GitFailed:
                 if not mirror.exists:  # half of a repository helps nobody, and holds the room of a whole one
                     await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
@@ -109,6 +117,48 @@ class Mirrors:
                 await self.git.run(mirror.folder, "symbolic-ref", "HEAD", f"refs/heads/{hosted.default_branch}")
             (mirror.folder / "fetched").touch()
         return mirror
+
+    async def _fetch(self, mirror: Mirror, progress: Progress | None) -> None:
+        await self._made(mirror)
+        await asyncio.to_thread(_swept, mirror.folder)
+        try:
+            await self.git.run(
+                mirror.folder, "fetch", "--prune", "--no-tags", "--no-write-fetch-head", "--progress", "--force",
+                "--end-of-options", self.git.address(mirror.remote),
+                "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*",
+                remote=mirror.remote, seconds=FETCH_SECONDS, progress=progress,
+            )  # fmt: skip
+        finally:
+            await asyncio.to_thread(_swept, mirror.folder)
+        if await asyncio.to_thread(size_of, mirror.folder) > self.git.largest:
+            raise self.git.too_large()
+
+    async def apart(self, mirror: Mirror, thread: str) -> Path:
+        """The repository of a thread's own commits, ready; to be used while the mirror's lock is held."""
+        folder = self._apart(thread) / mirror.folder.name
+        kept = b""
+        if folder.exists() and await asyncio.to_thread(size_of, folder) > APART_BYTES:
+            kept = await self.git.run(folder, "for-each-ref", "--format=%(refname) %(objectname)")
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        if not (folder / "HEAD").exists():
+            folder.parent.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.mkdir(parents=True, exist_ok=True)
+            await self.git.run(folder, "init", "--bare", "--quiet", "--template=", str(folder))
+        lent = folder / "objects/info/alternates"
+        lent.parent.mkdir(parents=True, exist_ok=True)
+        lent.write_text(f"{mirror.folder / 'objects'}\n")
+        await asyncio.to_thread(_swept, folder)
+        for line in kept.decode().splitlines():  # what was pushed came back into the mirror with a fetch
+            with contextlib.suppress(GitFailed):
+                await self.git.run(folder, "update-ref", *line.split(" ", 1))
+        return folder
+
+    async def forget_thread(self, thread: str) -> None:
+        """Delete what a thread has committed."""
+        await asyncio.to_thread(shutil.rmtree, self._apart(thread), ignore_errors=True)
+
+    def _apart(self, thread: str) -> Path:
+        return self._root / APART / hashlib.sha256(thread.encode()).hexdigest()[:24]
 
     async def forget(self, remote: Remote) -> None:
         """Delete a mirror that nobody needs any more."""
@@ -121,7 +171,6 @@ class Mirrors:
             await self.git.run(
                 mirror.folder, "init", "--bare", "--quiet", "--template=", "--shared=0644", str(mirror.folder)
             )
-            await self.git.run(mirror.folder, "config", "transfer.hideRefs", "refs/threadwright")
         if mirror.remote.key not in self._tidied:
             self._tidied.add(mirror.remote.key)
             await asyncio.to_thread(_unlocked, mirror.folder)
@@ -135,6 +184,16 @@ class Mirrors:
             path = mirror.folder / name
             path.write_text(configuration(place, forms))
             path.chmod(0o644)
+
+
+def _swept(folder: Path) -> None:
+    """Remove what a git that was ended has begun to take in; the lock is held, so none is at work."""
+    for path in tuple((folder / "objects").rglob("*")):
+        if path.name.startswith(("tmp_", "incoming-")):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _unlocked(folder: Path) -> None:

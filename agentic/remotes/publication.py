@@ -1,16 +1,18 @@
 """The one way out: commits of a checkout become a branch of ours and one pull request.
 
-Each step can be taken again.  Commits are taken into the mirror under a reference of their thread; the push carries a
+Each step can be taken again.  Commits are taken into a repository of their thread's own beside the mirror; the push carries a
 lease, so that it overwrites nothing that anybody else did; and before a pull request is opened, and after an error, the
 host is asked which one there is.  So a publication that was cut off anywhere goes on when it is asked for again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agentic.core.text.foreign_text import one_line
 from agentic.forges.hosts import Forges
@@ -44,6 +46,7 @@ NO_TEXT = (
     "The change of the workflows ({names}) cannot be shown as text, so nobody could allow it. Write them as UTF-8, under "
     "names of letters, digits and dashes, or leave them out."
 )
+LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class Publisher:
     def __init__(self, mirrors: Mirrors, forges: Forges) -> None:
         self.mirrors = mirrors
         self.forges = forges
+        self.look_seconds = 1.0
+        """Between two looks at a pull request that does not show a push yet."""
 
     async def publish(
         self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str = "",
@@ -135,34 +140,50 @@ class Publisher:
         mirror = await self.mirrors.fetched(hosted, progress)
         base = origin.branch or hosted.default_branch
         async with self.mirrors.lock(hosted.remote):
-            taken = _Taken(mirror, thread, work.commit)
+            taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work.commit)
             await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
             if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(work.commit):
                 return await taken.question(powerful)
             branch = await taken.branch(order, hosted, base, forge)
             pushed = await taken.push(branch)
-        pull = await self._pull_request(forge, hosted, branch, base, order)
+        pull = await self._pull_request(forge, hosted, branch, base, order, work.commit)
         moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
         return Published(
             pull, hosted.remote, work.commit, taken.commits, taken.files, pushed, work.open, moved,
         )  # fmt: skip
 
-    async def _pull_request(self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order) -> PullRequest:
+    async def _pull_request(
+        self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order, commit: str
+    ) -> PullRequest:  # fmt: skip
         """The one open pull request of a branch, with the title and the text that were asked for."""
         body = f"{order.body.strip()[:BODY_CHARACTERS]}\n\n{order.footer}".strip()
-        found = await forge.open_from(hosted.remote, branch)
+        found = await forge.open_from(hosted.remote, branch, base)
         if found is not None:
+            await self._at(forge, hosted.remote, found, commit)
             return await forge.describe(hosted.remote, found.number, order.title, body)
         reach("publish.pull.before")
         try:
             opened = await forge.open(hosted.remote, branch, base, order.title, body, draft=order.draft)
         except (ForgeUnclear, ForgeRejected):
-            found = await forge.open_from(hosted.remote, branch)
+            found = await forge.open_from(hosted.remote, branch, base)
             if found is None:
                 raise
             opened = found
         reach("publish.pull.after")
         return opened
+
+    async def _at(self, forge: Forge, remote: Remote, found: PullRequest, commit: str) -> None:
+        """Wait until a pull request shows what was pushed.  Raises ``BranchMoved`` where it shows something else."""
+        for _ in range(LOOKS):
+            if found.sha == commit:
+                return
+            await asyncio.sleep(self.look_seconds)  # a host shows a push a moment later
+            found = await forge.pull_request(remote, found.number)
+        if found.sha != commit:
+            raise BranchMoved(
+                f"Pull request {found.number} does not show the commit that was pushed: somebody pushed to {found.head} "
+                "meanwhile, or the host is slow. Its text was left as it is. Publish again."
+            )
 
     async def comment(self, remote: Remote, number: int, text: str, key: str) -> str:
         """Write on a pull request once for a key, whatever fails; returns the remark's id."""
@@ -188,10 +209,10 @@ class Publisher:
 
 
 class _Taken:
-    """A commit of a thread as it comes into the mirror, and from there to the host."""
+    """A commit of a thread as it comes into the thread's own repository, and from there to the host."""
 
-    def __init__(self, mirror: Mirror, thread: str, commit: str) -> None:
-        self._mirror, self._git = mirror, mirror.git
+    def __init__(self, mirror: Mirror, apart: Path, thread: str, commit: str) -> None:
+        self._mirror, self._apart, self._git = mirror, apart, mirror.git
         self._mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
         self._thread, self._commit = thread, commit
         self._base = ""
@@ -207,10 +228,12 @@ class _Taken:
                 "The branch that the work is for is not there at the host. An empty repository needs a first commit, "
                 "which a person makes at the host."
             )
-        pack = await packed(world, folder, self._commit, await self._mirror.tips())
+        tips = await self._mirror.tips()
+        pack = await packed(world, folder, self._commit, tips)
         await self._run("index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={PACK_BYTES}", stdin=pack)
         try:
-            await self._run("rev-list", "--objects", "--quiet", self._commit, "--not", "--branches", "--tags")
+            known = "".join(f"^{tip}\n" for tip in tips).encode()
+            await self._run("rev-list", "--objects", "--quiet", "--stdin", self._commit, stdin=known)
             merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
         except GitFailed as failed:
             raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
@@ -318,4 +341,4 @@ class _Taken:
         seconds: float = 60.0,
         ok: Sequence[int] = (0,),
     ) -> bytes:
-        return await self._git.run(self._mirror.folder, *arguments, stdin=stdin, remote=remote, seconds=seconds, ok=ok)
+        return await self._git.run(self._apart, *arguments, stdin=stdin, remote=remote, seconds=seconds, ok=ok)

@@ -27,6 +27,7 @@ from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
 from agentic.forges.hosts import Forges
+from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
@@ -242,7 +243,8 @@ class App:
 
         watch = PullWatch(store, forges, Around(pulls.changed, tell, deliver, doing, present))
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
-        workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened)
+        may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: len(bot.guilds))
+        workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use)
 
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)

@@ -56,7 +56,7 @@ class RepositoryCommands(commands.Cog):
         place, id = await self._place(ctx, scope)
         held = self._held()
         try:
-            hosted = await held.attach(place, id, held.publisher.forges.read(repository), branch)
+            hosted = await held.attach(_server(ctx), place, id, held.publisher.forges.read(repository), branch)
         except RemoteError as error:
             raise OutOfReach(plain(str(error), 800)) from error
         await answer(ctx, _attached(hosted, branch, scope))
@@ -79,7 +79,7 @@ class RepositoryCommands(commands.Cog):
             await answer(ctx, NONE)
             return
         try:
-            hosted = await self._held().fetch(origin.remote)
+            hosted = await self._held().fetch(_server(ctx), origin.remote)
         except RemoteError as error:
             raise OutOfReach(plain(str(error), 800)) from error
         await answer(ctx, f"Fetched {inline(str(hosted.remote))}. `git fetch origin` in the thread brings it in.")
@@ -125,6 +125,10 @@ def _ids(ctx: Context) -> tuple[str, str]:
     if isinstance(ctx.channel, discord.Thread):
         return here, str(ctx.channel.parent_id)
     return "", here
+
+
+def _server(ctx: Context) -> str:
+    return str(ctx.guild.id) if ctx.guild is not None else ""
 
 
 def _attached(hosted: Hosted, branch: str, scope: Where) -> str:

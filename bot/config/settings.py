@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
 from agentic.forges.hosts import host_from
+from agentic.forges.repository_list import pattern_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from bot.config.settings_errors import (
@@ -179,6 +180,11 @@ class Settings(BaseSettings):
         description="Hosts of repositories, each with the variable that holds its token: github.com=GITHUB_TOKEN, or "
         "git.example.org=FORGEJO_TOKEN:forgejo; the first is meant where only owner/name is written.",
     )
+    repositories: Names = Field(
+        default=(),
+        description="Repositories that may be worked on: owner/name or owner/*, with SERVER_ID: before it where only that "
+        "server may. Needed once the bot is in more than one server, since the token is the same for all.",
+    )
     forge_ssh_key: Path | None = Field(
         default=None,
         description="Private key for git over SSH instead of HTTPS, with the hosts' keys in `known_hosts` beside it; pull "
@@ -318,6 +324,13 @@ class Settings(BaseSettings):
     def _forges(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for written in value:
             host_from(written)
+        return value
+
+    @field_validator("repositories")
+    @classmethod
+    def _repositories(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for written in value:
+            pattern_from(written)
         return value
 
     @field_validator("command_guilds")

@@ -49,6 +49,10 @@ class Pull:
     draft: bool = False
     state: Literal["open", "closed"] = "open"
     merged: bool = False
+    fork: str = ""
+    """The owner of the fork that its head is a branch of, '' where it is one of the repository itself."""
+    sha: str = ""
+    """The commit of its head where that is no branch's of the repository, or is not known to the host yet."""
     notes: list[Note] = field(default_factory=list[Note])
 
 

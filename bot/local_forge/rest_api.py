@@ -38,12 +38,20 @@ class Shape:
         shown: Json = {
             "number": pull.number, "id": 1000 + pull.number, "title": pull.title, "body": pull.body, "state": pull.state,
             "html_url": f"{self.web}/{held.full}/{place}/{pull.number}", "draft": pull.draft, "user": {"login": BOT},
-            "head": {"ref": pull.head, "sha": tip(held.folder, pull.head), "label": f"{held.owner}:{pull.head}"},
-            "base": {"ref": pull.base, "sha": tip(held.folder, pull.base), "label": f"{held.owner}:{pull.base}"},
+            "head": self._end(held, pull.fork or held.owner, pull.head, pull.sha),
+            "base": self._end(held, held.owner, pull.base),
         }  # fmt: skip
         if self.kind == "github":
             return shown | {"merged_at": "2026-11-02T10:00:00Z" if pull.merged else None}
         return shown | {"merged": pull.merged, "draft": pull.title.startswith("WIP: ")}
+
+    def _end(self, held: HostedRepository, owner: str, branch: str, sha: str = "") -> Json:
+        """One end of a pull request."""
+        id = 500 + sum(f"{owner}/{held.name}".encode())
+        return {
+            "ref": branch, "sha": sha or tip(held.folder, branch), "label": f"{owner}:{branch}",
+            "repo": {"id": id, "full_name": f"{owner}/{held.name}"},
+        }  # fmt: skip
 
     def note(self, note: Note) -> Json:
         """A comment or a review."""
@@ -134,7 +142,7 @@ def _sought(held: HostedRepository, shape: Shape, request: web.Request) -> list[
     state, head = request.query.get("state", "open"), request.query.get("head", "")
     found = [each for each in held.pulls if state == "all" or each.state == state]
     if shape.kind == "github" and head:
-        found = [each for each in found if f"{held.owner}:{each.head}" == head]
+        found = [each for each in found if f"{each.fork or held.owner}:{each.head}" == head]
     return found if request.query.get("page", "1") == "1" else []
 
 
@@ -142,7 +150,7 @@ def _open(held: HostedRepository, shape: Shape, body: Json) -> web.Response:
     head, base = str(body.get("head", "")), str(body.get("base", ""))
     if not tip(held.folder, head) or not tip(held.folder, base):
         return no(422, "Validation Failed: head or base is invalid")
-    if any(each.head == head and each.base == base and each.state == "open" for each in held.pulls):
+    if any((each.head, each.base, each.state, each.fork) == (head, base, "open", "") for each in held.pulls):
         status = 422 if shape.kind == "github" else 409
         return no(status, f"A pull request already exists for {held.owner}:{head}.")
     if tip(held.folder, head) == tip(held.folder, base):

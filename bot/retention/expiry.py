@@ -20,6 +20,7 @@ from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import Bound
 from bot.config.home import DATABASE, TASKS
 from bot.ports.conversation import named_fact
+from bot.workspace.pull_requests import PullRows
 
 if TYPE_CHECKING:
     from agentic.ports.runtime import Store
@@ -152,7 +153,9 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         for row in opened:
             await store.set_aside(row.execution, "cancelled")
         await store.release(lease)
+    pulls = PullRows(store)
     facts = (
+        *await pulls.facts_of(thread),
         f"progress:{thread}",
         f"held: {thread}",
         f"titled: {thread}",
@@ -162,6 +165,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
     )
     if not await store.forget_thread(thread, facts):
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
+    await pulls.forgotten()
 
 
 async def _through(piece: Callable[[], Awaitable[bool]]) -> bool:

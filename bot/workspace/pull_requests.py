@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import PullRequestOpened, QuotedMessag
 from agentic.ports.forge import PullRequest, Remark, Remote, RemoteCheck, remote_at
 from agentic.ports.stores import Facts
 
-WATCHED = "pulls.watched"
+WATCHED, KNOWN = "pulls.watched", "pulls.known"
 ATTEMPTS = 3
 """So often in a row a red check begins a task by itself."""
 REMARKS_KEPT = 500
@@ -158,8 +158,29 @@ class PullRows:
 
     async def watched(self) -> tuple[str, ...]:
         """The keys of those that are watched."""
+        return await self._listed(WATCHED)
+
+    async def facts_of(self, thread: str) -> tuple[str, ...]:
+        """The names of all that is kept of a thread's pull requests, ended ones too."""
+        keys = [row.key for row in await self._all() if row.thread == thread]
+        return tuple(name for key in keys for name in (f"pull.{key}", f"pull.cards.{key}"))
+
+    async def forgotten(self) -> None:
+        """Take those off the lists of which no row is left."""
+        for key in await self._keys():
+            if await self.of(key) is None:
+                await self._note(key, watched=False, known=False)
+
+    async def _all(self) -> tuple[PullRow, ...]:
+        rows = [await self.of(key) for key in await self._keys()]
+        return tuple(row for row in rows if row is not None)
+
+    async def _keys(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*await self._listed(KNOWN), *await self.watched())))
+
+    async def _listed(self, name: str) -> tuple[str, ...]:
         try:
-            return _NAMES.validate_json(await self._store.fact(WATCHED) or "[]")
+            return _NAMES.validate_json(await self._store.fact(name) or "[]")
         except ValidationError:
             return ()
 
@@ -193,19 +214,20 @@ class PullRows:
 
     async def erase(self, person: str) -> None:
         """Forget for whom pull requests were opened; their watch ends, since nobody may be asked any more."""
-        for key in await self.watched():
-            row = await self.of(key)
-            if row is not None and row.person == person:
+        for row in await self._all():
+            if row.person == person:
                 await self.put(row.model_copy(update={"person": ""}))
-                await self.ended(key)
+                await self.ended(row.key)
 
     async def ended(self, key: str) -> None:
         """Watch it no more."""
         await self._note(key, watched=False)
 
-    async def _note(self, key: str, *, watched: bool) -> None:
+    async def _note(self, key: str, *, watched: bool, known: bool = True) -> None:
         async with self._writing:
-            before = await self.watched()
-            after = tuple(each for each in before if each != key) + ((key,) if watched else ())
-            if after != before:
-                await self._store.set_fact(WATCHED, _NAMES.dump_json(after).decode())
+            for name, listed in ((KNOWN, known), (WATCHED, watched)):
+                before = await self._listed(name)
+                after = before if listed and key in before else tuple(each for each in before if each != key)
+                after += (key,) if listed and key not in before else ()
+                if after != before:
+                    await self._store.set_fact(name, _NAMES.dump_json(after).decode())

@@ -23,7 +23,8 @@ from agentic.core.events.execution_events import (
     QuotedMessage,
     Started,
 )
-from agentic.ports.errors import AgenticError, RemoteError
+from agentic.forges.repository_list import NotAllowed, RepositoryList
+from agentic.ports.errors import AgenticError, RemoteError, RepositoryGone, RightMissing, TokenRefused
 from agentic.ports.forge import Hosted, Remote, remote_at
 from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
@@ -51,6 +52,9 @@ NOT_YOURS = (
 FAILED = "I could not get {repository}: {why}"
 NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
 """To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
+_GONE = (RepositoryGone, TokenRefused, RightMissing)
+"""What the host shows to the bot no more, the bot shows to nobody."""
+_LOST = (*_GONE, NotAllowed)
 
 log = logging.getLogger(__name__)
 
@@ -84,12 +88,12 @@ class Repositories:
 
     def __init__(
         self, store: Store, publisher: Publisher, sandboxes: Sandboxes, tell: Callable[[OutboxItem], Awaitable[None]],
-        changed: Callable[[str], None],
+        changed: Callable[[str], None], allowed: RepositoryList,
     ) -> None:  # fmt: skip
         self._store, self._sandboxes, self._tell = store, sandboxes, tell
         self.publisher = publisher
         self.rows = PullRows(store)
-        self._changed = changed
+        self._changed, self._allowed = changed, allowed
         self._origins: dict[str, Origin] = {}
         self._lines: dict[str, tuple[str, ...]] = {}
 
@@ -137,6 +141,10 @@ class Repositories:
             why = (error.strerror or type(error).__name__) if isinstance(error, OSError) else str(error)
             held = self._origins.get(row.thread)
             repository = str(held.remote) if held is not None else "the one of this thread"
+            if held is not None and isinstance(error, _GONE):
+                self.publisher.mirrors.of(held.remote).hide()
+            if isinstance(error, _LOST):
+                self._let_go(row.thread)
             self._lines[row.thread] = (NOT_HAD.format(repository=repository),)
             if item is not None:
                 told = FAILED.format(repository=inline(repository) if held else "the repository", why=plain(why, 600))
@@ -147,15 +155,16 @@ class Repositories:
         if origin is None:
             self.forget(row.thread)
             return
-        self._origins[row.thread] = origin
         mirror = self.publisher.mirrors.of(origin.remote)
+        self._origins[row.thread] = origin
+        self._allowed.require(row.guild, origin.remote)
         if mirror.exists:
             self._sandboxes.mirrors[row.thread] = mirror.folder
         if item is not None:
             self._lines[row.thread] = await self._ready(row, item, origin, world)
 
     async def _ready(self, row: SessionRow, item: InboxItem, origin: Origin, world: RealWorld) -> tuple[str, ...]:
-        fetching = asyncio.create_task(self.fetch(origin.remote), name=f"fetch {origin.remote}")
+        fetching = asyncio.create_task(self.fetch(row.guild, origin.remote), name=f"fetch {origin.remote}")
         try:
             done, _ = await asyncio.wait((fetching,), timeout=SOON)
             if not done:
@@ -174,10 +183,17 @@ class Repositories:
         checked = await check_out(world, mirror, web, origin.branch)
         return _told(hosted, origin, web, checked)
 
-    async def fetch(self, remote: Remote) -> Hosted:
-        """Bring the mirror of a repository up to date.  Raises ``RemoteError``."""
-        hosted = await self.publisher.forges.forge(remote).repository(remote)
+    async def fetch(self, server: str, remote: Remote) -> Hosted:
+        """Bring the mirror of a repository up to date, for a server that may use it.  Raises ``RemoteError``."""
+        hosted = await self._hosted(server, remote)
         await self.publisher.mirrors.fetched(hosted)
+        return hosted
+
+    async def _hosted(self, server: str, remote: Remote) -> Hosted:
+        """What the host says of it; one that was given another name is judged by that too."""
+        self._allowed.require(server, remote)
+        hosted = await self.publisher.forges.forge(remote).repository(remote)
+        self._allowed.require(server, hosted.remote)
         return hosted
 
     async def _for_task(self, row: SessionRow, item: InboxItem | None) -> Origin | None:
@@ -185,18 +201,19 @@ class Repositories:
         attached = await self.of(row.thread, row.channel)
         if item is None:
             return attached
-        wanted = await self._named(item, attached)
+        wanted = await self._named(row.guild, item, attached)
         if wanted is not None and (wanted != attached or await self._read("thread", row.thread) is None):
             await self._put("thread", row.thread, wanted)
         return wanted
 
-    async def _named(self, item: InboxItem, attached: Origin | None) -> Origin | None:
+    async def _named(self, server: str, item: InboxItem, attached: Origin | None) -> Origin | None:
         """The repository that a task names, if its person may choose it; else the attached one."""
         named = Named() if item.unspoken else named_in(item.text)
         if not named.repository:
             return attached
         try:
             wanted = Origin(self.publisher.forges.read(named.repository), _branch(named.branch))
+            self._allowed.require(server, wanted.remote)
         except RemoteError as error:
             await self._say(item, "unread", plain(str(error), 600))
             return attached
@@ -217,9 +234,9 @@ class Repositories:
                 return _origin(found)
         return None
 
-    async def attach(self, scope: Scope, id: str, remote: Remote, branch: str) -> Hosted:
-        """Attach a repository, under its present name.  Raises ``RemoteError`` where it cannot be read."""
-        hosted = await self.publisher.forges.forge(remote).repository(remote)
+    async def attach(self, server: str, scope: Scope, id: str, remote: Remote, branch: str) -> Hosted:
+        """Attach a repository, under its present name.  Raises ``RemoteError`` where it cannot be read, or may not be."""
+        hosted = await self._hosted(server, remote)
         await self._put(scope, id, Origin(hosted.remote, _branch(branch)))
         return hosted
 
@@ -272,9 +289,18 @@ class Repositories:
         return f"---\n<sub>Made by Threadwright for {name}, in [this thread]({link}).</sub>"
 
     def forget(self, thread: str) -> None:
-        """Let go of a deleted thread."""
-        self._origins.pop(thread, None)
+        """Let go of what a thread had."""
+        self._let_go(thread)
         self._lines.pop(thread, None)
+
+    async def delete(self, thread: str) -> None:
+        """Delete what was kept of a thread that is no more."""
+        self.forget(thread)
+        await self.publisher.mirrors.forget_thread(thread)
+
+    def _let_go(self, thread: str) -> None:
+        """Its sandboxes see no mirror, and it publishes nowhere, until it is furnished again."""
+        self._origins.pop(thread, None)
         self._sandboxes.mirrors.pop(thread, None)
 
 

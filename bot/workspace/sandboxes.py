@@ -133,7 +133,7 @@ class Workshop:
             await world.close()
         await self.sandboxes.forget(thread)
         if self.repositories is not None:
-            self.repositories.forget(thread)
+            await self.repositories.delete(thread)
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
             await self.snapshots.forget(thread)

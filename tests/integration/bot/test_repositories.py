@@ -13,7 +13,7 @@ import pytest
 from agentic.core.events.execution_events import PullRequestOpened, Started
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.ports.errors import GitFailed, StoreError
+from agentic.ports.errors import GitFailed, RemoteError, StoreError
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository, Pull
@@ -55,7 +55,13 @@ async def attached(running: Whole, repository: str = "ada/shop") -> None:
     """Attach it to the channel, as its owner does."""
     assert running.app.workshop.repositories is not None
     held = running.app.workshop.repositories
-    await held.attach("channel", str(running.guild.channel().id), held.publisher.forges.read(repository), "")
+    await held.attach(
+        str(running.guild.guild_id),
+        "channel",
+        str(running.guild.channel().id),
+        held.publisher.forges.read(repository),
+        "",
+    )
 
 
 async def events(running: Whole, thread: int) -> list[PullRequestOpened]:
@@ -475,3 +481,48 @@ async def test_what_is_stored_of_a_person_ends_with_their_erasure(
         assert kept is not None
         assert kept.person == ""
         assert await running.app.watch.rows.watched() == ()
+
+
+async def test_a_server_uses_only_repositories_that_it_may(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """Neither attached, nor named in a task, nor by what was attached before: the host is not even asked."""
+    hosts, elsewhere = (f"{forge.web}=FORGE_TOKEN:github",), ("99999999:ada/shop",)
+    async with (
+        ScriptedEndpoint.start([finishes("One."), finishes("Two.")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=hosts, repositories=elsewhere) as running,
+    ):
+        with pytest.raises(RemoteError, match=f"THREADWRIGHT_REPOSITORIES={guild.guild_id}:ada/shop"):
+            await attached(running)
+        first = await running.task("look repo:ada/shop")
+        await running.says(first, "may not be used here")
+        kept = f'{{"host": "{forge.host}", "owner": "ada", "name": "shop"}}'
+        await running.app.store.set_fact(f"repository.channel.{guild.channel().id}", kept)
+        second = await running.task("look")
+        await running.says(second, "may not be used here")
+        await until(running, second, 1)
+        assert running.app.sandboxes.mirrors == {}
+        assert forge.requests == []
+
+
+async def test_what_the_host_shows_no_more_is_shown_to_no_sandbox(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    hosts = (f"{forge.web}=FORGE_TOKEN:github",)
+    async with (
+        ScriptedEndpoint.start([finishes("One."), finishes("Two.")]) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=hosts) as running,
+    ):
+        await attached(running)
+        thread = await running.task("look")
+        await until(running, thread, 1)
+        assert str(thread) in running.app.sandboxes.mirrors
+        held = running.app.workshop.repositories
+        assert held is not None
+        mirror = held.publisher.mirrors.of(held.publisher.forges.read("ada/shop"))
+        forge.remove("ada/shop")
+        await guild.post(thread, "look again")
+        await running.says(thread, "I could not get")
+        await until(running, thread, 2)
+        assert running.app.sandboxes.mirrors == {}
+        assert not mirror.exists  # so that a restart does not show it either

@@ -17,7 +17,7 @@ from agentic.ports.errors import (
 from agentic.ports.forge import Forge, Remote
 from bot.cli.checks.forge_token import check
 from bot.local_forge import LocalForge
-from bot.local_forge.forge_records import HostedRepository, Note
+from bot.local_forge.forge_records import HostedRepository, Note, Pull
 from bot.local_forge.git_endpoint import commit, git, tip
 from bot.local_forge.misbehaviour import Kind
 
@@ -53,10 +53,10 @@ async def test_one_pull_request_is_opened_found_and_described(
     api: Forge, remote: Remote, shop: HostedRepository
 ) -> None:
     sha = pushed(shop)
-    assert await api.open_from(remote, "threadwright/fix") is None
+    assert await api.open_from(remote, "threadwright/fix", "main") is None
     opened = await api.open(remote, "threadwright/fix", "main", "Round prices", "Because.", draft=True)
     assert (opened.state, opened.sha, opened.title, opened.draft) == ("open", sha, "Round prices", True)
-    assert await api.open_from(remote, "threadwright/fix") == opened
+    assert await api.open_from(remote, "threadwright/fix", "main") == opened
     assert (await api.describe(remote, opened.number, "Round all prices", "Why.")).title == "Round all prices"
     assert (await api.pull_request(remote, opened.number)).draft
     with pytest.raises(ForgeRejected, match="already exists"):
@@ -64,7 +64,7 @@ async def test_one_pull_request_is_opened_found_and_described(
     assert len(shop.pulls) == 1
     shop.pulls[0].state, shop.pulls[0].merged = "closed", True
     assert (await api.pull_request(remote, opened.number)).state == "merged"
-    assert await api.open_from(remote, "threadwright/fix") is None
+    assert await api.open_from(remote, "threadwright/fix", "main") is None
 
 
 async def test_checks_are_read_with_the_end_of_their_log(api: Forge, remote: Remote, shop: HostedRepository) -> None:
@@ -128,9 +128,20 @@ async def test_what_was_done_before_an_error_is_found_by_looking_again(
     forge.fault("fails_after", "POST */pulls")
     with pytest.raises(ForgeUnclear):
         await api.open(remote, "threadwright/fix", "main", "Round prices", "", draft=False)
-    found = await api.open_from(remote, "threadwright/fix")
+    found = await api.open_from(remote, "threadwright/fix", "main")
     assert found is not None
     assert found.number == shop.pulls[0].number
+
+
+async def test_a_forks_pull_request_is_nobodys_of_ours(api: Forge, remote: Remote, shop: HostedRepository) -> None:
+    """It may bear the name of our branch."""
+    pushed(shop)
+    stranger = Pull(shop.next(), "Theirs", "", "threadwright/fix", "main", fork="mallory", sha="1" * 40)
+    shop.pulls.append(stranger)
+    assert await api.open_from(remote, "threadwright/fix", "main") is None
+    ours = await api.open(remote, "threadwright/fix", "main", "Ours", "", draft=False)
+    assert await api.open_from(remote, "threadwright/fix", "main") == ours
+    assert await api.open_from(remote, "threadwright/fix", "next") is None
 
 
 @pytest.mark.parametrize("kind", ["github"], indirect=True)

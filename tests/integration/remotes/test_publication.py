@@ -19,12 +19,16 @@ from agentic.remotes.checkout import check_out
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import NeedsYes, Published
 from bot.local_forge import LocalForge
-from bot.local_forge.forge_records import HostedRepository
+from bot.local_forge.forge_records import HostedRepository, Pull
 from bot.local_forge.git_endpoint import commit, git, tip
 
-from .benches import Checkout
+from .benches import THREAD, Checkout
 
-pytestmark = pytest.mark.parametrize("kind", ["github"], indirect=True)
+
+@pytest.fixture
+def kind() -> str:
+    """One kind of host; where they differ is tested with their adapters."""
+    return "github"
 
 
 async def test_the_checkout_is_there_and_git_reads_it_under_its_usual_address(
@@ -113,6 +117,32 @@ async def test_somebody_elses_commits_are_not_overwritten(bench: Checkout, shop:
     again = await bench.publish()
     assert tip(shop.folder, done.pull.head) == again.commit
     assert git(shop.folder, "merge-base", theirs, again.commit) == theirs
+
+
+@pytest.mark.parametrize("kind", ["github", "forgejo"])
+async def test_a_forks_pull_request_of_the_same_branch_is_not_touched(bench: Checkout, shop: HostedRepository) -> None:
+    await bench.check_out()
+    await bench.fix()
+    theirs = Pull(shop.next(), "Theirs", "By somebody else", "threadwright/round", "main", fork="mallory", sha="1" * 40)
+    shop.pulls.append(theirs)
+    done = await bench.publish(branch="round")
+    assert (theirs.title, theirs.body) == ("Theirs", "By somebody else")
+    assert [pull.number for pull in shop.pulls] == [theirs.number, done.pull.number]
+
+
+async def test_a_pull_request_that_shows_another_commit_is_left_as_it_is(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    bench.publisher.look_seconds = 0.0
+    await bench.publish()
+    shop.pulls[0].sha = "1" * 40
+    with pytest.raises(BranchMoved, match="does not show the commit"):
+        await bench.publish("Another title")
+    assert shop.pulls[0].title == "Round prices"
+    shop.pulls[0].sha = ""
+    assert (await bench.publish("Another title")).pull.title == "Another title"
 
 
 async def test_only_branches_of_ours_are_pushed_to(bench: Checkout, shop: HostedRepository) -> None:
@@ -337,6 +367,63 @@ async def test_two_repositories_in_turn_are_each_seen(bench: Checkout, forge: Lo
     bench.remote = bench.publisher.forges.read("ada/other")
     await bench.mirrored()
     assert await bench.sh(f"git clone -q {forge.web}/ada/other /tmp/o && cat /tmp/o/a.txt") == "other\n"
+
+
+async def test_what_a_thread_commits_no_other_thread_is_shown(bench: Checkout, shop: HostedRepository) -> None:
+    """Neither what waits for a yes nor what was pushed to a branch that is gone; with its thread it is deleted."""
+    await bench.check_out()
+    mirror = bench.publisher.mirrors.of(bench.remote)
+    await bench.put(".github/workflows/ci.yml", "on: push  # not for others\n")
+    await bench.sh("git add -A && git commit -qm CI")
+    asked = await bench.asked()
+    assert isinstance(asked, NeedsYes)
+    made = (await bench.sh("git rev-parse HEAD")).strip()
+    assert await mirror.tip(made) == ""
+    assert "threadwright" not in git(mirror.folder, "for-each-ref")
+    apart = await bench.publisher.mirrors.apart(mirror, THREAD)
+    assert git(apart, "rev-parse", f"{made}^{{commit}}") == made
+    assert mirror.folder not in apart.parents
+    assert isinstance(await bench.asked(approved=asked.state), Published)
+    assert await mirror.tip(made) == ""  # until it is fetched as everybody's
+    await bench.publisher.mirrors.forget_thread(THREAD)
+    assert not apart.exists()
+    assert await mirror.tips()
+
+
+async def test_what_is_kept_of_a_thread_has_an_end(
+    bench: Checkout, shop: HostedRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    first = await bench.publish()
+    await bench.mirrored()
+    monkeypatch.setattr("agentic.remotes.mirror.APART_BYTES", 100)
+    mirror = bench.publisher.mirrors.of(bench.remote)
+    apart = await bench.publisher.mirrors.apart(mirror, THREAD)
+    assert list((apart / "objects/pack").glob("*.pack")) == []
+    await bench.fix("def total(cents):\n    return int(sum(cents))\n")
+    again = await bench.publish()
+    assert (again.pull.number, again.pull.head) == (first.pull.number, first.pull.head)  # it knows what it has pushed
+
+
+async def test_what_a_fetch_left_half_done_is_swept(bench: Checkout) -> None:
+    mirror = await bench.mirrored()
+    pack = mirror.folder / "objects/pack"
+    pack.mkdir(exist_ok=True)
+    (pack / "tmp_pack_x").write_bytes(b"PACK" * 100)
+    (mirror.folder / "objects/incoming-x").mkdir()
+    await bench.mirrored()
+    assert not (pack / "tmp_pack_x").exists()
+    assert not (mirror.folder / "objects/incoming-x").exists()
+
+
+async def test_a_mirror_that_grew_by_what_is_gone_is_made_anew(bench: Checkout, shop: HostedRepository) -> None:
+    commit(shop.folder, "large", {"data.bin": os.urandom(3_000_000).hex()}, "Data")
+    mirror = await bench.mirrored()
+    object.__setattr__(bench.publisher.mirrors.git, "largest", 1_000_000)
+    git(shop.folder, "update-ref", "-d", "refs/heads/large")
+    assert (await bench.mirrored()).exists
+    assert await mirror.branches() == ("main",)
 
 
 async def test_a_checkout_that_was_cut_off_goes_on(bench: Checkout, forge: LocalForge) -> None:

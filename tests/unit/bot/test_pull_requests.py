@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from agentic.remotes.publication_rules import powerful
-from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, Sighting, judged
+from agentic.stores.memory import MemoryStore
+from bot.retention.expiry import forget_logs
+from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
 from bot.workspace.repositories import Named, named_in
 
 ROW = PullRow(
@@ -110,3 +113,42 @@ def test_a_task_names_a_repository_and_a_branch(text: str, names: Named) -> None
 )  # fmt: skip
 def test_files_that_run_with_the_rights_of_the_repository_wait_for_a_person(path: str, waits: bool) -> None:
     assert powerful([path, "README.md"]) == ((path,) if waits else ())
+
+
+def opened(key: str) -> PullRequestOpened:
+    return PullRequestOpened(
+        host="h", repository="ada/shop", number=int(key), url="u", title="t", branch="b", base="main", commit="c",
+    )  # fmt: skip
+
+
+async def test_what_is_erased_of_a_person_includes_pull_requests_that_ended() -> None:
+    rows = PullRows(MemoryStore())
+    first, second, third = opened("1"), opened("2"), opened("3")
+    for event, person in ((first, "7"), (second, "7"), (third, "8")):
+        await rows.opened(event, "t1", person)
+    await rows.ended(first.key)
+    await rows.erase("7")
+    assert [row.person for row in await known(rows, first, second, third)] == ["", "", "8"]
+    assert await rows.watched() == (third.key,)
+
+
+async def test_with_a_thread_everything_that_is_kept_of_its_pull_requests_goes() -> None:
+    store = MemoryStore()
+    rows = PullRows(store)
+    ended, open_, others = opened("1"), opened("2"), opened("3")
+    for event, thread in ((ended, "t1"), (open_, "t1"), (others, "t2")):
+        await rows.opened(event, thread, "7")
+        await rows.carded(event.key, f"card {event.key}")
+    await rows.ended(ended.key)
+    await forget_logs(store, "t1", "me")
+    for event in (ended, open_):
+        assert await store.fact(f"pull.{event.key}") is None
+        assert await store.fact(f"pull.cards.{event.key}") is None
+    assert [row.key for row in await known(rows, others)] == [others.key]
+    assert await rows.cards(others.key)
+    assert await rows.watched() == (others.key,)
+    assert await rows.facts_of("t1") == ()
+
+
+async def known(rows: PullRows, *events: PullRequestOpened) -> list[PullRow]:
+    return [row for event in events if (row := await rows.of(event.key)) is not None]
