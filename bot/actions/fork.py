@@ -216,6 +216,8 @@ class Forking:
         if await self.store.execution(name) is None:
             wanted = await self._workspace(item, row.thread, found_)
             reach("fork.workspace")
+            if self.workshop.repositories is not None:
+                await self.workshop.repositories.forked(item.thread, row.thread)
             await self.store.save_session(row)
             await self._write(item, row, lease, found_, wanted)
             reach("fork.log")
