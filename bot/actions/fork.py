@@ -215,6 +215,8 @@ class Forking:
         if await self.store.execution(name) is None:
             wanted = await self._workspace(item, row.thread, found_)
             reach("fork.workspace")
+            if self.workshop.repositories is not None:
+                await self.workshop.repositories.forked(item.thread, row.thread)
             await self.store.save_session(row)
             await self.store.set_fact(named_fact(row.thread), row.title)  # a fork keeps the name that says it is one
             await self._write(item, row, lease, found_, wanted)

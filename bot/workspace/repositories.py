@@ -49,6 +49,7 @@ NOT_YOURS = (
     "Only operators can choose another repository for a task, so I use {used}. An operator can attach it here with `/repo "
     "attach`."
 )
+RENAMED = "{old} is called {new} now. I use that; `/repo attach` with the new name makes it tidy for new threads."
 FAILED = "I could not get {repository}: {why}"
 NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
 """To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
@@ -175,6 +176,8 @@ class Repositories:
                 fetching.cancel()
                 await asyncio.wait((fetching,))
         if hosted.remote != origin.remote:
+            renamed = RENAMED.format(old=inline(str(origin.remote)), new=inline(str(hosted.remote)))
+            await self._say(item, "renamed", renamed)
             origin = Origin(hosted.remote, origin.branch)
             await self._moved(row.thread, origin)
         mirror = self.publisher.mirrors.of(hosted.remote)
@@ -239,6 +242,11 @@ class Repositories:
         hosted = await self._hosted(server, remote)
         await self._put(scope, id, Origin(hosted.remote, _branch(branch)))
         return hosted
+
+    async def forked(self, thread: str, to: str) -> None:
+        """A fork keeps the repository of the thread that it was made of."""
+        if (own := await self._read("thread", thread)) is not None:
+            await self._store.set_fact(_key("thread", to), own.model_dump_json())
 
     async def detach(self, scope: Scope, id: str) -> None:
         """Attach none; a thread then has none even where its channel has one."""

@@ -179,6 +179,44 @@ async def test_a_task_may_name_another_repository_only_where_its_person_may_choo
         assert (running.workspace(thread) / "next.txt").exists()
 
 
+async def test_a_fork_keeps_the_repository_and_publishes_to_a_branch_of_its_own(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    forge.check = None
+    script = [
+        changes("+ 1", "+ 2"), publishes(), finishes("Opened."),
+        changes("+ 2", "+ 0"), publishes(), finishes("Opened another."),
+    ]  # fmt: skip
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        thread = await running.task("fix it repo:ada/shop")
+        await guild.slash(thread, "fork", {"text": "another way"})
+        async with asyncio.timeout(60):
+            while len(shop.pulls) < 2:
+                await asyncio.sleep(0.02)  # a forge tells nobody
+        first, second = shop.pulls
+        assert first.head != second.head
+        assert {name for name, _, _ in shop.pushes} == {first.head, second.head}
+
+
+async def test_a_repository_that_was_renamed_is_followed_and_told(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    script = [changes("+ 1", ""), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:forgejo",)) as running,
+    ):
+        await attached(running)
+        forge.rename("ada/shop", "bob/market")
+        thread = await running.task("fix it")
+        await running.says(thread, "`ada/shop` is called `bob/market` now")
+        assert [event.repository for event in await events(running, thread)] == ["bob/market"]
+        assert len(shop.pulls) == 1
+
+
 async def test_what_people_write_on_it_is_told_once_and_starts_nothing(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:
