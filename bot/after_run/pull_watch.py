@@ -29,6 +29,8 @@ from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sig
 
 SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
 """Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
+EACH = 3.0
+"""Seconds that a host has between two looks, however many pull requests are watched there."""
 LOG_CHARACTERS = 6_000
 LOGS_QUOTED, NAMES_TOLD, NAME_CHARACTERS = 3, 6, 80
 REMARK_CHARACTERS = 1_500
@@ -91,6 +93,9 @@ class PullWatch:
         """Factor of all pauses."""
         self._pauses: dict[str, float] = {}
         self._due: dict[str, float] = {}
+        self._hosts: dict[str, str] = {}
+        self._rests: dict[str, float] = {}
+        """Until when a host that has asked to wait is asked nothing."""
         self._bell = asyncio.Event()
 
     def opened(self, key: str) -> None:
@@ -133,10 +138,15 @@ class PullWatch:
             if row is None:
                 await self.rows.ended(key)
                 return
+            host = self._hosts[key] = row.host
+            if (rest := self._rests.get(host, 0.0)) > _now():
+                self._due[key] = rest
+                return
             if await self._seen(row):
                 pause = SHORTEST
         except ForgeBusy as busy:
             pause = max(busy.retry_after, pause)
+            self._rests[self._hosts[key]] = _now() + busy.retry_after * self.pace
         except ForgeUnclear as unclear:
             log.info("pull request %s: %s", key, unclear)
         except RemoteError as error:
@@ -147,8 +157,9 @@ class PullWatch:
         except Exception:  # one of them must not end the watch of all others
             log.exception("a fault of ours: pull request %s", key)
             pause = LONGEST
+        beside = sum(self._hosts.get(each) == self._hosts.get(key) for each in self._due)
         self._pauses[key] = pause
-        self._due[key] = _now() + pause * self.pace
+        self._due[key] = _now() + max(pause, EACH * beside) * self.pace
 
     async def _seen(self, row: PullRow) -> bool:
         """Ask the host, and do what follows; whether something changed."""

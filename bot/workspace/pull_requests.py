@@ -19,7 +19,6 @@ from agentic.ports.stores import Facts
 WATCHED, KNOWN = "pulls.watched", "pulls.known"
 ATTEMPTS = 3
 """So often in a row a red check begins a task by itself."""
-REMARKS_KEPT = 500
 UNREAD_KEPT, UNREAD_CHARACTERS = 10, 2_000
 OURS = "<!-- threadwright:"
 _NAMES = TypeAdapter(tuple[str, ...])
@@ -110,7 +109,7 @@ def judged(row: PullRow, seen: Sighting) -> Change:
         update={"state": pull.state, "sha": pull.sha, "title": pull.title, "checks": states, "trouble": seen.unseen}
     )
     new = tuple(each for each in seen.remarks if each.id not in row.seen and not _is_ours(each, seen.account))
-    ids = tuple(each.id for each in seen.remarks)[-REMARKS_KEPT:]
+    ids = tuple(each.id for each in seen.remarks)  # all that are read, else the rest would be new at each look
     unread = (*row.unread, *map(_quoted, new))[-UNREAD_KEPT:]
     now = now.model_copy(update={"seen": ids or row.seen, "unread": unread})
     moved = (now.state, now.sha, now.checks) != (row.state, row.sha, row.checks) or bool(new)

@@ -501,6 +501,30 @@ async def test_names_of_files_in_what_git_says_reach_the_person_and_no_prompt(
         assert name not in "".join((started.task, *started.environment))
 
 
+async def test_a_host_that_asks_to_wait_is_asked_nothing_of_any_of_its_pull_requests(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    forge.check = None
+    script = [changes(" + 1", ""), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        await attached(running)
+        await running.task("fix it")
+        watch = running.app.watch
+        assert watch is not None
+        (key,) = await watch.rows.watched()
+        row = await watch.rows.of(key)
+        assert row is not None
+        await watch.rows.put(row.model_copy(update={"key": f"{key}-too"}))
+        forge.fault("limited", "GET */pulls/*", 1)
+        before = len(forge.requests)
+        await watch._look(key)  # pyright: ignore[reportPrivateUsage]
+        await watch._look(f"{key}-too")  # pyright: ignore[reportPrivateUsage]
+        assert len(forge.requests) == before + 1
+
+
 async def test_what_is_stored_of_a_person_ends_with_their_erasure(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:

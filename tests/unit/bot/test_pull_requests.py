@@ -86,6 +86,13 @@ def test_remarks_are_new_once_and_ours_never() -> None:
     assert [change.remarks for change in changes] == [(theirs,), ()]
 
 
+def test_however_many_remarks_are_read_none_is_new_twice() -> None:
+    many = tuple(Remark(f"{kind}{n}", "bob", "Hm") for kind in "crl" for n in range(300))
+    _, changes = after(seen("s1", "open", "", *many), seen("s1", "open", "", *many))
+    assert [len(change.remarks) for change in changes] == [900, 0]
+    assert not changes[1].moved
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [
