@@ -270,8 +270,20 @@ class Sandboxes:
             await held.sandbox.close(reason)
         finally:
             await asyncio.to_thread(held.hidden.lift)
-            if self._doors is not None:
-                await self._doors.close(thread)
+            await self._shut(thread)
+
+    async def _end_late(self, thread: str, starting: asyncio.Task[Sandbox]) -> None:
+        """A start that was called off: what comes of it is ended as soon as it stands."""
+        (late,) = await asyncio.gather(starting, return_exceptions=True)
+        try:
+            if isinstance(late, Sandbox):
+                await late.close()
+        finally:
+            await self._shut(thread)
+
+    async def _shut(self, thread: str) -> None:
+        if self._doors is not None:
+            await self._doors.close(thread)
 
     def _own_end(self, thread: str, ending: Coroutine[None, None, None]) -> None:
         task = self._ending[thread] = asyncio.create_task(ending, name="sandbox-end")
@@ -321,7 +333,11 @@ class Sandboxes:
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
         mirror = self.mirrors.get(thread)
-        sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, door, mirror))
+        try:
+            sandbox = await self._started(thread, self._start(rung, thread, workspace, home, covered, door, mirror))
+        except Exception:
+            await self._shut(thread)
+            raise
         held = self._held[thread] = _Held(sandbox, hidden, workspace, covered, mirror=mirror)
         return held
 
@@ -365,7 +381,7 @@ class Sandboxes:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._own_end(thread, _end_late(task))
+            self._own_end(thread, self._end_late(thread, task))
             raise
 
     async def _wait_for_room(self, thread: str) -> None:
@@ -399,13 +415,6 @@ class Sandboxes:
 async def _done_late(task: asyncio.Task[Hidden]) -> None:
     """Nobody waits for what comes of it."""
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def _end_late(starting: asyncio.Task[Sandbox]) -> None:
-    """A start that was called off: what comes of it is ended as soon as it stands."""
-    (late,) = await asyncio.gather(starting, return_exceptions=True)
-    if isinstance(late, Sandbox):
-        await late.close()
 
 
 async def _last_words(sandbox: Sandbox) -> str:

@@ -12,6 +12,7 @@ import pytest
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import HostList
 from agentic.egress.proxy import Proxy
+from agentic.ports.errors import SandboxUnavailable
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.workspace import RealWorld
@@ -154,3 +155,31 @@ async def test_nothing_is_kept_of_a_thread_whose_sandbox_is_gone(town: Town) -> 
     await world.close()
     world.lend(())
     assert town.doors.known == 0
+
+
+@pytest.mark.parametrize("called_off", [False, True])
+async def test_a_start_that_comes_to_nothing_leaves_no_door(
+    town: Town, monkeypatch: pytest.MonkeyPatch, called_off: bool
+) -> None:
+    doors, begun, go = town.ground.state / "doors", asyncio.Event(), asyncio.Event()
+
+    async def fails(*_: object) -> None:
+        assert len(list(doors.iterdir())) == 1
+        begun.set()
+        await go.wait()
+        raise SandboxUnavailable("there is no room for one")
+
+    monkeypatch.setattr(type(town.ground.rung), "start", fails)
+    starting = asyncio.create_task(town.pool.for_thread("one", town.ground.folder / "one"))
+    await begun.wait()
+    if called_off:
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        go.set()
+        await town.pool.end("one")
+    else:
+        go.set()
+        with pytest.raises(SandboxUnavailable):
+            await starting
+    assert list(doors.iterdir()) == []
