@@ -169,15 +169,10 @@ class GitHub:
         return _pull(await self._api.get(f"{_at(remote)}/pulls/{number}", TypeAdapter(_Pull)))
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:
-        """Check runs and commit statuses; a token without the right to one of them still sees the other."""
-        found: list[RemoteCheck] = []
-        try:
-            runs = await self._api.get(f"{_at(remote)}/commits/{sha}/check-runs", _RUNS, per_page="100")
-            found += map(_of_run, runs.check_runs)
-        except RightMissing:
-            pass
+        """Check runs and commit statuses; a token without the right to one of them raises, for half of them is no green."""
+        runs = await self._api.get(f"{_at(remote)}/commits/{sha}/check-runs", _RUNS, per_page="100")
         statuses = await self._api.get(f"{_at(remote)}/commits/{sha}/status", _STATUSES, per_page="100")
-        return (*found, *map(_of_status, statuses.statuses))
+        return (*map(_of_run, runs.check_runs), *map(_of_status, statuses.statuses))
 
     async def log_of(self, remote: Remote, check: RemoteCheck, most: int) -> str:
         """The end of a check's log, what the check itself wrote where there is no log to be read."""

@@ -62,7 +62,7 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
             await store.close()
     if deleted:
         note(Bound(settings.retention_days).missing(deleted).removeprefix("-# "))
-    if not found and order == CostsArguments(by=order.by):
+    if not found and not deleted and order == CostsArguments(by=order.by):
         say(NO_TASKS)
         return 0
     if not found:
