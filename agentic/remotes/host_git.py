@@ -42,6 +42,8 @@ _PASSED_ON = (
     "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "PATH",
 )  # fmt: skip
+_NOT_RUN = (126, 127)
+"""What a shell exits with where a program is not there or does not start; git itself never does."""
 _HELD = """ulimit -v "$1" && ulimit -f "$2" && ulimit -t "$3" || exit 126
 { read -r _ < "/proc/self/fd/$4"; kill -9 0; } < /dev/null > /dev/null 2>&1 &
 shift 4
@@ -118,6 +120,8 @@ class HostGit:
             await process.wait()
         if too_large:
             raise self.too_large()
+        if process.returncode in _NOT_RUN:
+            raise GitFailed("git can't be run on the bot's machine. Ask whoever runs it to install git.")
         if process.returncode not in ok:
             raise _problem(said.decode("utf-8", "replace"), remote)
         return out

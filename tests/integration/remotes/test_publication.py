@@ -260,7 +260,7 @@ async def test_a_machine_without_git_is_told(bench: Checkout, shop: HostedReposi
     await bench.check_out()
     await bench.fix()
     object.__setattr__(bench.publisher.mirrors.git, "environment", {"PATH": "/nonexistent"})
-    with pytest.raises(GitFailed, match="No such file"):
+    with pytest.raises(GitFailed, match="can't be run"):
         await bench.publish()
     assert shop.pushes == []
 
