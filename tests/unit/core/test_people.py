@@ -9,6 +9,7 @@ from agentic.core.events.execution_events import (
     Intervened,
     OwnerChanged,
     Reported,
+    Sort,
 )
 from agentic.core.fold.fold import EVIDENCE
 from agentic.core.rules.decide import decide
@@ -51,6 +52,14 @@ def test_a_second_message_while_asking_reaches_the_model_too() -> None:
     result = log.execution.turn.calls[0].result
     assert result is not None
     assert result.preview == "you answered: Postgres"
+
+
+@pytest.mark.parametrize("sort", ["continue", "retry", "extend"])
+def test_what_concerns_only_people_reaches_no_model(sort: Sort) -> None:
+    log = Log()
+    before = log.execution.told
+    log.say(sort, "go on")
+    assert log.execution.told == before
 
 
 def test_a_correction_is_no_answer_to_an_open_question() -> None:
