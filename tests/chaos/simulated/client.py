@@ -145,8 +145,8 @@ class Partial:
         return await self._client.request("fetch", lambda: _seen(self._client.guild.messages[self._id]))
 
     async def add_reaction(self, emoji: str) -> None:
-        """A sign of the bot's own; it means nothing to anybody here."""
-        await self._client.request("react", lambda: None)
+        """A sign of the bot's own; it means nothing to anybody here, and stands for a receipt in words."""
+        await self._client.request("react", lambda: self._client.guild.signed.add(self._id))
 
     async def create_thread(self, *, name: str) -> None:
         """Start Thread from Message."""

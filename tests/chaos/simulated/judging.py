@@ -167,7 +167,8 @@ class Judge:
             parts = [self._made_of(row.item.key, part, row.item.generation, GENERATIONS) for part in range(PARTS)]
             for number in range(PARTS):
                 yield from self._twice(row, number)
-            if row.item.sort != "thread" and not any(parts) and not row.item.key.endswith(".unfit"):
+            signed = row.item.sign and row.item.target.isdecimal() and int(row.item.target) in self.guild.signed
+            if row.item.sort != "thread" and not any(parts) and not signed and not row.item.key.endswith(".unfit"):
                 notes = any(other.item.key == f"{row.item.key}.unfit" for other in self.outbox)
                 if not notes:
                     yield Violation("lost", f"{row.item.sort} {row.item.key} is said to be posted and never was")

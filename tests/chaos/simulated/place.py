@@ -55,6 +55,8 @@ class Guild:
         self.messages: dict[int, Message] = {}
         self.shown: list[str] = []
         """Every text that ever stood there, edits and files too."""
+        self.signed: set[int] = set()
+        """Messages on which the bot ever set a sign."""
         self.said: list[MessageEvent] = []
         """What people said, in order."""
         self.threads: set[str] = set()
