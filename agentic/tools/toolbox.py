@@ -10,7 +10,7 @@ import difflib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
@@ -123,7 +123,7 @@ class StandardToolbox(Toolbox):
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
         self._tools = {tool.name: tool for tool in tools}
-        self._specs = _specs_of(tuple(tools))
+        self._specs = tuple(map(_spec_of, tools))
         self._agent = agent
         self._masks = masks
         self._world: AgentWorld | None = None
@@ -375,10 +375,13 @@ def _unheard(_: str) -> None:
     """What runs no more says nothing."""
 
 
-@cache
-def _specs_of(tools: tuple[AnyTool, ...]) -> tuple[ToolSpec, ...]:
-    """Made once: schemas cost milliseconds, and every execution has a toolbox of its own."""
-    return tuple(tool.spec for tool in tools)
+@lru_cache(maxsize=24)
+def _spec_of(tool: AnyTool) -> ToolSpec:
+    """Made once for a tool that all threads share: schemas cost milliseconds, and every execution has a toolbox of its own.
+
+    A tool that is bound to one thread is soon forgotten.
+    """
+    return tool.spec
 
 
 async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Observation:

@@ -130,7 +130,7 @@ class Repositories:
         """What the agent is told of its repository."""
         return self._lines.get(thread, ())
 
-    async def furnish(self, row: SessionRow, item: InboxItem | None, world: RealWorld) -> None:
+    async def furnish(self, row: SessionRow, item: InboxItem | None, world: Callable[[], RealWorld]) -> None:
         """Make ready what a thread's next work needs; a task (``item``) finds the newest state checked out.
 
         Never fails: what could not be had is told to the person and to the agent.
@@ -151,7 +151,7 @@ class Repositories:
                 told = FAILED.format(repository=inline(repository) if held else "the repository", why=plain(why, 600))
                 await self._say(item, "failed", told)
 
-    async def _furnished(self, row: SessionRow, item: InboxItem | None, world: RealWorld) -> None:
+    async def _furnished(self, row: SessionRow, item: InboxItem | None, world: Callable[[], RealWorld]) -> None:
         origin = await self._for_task(row, item)
         if origin is None:
             self.forget(row.thread)
@@ -164,7 +164,9 @@ class Repositories:
         if item is not None:
             self._lines[row.thread] = await self._ready(row, item, origin, world)
 
-    async def _ready(self, row: SessionRow, item: InboxItem, origin: Origin, world: RealWorld) -> tuple[str, ...]:
+    async def _ready(
+        self, row: SessionRow, item: InboxItem, origin: Origin, world: Callable[[], RealWorld]
+    ) -> tuple[str, ...]:
         fetching = asyncio.create_task(self.fetch(row.guild, origin.remote), name=f"fetch {origin.remote}")
         try:
             done, _ = await asyncio.wait((fetching,), timeout=SOON)
@@ -183,7 +185,7 @@ class Repositories:
         mirror = self.publisher.mirrors.of(hosted.remote)
         self._sandboxes.mirrors[row.thread] = mirror.folder
         web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
-        checked = await check_out(world, mirror, web, origin.branch)
+        checked = await check_out(world(), mirror, web, origin.branch)
         return _told(hosted, origin, web, checked)
 
     async def fetch(self, server: str, remote: Remote) -> Hosted:

@@ -168,7 +168,7 @@ class Workshop:
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
         """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails."""
         if self.repositories is not None and not self.workspaces.shared:
-            await self.repositories.furnish(row, item, self.world(row.thread))
+            await self.repositories.furnish(row, item, partial(self.world, row.thread))
 
     async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
         """Return what people wrote at the host on the thread's pull requests."""

@@ -101,7 +101,7 @@ class _Visible:
         for item, receipt in self._outbox:
             if receipt is None:
                 yield f"{item.sort} {item.key} was never delivered"
-            elif item.sort != "thread" and not receipt:
+            elif item.sort not in ("thread", "title") and not receipt and not self._is_signed(item):
                 yield f"{item.sort} {item.key} became no message"
         for id in self._receipts.keys() - self._said.keys():
             yield f"message {id}, of which there is a receipt"
@@ -113,6 +113,12 @@ class _Visible:
         """What the bot says on a task's message of how it goes."""
         own = self._house.guild.bot_user_id
         return [one.emoji for one in message.reactions if own in message.reactors(one.emoji)]
+
+    def _is_signed(self, item: OutboxItem) -> bool:
+        """Whether a sign of the bot on the message that it answers says it."""
+        guild = self._house.guild
+        places = (guild.messages(int(place)) for place in {item.thread, str(self._house.general)})
+        return item.sign and any(str(one.id) == item.target and self._signs(one) for place in places for one in place)
 
     def _tasks(self) -> Iterator[Message]:
         house = self._house

@@ -204,7 +204,7 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
         )
         async with started("replay", "xnothing", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1
-        assert "no execution" in running.output
+        assert "There is no task" in running.output
 
 
 async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_nobody(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ async def test_f54_a_provider_that_never_answers_ends_the_execution_visibly(rout
     ran = await run([Reply(delay=30.0)] * 2, route, model_attempts=2, request_seconds=0.5)
     assert ran.reason == "failed"
     assert ran.execution.finished is not None
-    assert "did not answer in time" in ran.execution.finished.answer
+    assert "didn't answer in time" in ran.execution.finished.answer
 
 
 @pytest.mark.parametrize(("status", "words"), [(401, "refused the API key"), (402, "no credit left")])

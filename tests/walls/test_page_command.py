@@ -35,7 +35,7 @@ async def test_the_page_of_a_running_bot_opens_by_a_fresh_link_once(tmp_path: Pa
     env = environment(home, {}, THREADWRIGHT_SANDBOX="bubblewrap")
     nothing = page(env, tmp_path)
     assert (nothing.returncode, nothing.stdout) == (1, "")
-    assert "Nothing runs" in nothing.stderr
+    assert "No bot is running" in nothing.stderr
     async with started("run", env=env, cwd=tmp_path) as running:
         first = (await running.until_said(ADDRESS))[1]
         said = page(env, tmp_path)
@@ -52,7 +52,7 @@ async def test_the_page_of_a_running_bot_opens_by_a_fresh_link_once(tmp_path: Pa
         assert await entered(first)  # the first link is as good as it was
     after = page(env, tmp_path)
     assert (after.returncode, after.stdout) == (1, "")
-    assert "Nothing runs" in after.stderr
+    assert "No bot is running" in after.stderr
 
 
 def test_a_bot_on_discord_has_no_page_and_another_ones_home_opens_none(tmp_path: Path) -> None:
