@@ -97,7 +97,7 @@ async def test_files_count_wherever_they_are_put_away(ground: Ground, wall: Wall
             wall.held(f"{ground.rung_name}: {way}", "the files of the thread grew" in done.killed_reason, done.text)
             empty(ground)
         code = f"{TAKE}os.mkdir('f', 0o300); fill_all('f')\ntime.sleep(60)"
-        said = await sandbox.exec(["python3", "-c", code, "0", str(FILES)], timeout=15)
+        said = await sandbox.exec(["python3", "-c", code, "0", str(FILES)], timeout=50)
         wall.held(f"{ground.rung_name}: many files", "the files of the thread became" in said.killed_reason, said.text)
         async with asyncio.timeout(10):
             while (ground.workspace / "f").stat().st_mode & 0o777 != 0o300:  # as it was, once it is counted
