@@ -14,7 +14,10 @@ STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum
 
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup embeddings run test check types core compiled coverage pictures faults chaos conformance bench mutants walls
+DOJO := .venv-dojo
+DOJO_STAMP := $(DOJO)/.set-up-$(shell cat requirements/build.txt requirements/agentdojo.txt 2>/dev/null | cksum | tr " " "-")
+
+.PHONY: help setup embeddings run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -97,3 +100,16 @@ mutants: setup ## take each rule out and name the test that fails (ONLY=rule for
 
 walls: embeddings ## what an attacker tries: area, tried, through (ARGS=... for pytest)
 	@$(BIN)/python -m tests.walls $(ARGS)
+
+dojo: $(DOJO_STAMP) ## injection over all pairs of agentdojo, with the gates and with each off (ARGS="--suite banking --every 4")
+	@$(DOJO)/bin/python -m tests.dojo $(ARGS)
+
+# agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
+$(DOJO_STAMP):
+	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make dojo PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -x $(DOJO)/bin/python || $(PYTHON) -m venv $(DOJO)
+	@echo "Setting up $(DOJO) (300 MB); this takes a minute, once."
+	@$(DOJO)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(DOJO)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agentdojo.txt
+	@rm -f $(DOJO)/.set-up-*
+	@touch $(DOJO_STAMP)

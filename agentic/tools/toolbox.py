@@ -227,7 +227,7 @@ class StandardToolbox(Toolbox):
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
         """The way back from what a call does; None where it runs no command, or a person let it."""
-        runs = tool.spec.permission == "execute" and prepared.effect == "unkeyed"
+        runs = tool.permission == "execute" and prepared.effect == "unkeyed"
         if self._snapshots is None or prepared.approved or not runs:
             return None
         if self._savepoints is None:
@@ -242,7 +242,7 @@ class StandardToolbox(Toolbox):
         back = await savepoints.settle(call, own_to_destroy(prepared), prepared.created)
         if back is None:
             return None
-        state = await self.state_of(tool.spec.name, prepared.arguments)
+        state = await self.state_of(tool.name, prepared.arguments)
         return Observation(
             "failed",
             f"It {back.destroyed}. What was there is back.",
