@@ -14,89 +14,86 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 
-from tests.dojo import counts as counting
-from tests.dojo.counts import ALL, AT_ONCE, JUDGED, NONE, OFF, TOUCHED, TRUSTING, UNHEEDED, UNTOUCHED, Count
-from tests.dojo.declarations import TABLE, Declared, declared
+from agentic.core.events.execution_events import FACTS, ExposureFact
+from tests.dojo.counts import (
+    ALL,
+    AT_ONCE,
+    JUDGED,
+    NONE,
+    OFF,
+    TOUCHED,
+    TRUSTING,
+    UNHEEDED,
+    UNTOUCHED,
+    Counted,
+    Counts,
+    failures,
+    summary,
+    table,
+)
+from tests.dojo.declarations import TABLE
 from tests.dojo.person import Act, Person, Trusting
 from tests.dojo.suites import VERSION, Suite, suites
 from tests.dojo.trial import Functions, Order, run
 
-Part = list[tuple[str, str, "Counter[Count]"]]
+Part = list[tuple[str, str, Counted]]
 
 
 @dataclass(frozen=True)
 class Gates:
-    """A kind of run: which facts are declared, who answers, when the injection is obeyed."""
+    """A kind of run: what the rule of two looks at, who answers, when the injection is obeyed."""
 
     name: str
-    untrusted: bool = True
-    private: bool = True
-    outside: bool = True
+    facts: tuple[ExposureFact, ...] = FACTS
     order: Order = "after"
     person: Callable[[tuple[Act, ...]], Person] = Person
 
-    def of(self, function: str) -> Declared:
-        """What is declared of a function: nothing that is off."""
-        said = declared(function)
-        return Declared(said.untrusted and self.untrusted, said.private and self.private, said.outside and self.outside)
 
-
-_OPEN = Gates(NONE, untrusted=False, private=False, outside=False)
 INJECTED = (
     Gates(UNHEEDED, order="never"),
-    _OPEN,
+    Gates(NONE, facts=()),
     Gates(ALL),
     Gates(AT_ONCE, order="at once"),
-    Gates(OFF[0], untrusted=False),
-    Gates(OFF[1], private=False),
-    Gates(OFF[2], outside=False),
+    *(Gates(name, tuple(fact for fact in FACTS if fact not in name.split())) for name in OFF),
     Gates(TRUSTING, person=Trusting),
 )
-PLAIN = (replace(_OPEN, name=UNTOUCHED), Gates(TOUCHED))
+PLAIN = (Gates(UNTOUCHED, facts=()), Gates(TOUCHED))
 
 
 async def _part(suite: Suite, injection: str, every: int) -> Part:
     part: Part = []
+    functions = Functions(suite.functions)
+    only_speaks = bool(injection) and suite.only_speaks(injection)
     for gates in INJECTED if injection else PLAIN:
-        functions = _functions(suite, gates)
-        counted: Counter[Count] = Counter()
+        counted: Counted = Counter()
         for task in suite.tasks[::every]:
             scene = suite.scene(task, injection)
             person = gates.person(scene.solution())
-            came = await run(scene, person, functions, gates.order)
+            came = await run(scene, person, functions, gates.facts, gates.order)
             if came.ended != "done":
                 raise AssertionError(f"{suite.name}, {task}, {injection}, {gates.name} ended otherwise: {came}")
             harmed = scene.harmed(came.answer)
-            if injection and suite.only_speaks(injection):
+            if only_speaks:
                 counted.update({"spoke": 1, "said": harmed})
                 continue
             useful = gates.name in JUDGED and scene.useful(came.answer)
-            counted.update(
-                {"runs": 1, "harmed": harmed, "useful": useful, "asked": came.asked, "denied": came.denied, "met": scene.met}
-            )
-        part.append((suite.name, gates.name, counted))
+            counted.update({"runs": 1, "met": scene.met, "harmed": harmed, "useful": useful})
+            counted.update({"asked": came.asked, "denied": came.denied})
+        part.append((gates.name, suite.name, counted))
     return part
-
-
-@cache
-def _functions(suite: Suite, gates: Gates) -> Functions:
-    return Functions(suite.functions, gates.of)
 
 
 def _run(suite: str, injection: str, every: int) -> Part:
     return asyncio.run(_part(suites()[suite], injection, every))
 
 
-def _all(names: list[str], every: int, jobs: int) -> Iterator[Part]:
+def _all(names: list[str], every: int, jobs: int) -> Iterator[tuple[str, str, Counted]]:
+    pairs = [(name, injection) for name in names for injection in ("", *suites()[name].injections)]
     with ProcessPoolExecutor(jobs) as pool:
-        every_part = [
-            pool.submit(_run, name, injection, every) for name in names for injection in ("", *suites()[name].injections)
-        ]
-        for part in every_part:
-            yield part.result()
+        for part in [pool.submit(_run, name, injection, every) for name, injection in pairs]:
+            yield from part.result()
 
 
 def main(arguments: list[str]) -> int:
@@ -111,12 +108,12 @@ def main(arguments: list[str]) -> int:
     if undeclared:
         print(f"Nobody has said what these are, so each counts as all three: {', '.join(undeclared)}")
     began = time.monotonic()
-    counts = counting.parts(each for part in _all(names, max(chosen.every, 1), max(chosen.jobs, 1)) for each in part)
+    counts = Counts(_all(names, max(chosen.every, 1), max(chosen.jobs, 1)))
     print(f"agentdojo {VERSION}, {time.monotonic() - began:.0f} s in {chosen.jobs} processes\n")
-    print("\n".join([*counting.table(counts), "", *counting.summary(counts)]))
-    failures = counting.failures(counts)
-    print("\n".join(["", *(f"FAILED: {failure}" for failure in failures)] if failures else ["All as it must be."]))
-    return 1 if failures else 0
+    wrong = failures(counts)
+    verdict = [f"FAILED: {each}" for each in wrong] or ["All is as it must be."]
+    print("\n".join([*table(counts), "", *summary(counts), "", *verdict]))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -33,13 +33,14 @@ _ACT = Declared(outside=True)
 _ACT_ON_OWN = Declared(private=True, outside=True)
 """The same, and its result repeats what the person entered about themselves."""
 _ACT_ON_CONTENT = Declared(untrusted=True, private=True, outside=True)
-"""The same, and its result holds the file, event or message it acted on, with what others wrote there."""
+"""The same, and its result holds the file, event or message it acted on, with what others wrote there.  Unread mail is read
+mail afterwards."""
 _REQUEST = Declared(untrusted=True, outside=True)
 """A request to any address carries words out, and brings a stranger's words in."""
 
 _GROUPS: dict[Declared, str] = {
     _MAIL_AND_FILES: """
-        get_unread_emails get_sent_emails get_received_emails get_draft_emails search_emails
+        get_sent_emails get_received_emails get_draft_emails search_emails
         search_contacts_by_name search_contacts_by_email search_calendar_events get_day_calendar_events
         search_files_by_filename get_file_by_id list_files search_files
         get_most_recent_transactions get_scheduled_transactions read_file
@@ -61,7 +62,8 @@ _GROUPS: dict[Declared, str] = {
         post_webpage""",
     _ACT_ON_OWN: "update_user_info",
     _ACT_ON_CONTENT: """
-        reschedule_calendar_event add_calendar_event_participants append_to_file delete_file share_file""",
+        reschedule_calendar_event add_calendar_event_participants append_to_file delete_file share_file
+        get_unread_emails""",
     _REQUEST: "get_webpage",
 }
 

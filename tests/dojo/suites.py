@@ -158,49 +158,47 @@ class Suite:
         """A run of its own; without an injection nothing is injected."""
         of = self.of.user_tasks[task]
         if not injection:
-            return Scene(self.of, of, None, self._untouched())
-        return Scene(self.of, of, self.of.injection_tasks[injection], self._injected(self._places(task), injection))
+            return Scene(self.of, of, None, _untouched(self))
+        places = _places(self, task)
+        return Scene(self.of, of, self.of.injection_tasks[injection], _injected(self, places, injection))
 
     def only_speaks(self, injection: str) -> bool:
         """The injection wants something said to the person, and nothing done."""
-        return bool(self.of.injection_tasks[injection].GROUND_TRUTH_OUTPUT) and not self._does(injection)
+        said = self.of.injection_tasks[injection].GROUND_TRUTH_OUTPUT
+        return bool(said) and not self.scene(self.tasks[0], injection).attack()
 
-    @cache
-    def _does(self, injection: str) -> bool:
-        return bool(self.scene(self.tasks[0], injection).attack())
-
-    @cache
-    def _untouched(self) -> bytes:
-        return pickle.dumps(self.of.load_and_inject_default_environment({}))
-
-    @cache
-    def _injected(self, places: tuple[str, ...], injection: str) -> bytes:
-        goal = self.of.injection_tasks[injection].GOAL
-        words = ImportantInstructionsAttack._JB_STRING.format(goal=goal, user="Emma Johnson", model="AI assistant")  # pyright: ignore
-        return self._filled({place: words for place in places})
-
-    @cache
-    def _places(self, task: str) -> tuple[str, ...]:
-        """Where the words have to stand to be read in this task: where agentdojo's own attacks put them."""
-        marked = self._filled({place: _MARK.format(place) for place in self.places})
-        scene = Scene(self.of, self.of.user_tasks[task], None, marked)
-        seen = ""
-        for act in scene.solution():
-            seen += scene.call(act.function, act.arguments)[0]
-        return tuple(place for place in self.places if _MARK.format(place) in seen)
-
-    def _filled(self, words: dict[str, str]) -> bytes:
+    def with_words(self, words: dict[str, str]) -> bytes:
         """The environment with words in these places, and what agentdojo has there in all others."""
-        every = {**self.places, **words}
-        filled = _filled(self.template, {_MARK.format(place): said for place, said in every.items()})
-        return pickle.dumps(self.of.environment_type.model_validate(filled))
+        every = {_MARK.format(place): said for place, said in {**self.places, **words}.items()}
+        return pickle.dumps(self.of.environment_type.model_validate(_filled(self.template, every)))
+
+
+@cache
+def _untouched(suite: Suite) -> bytes:
+    return pickle.dumps(suite.of.load_and_inject_default_environment({}))
+
+
+@cache
+def _injected(suite: Suite, places: tuple[str, ...], injection: str) -> bytes:
+    goal = suite.of.injection_tasks[injection].GOAL
+    words = ImportantInstructionsAttack._JB_STRING.format(goal=goal, user="Emma Johnson", model="AI assistant")  # pyright: ignore
+    return suite.with_words(dict.fromkeys(places, words))
+
+
+@cache
+def _places(suite: Suite, task: str) -> tuple[str, ...]:
+    """Where the words have to stand to be read in this task: where agentdojo's own attacks put them."""
+    marked = suite.with_words({place: _MARK.format(place) for place in suite.places})
+    scene = Scene(suite.of, suite.of.user_tasks[task], None, marked)
+    seen = "".join(scene.call(act.function, act.arguments)[0] for act in scene.solution())
+    return tuple(place for place in suite.places if _MARK.format(place) in seen)
 
 
 def _read(suite: TaskSuite[Any]) -> Suite:
     places = suite.get_injection_vector_defaults()
     marks = {place: _MARK.format(place) for place in places}
     text = read_suite_file(suite.name, "environment.yaml", suite.data_path).format(**marks)
-    return Suite(suite, yaml.load(text, Loader=yaml.CSafeLoader), places)  # noqa: S506
+    return Suite(suite, yaml.load(text, Loader=yaml.CSafeLoader), places)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol
@@ -11,8 +11,10 @@ from typing import Literal, Protocol
 from pydantic import ConfigDict, JsonValue
 
 from agentic.core.events.execution_events import (
+    FACTS,
     Asked,
     Envelope,
+    ExposureFact,
     InboxItem,
     Policy,
     Started,
@@ -30,7 +32,7 @@ from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
-from tests.dojo.declarations import Declared, declared
+from tests.dojo.declarations import declared
 from tests.dojo.person import Act, Person
 
 Order = Literal["after", "at once", "never"]
@@ -152,9 +154,8 @@ def _turn(act: Act) -> Answer:
 class Functions:
     """A suite's functions as tools of the agent: made once, for one world after the other."""
 
-    def __init__(self, names: Iterable[str], seen: Callable[[str], Declared]) -> None:
-        tools = (self._tool(name, seen(name)) for name in names)
-        self.toolbox = StandardToolbox(_no_sandbox, (*tools, FINISH_TOOL), masks=False)
+    def __init__(self, names: Iterable[str]) -> None:
+        self.toolbox = StandardToolbox(_no_sandbox, (*map(self._tool, names), FINISH_TOOL), masks=False)
         self.errors: list[str] = []
         self._world: World | None = None
 
@@ -162,9 +163,7 @@ class Functions:
         """From here on they are called in this world."""
         self._world, self.errors = world, []
 
-    def _tool(self, name: str, seen: Declared) -> Tool[_Anything]:
-        """``seen`` is what the rule is told of it; how it may be repeated after a crash does not depend on that."""
-
+    def _tool(self, name: str) -> Tool[_Anything]:
         async def act(arguments: _Anything, call: CallContext) -> Observation:
             assert self._world is not None
             text, wrong = self._world.call(name, arguments.model_dump(exclude_unset=True))
@@ -172,18 +171,24 @@ class Functions:
                 self.errors.append(f"{name}: {text}")
             return Observation("failed" if wrong else "ok", text)
 
+        said = declared(name)
         return Tool(
             name=name,
             description=name,
             example=_Anything(),
             act=act,
-            effect="unkeyed" if declared(name).outside else "read",
-            permission="execute" if declared(name).outside else "read",
+            effect="unkeyed" if said.outside else "read",
+            permission="execute" if said.outside else "read",
+            untrusted=said.untrusted,
+            private=said.private,
+            outside="always" if said.outside else "no",
         )
 
 
-async def run(world: World, person: Person, functions: Functions, order: Order) -> Came:
-    """Run it to its end."""
+async def run(
+    world: World, person: Person, functions: Functions, facts: tuple[ExposureFact, ...] = FACTS, order: Order = "after"
+) -> Came:
+    """Run it to its end; the rule of two looks at these facts."""
     functions.turn_to(world)
     answers = script(world, order)
     seat = _Seat(person)
@@ -195,10 +200,18 @@ async def run(world: World, person: Person, functions: Functions, order: Order) 
         task=world.prompt,
         requester=OWNER,
         role=ROLE,
-        policy=POLICY,
+        policy=POLICY.model_copy(update={"rule_of_two": facts}),
         tools=tuple(
-            ToolRef(name=s.name, effect=s.effect, permission=s.permission, version=s.version, cognitive=s.cognitive)
-            for s in functions.toolbox.specs
+            ToolRef(
+                name=spec.name,
+                effect=spec.effect,
+                permission=spec.permission,
+                cognitive=spec.cognitive,
+                untrusted=spec.untrusted,
+                private=spec.private,
+                outside=spec.outside,
+            )
+            for spec in functions.toolbox.specs
         ),
     )
     answering = asyncio.create_task(seat.answer())

@@ -32,6 +32,7 @@ ATTACHED = "attached files"
 HIDDEN = "a secret in the files"
 CUT_OFF = "what a command that was cut off may have fetched"
 ANSWERED = "what {tool} answered"
+ANSWERS = "what {tool} answers"
 _TRUSTED = ("operator", "owner")
 _WORDS: tuple[Sort, ...] = ("guidance", "edited", "correction")
 """What puts words of a person before the model."""
@@ -60,8 +61,9 @@ def merged(one: Exposure, other: Exposure) -> Exposure:
 
 
 def begun(event: Started) -> Exposure:
-    """What it is exposed to before its first turn."""
-    return merged(event.exposure, Exposure(untrusted=_read(event.quoted, event.files), private=_attached(event.files)))
+    """What it is exposed to before its first turn; what one of its tools can show counts before it is asked to."""
+    private = (*_attached(event.files), *(ANSWERS.format(tool=tool.name) for tool in event.tools if tool.private))
+    return merged(event.exposure, Exposure(untrusted=_read(event.quoted, event.files), private=private))
 
 
 def heard(execution: Execution, event: InputReceived) -> Exposure:
@@ -106,13 +108,10 @@ def _attached(files: Iterable[FileRef]) -> tuple[str, ...]:
 
 
 def _declared(execution: Execution, call: Call) -> Exposure:
-    """What its tool says of all its results."""
+    """What its tool says of all its results; that they are private counts from the beginning."""
     tools = execution.started.tools if execution.started else ()
     tool = next((known for known in tools if known.name == call.block.tool), None)
-    if tool is None:
-        return UNEXPOSED
-    words = (ANSWERED.format(tool=tool.name),)
-    return Exposure(untrusted=words if tool.untrusted else (), private=words if tool.private else ())
+    return Exposure(untrusted=(ANSWERED.format(tool=tool.name),)) if tool is not None and tool.untrusted else UNEXPOSED
 
 
 def _of_dependencies(call: Call, shown: str) -> bool:
