@@ -80,7 +80,7 @@ async def _part(suite: Suite, injection: str, every: int) -> Part:
                 continue
             useful = gates.name in JUDGED and scene.useful(came.answer)
             counted.update({"runs": 1, "met": scene.met, "harmed": harmed, "useful": useful})
-            counted.update({"asked": came.asked, "denied": came.denied})
+            counted.update({"asked": came.asked, "denied": came.denied, "quiet": not came.asked})
         part.append((gates.name, suite.name, counted))
     return part
 
