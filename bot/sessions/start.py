@@ -26,7 +26,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.fold.exposure import merged
+from agentic.core.fold.exposure import merged, reachable
 from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
@@ -121,26 +121,27 @@ class Beginning:
         place = await self.place(session) if self.place else ""
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
+        tools = tuple(
+            ToolRef(
+                name=spec.name,
+                effect=spec.effect,
+                permission=spec.permission,
+                version=spec.version,
+                cognitive=spec.cognitive,
+                asks=spec.asks,
+                untrusted=spec.untrusted,
+                private=spec.private,
+                outside=spec.outside,
+            )
+            for spec in toolbox.specs
+        )
         return Started(
             thread=item.thread,
             task=item.text,
             requester=item.author,
             role=await self.role(session) if self.role else "",
             policy=policy,
-            tools=tuple(
-                ToolRef(
-                    name=spec.name,
-                    effect=spec.effect,
-                    permission=spec.permission,
-                    version=spec.version,
-                    cognitive=spec.cognitive,
-                    asks=spec.asks,
-                    untrusted=spec.untrusted,
-                    private=spec.private,
-                    outside=spec.outside,
-                )
-                for spec in toolbox.specs
-            ),
+            tools=tools,
             files=files,
             earlier=await self._earlier(item.thread),
             quoted=(*recent, *(await self.remarks(item.thread) if self.remarks else ()), *item.quoted),
@@ -154,7 +155,7 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
-            exposure=await self._exposure(item),
+            exposure=merged(await self._exposure(item), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
         )

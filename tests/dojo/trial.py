@@ -23,6 +23,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
 )
 from agentic.core.events.execution_events import Person as Author
+from agentic.core.fold.exposure import reachable
 from agentic.models.scripted.model import ScriptedModel, answer
 from agentic.ports.errors import SandboxUnavailable
 from agentic.ports.runtime import Answer, Observation
@@ -195,24 +196,26 @@ async def run(
     loop = Loop(seat.store, ScriptedModel(lambda _: next(answers)), WallClock(), sinks=(seat,))
     lease = await seat.store.acquire(THREAD, "dojo")
     assert lease is not None
+    tools = tuple(
+        ToolRef(
+            name=spec.name,
+            effect=spec.effect,
+            permission=spec.permission,
+            cognitive=spec.cognitive,
+            untrusted=spec.untrusted,
+            private=spec.private,
+            outside=spec.outside,
+        )
+        for spec in functions.toolbox.specs
+    )
     started = Started(
         thread=THREAD,
         task=world.prompt,
         requester=OWNER,
         role=ROLE,
         policy=POLICY.model_copy(update={"rule_of_two": facts}),
-        tools=tuple(
-            ToolRef(
-                name=spec.name,
-                effect=spec.effect,
-                permission=spec.permission,
-                cognitive=spec.cognitive,
-                untrusted=spec.untrusted,
-                private=spec.private,
-                outside=spec.outside,
-            )
-            for spec in functions.toolbox.specs
-        ),
+        tools=tools,
+        exposure=reachable(tools),
     )
     answering = asyncio.create_task(seat.answer())
     try:

@@ -22,6 +22,7 @@ from agentic.core.events.execution_events import (
     Sort,
     Started,
     ToolFinished,
+    ToolRef,
 )
 from agentic.core.state.execution import Call, Execution
 
@@ -31,8 +32,7 @@ DEPENDENCIES = "files of a dependency"
 ATTACHED = "attached files"
 HIDDEN = "a secret in the files"
 CUT_OFF = "what a command that was cut off may have fetched"
-ANSWERED = "what {tool} answered"
-ANSWERS = "what {tool} answers"
+ANSWERED, ANSWERS = "what {tool} answered", "what {tool} answers"
 _TRUSTED = ("operator", "owner")
 _WORDS: tuple[Sort, ...] = ("guidance", "edited", "correction")
 """What puts words of a person before the model."""
@@ -60,10 +60,14 @@ def merged(one: Exposure, other: Exposure) -> Exposure:
     )
 
 
+def reachable(tools: Iterable[ToolRef]) -> Exposure:
+    """What tools can show that is not public: it is at hand from the beginning, whether they are asked or not."""
+    return Exposure(private=_first((), tuple(ANSWERS.format(tool=tool.name) for tool in tools if tool.private)))
+
+
 def begun(event: Started) -> Exposure:
-    """What it is exposed to before its first turn; what one of its tools can show counts before it is asked to."""
-    private = (*_attached(event.files), *(ANSWERS.format(tool=tool.name) for tool in event.tools if tool.private))
-    return merged(event.exposure, Exposure(untrusted=_read(event.quoted, event.files), private=private))
+    """What it is exposed to before its first turn."""
+    return merged(event.exposure, Exposure(untrusted=_read(event.quoted, event.files), private=_attached(event.files)))
 
 
 def heard(execution: Execution, event: InputReceived) -> Exposure:
@@ -108,10 +112,15 @@ def _attached(files: Iterable[FileRef]) -> tuple[str, ...]:
 
 
 def _declared(execution: Execution, call: Call) -> Exposure:
-    """What its tool says of all its results; that they are private counts from the beginning."""
+    """What its tool says of all its results."""
     tools = execution.started.tools if execution.started else ()
     tool = next((known for known in tools if known.name == call.block.tool), None)
-    return Exposure(untrusted=(ANSWERED.format(tool=tool.name),)) if tool is not None and tool.untrusted else UNEXPOSED
+    if tool is None:
+        return UNEXPOSED
+    return Exposure(
+        untrusted=(ANSWERED.format(tool=tool.name),) if tool.untrusted else (),
+        private=(ANSWERS.format(tool=tool.name),) if tool.private else (),
+    )
 
 
 def _of_dependencies(call: Call, shown: str) -> bool:

@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
     Triaged,
 )
-from agentic.core.fold.exposure import begun
+from agentic.core.fold.exposure import reachable
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import UseTools
 from agentic.core.state.execution import Execution
@@ -27,20 +27,21 @@ MAIL = ToolRef(name="mail", effect="read", private=True)
 SEND = ToolRef(name="send", effect="unkeyed", outside="always")
 
 
-def begins(*tools: ToolRef, **more: object) -> Started:
-    values = {"thread": "100", "task": "Look.", "requester": YOU, "tools": tools, "inbox": "100", **more}
+def begins(*tools: ToolRef) -> Started:
     policy = Policy(tiers=TIERS, rule_of_two=FACTS)
-    return Started.model_validate({"policy": policy, **values})
+    return Started(
+        thread="100", task="Look.", requester=YOU, policy=policy, tools=tools, exposure=reachable(tools), inbox="100"
+    )
 
 
 def test_tools_that_can_show_what_is_private_are_named_from_the_beginning() -> None:
-    assert begun(begins(PAGE, MAIL, SEND)) == Exposure(private=("what mail answers",))
-    assert not begun(begins(PAGE, SEND))
+    assert reachable((PAGE, MAIL, SEND)) == Exposure(private=("what mail answers",))
+    assert not reachable((PAGE, SEND))
 
 
 def test_no_more_reasons_are_kept_than_people_read() -> None:
     tools = [ToolRef(name=f"mail{number}", private=True) for number in range(REASONS + 2)]
-    assert len(begun(begins(*tools)).private) == REASONS
+    assert len(reachable(tools).private) == REASONS
 
 
 @pytest.mark.parametrize(("tools", "held"), [((PAGE, MAIL, SEND), True), ((PAGE, SEND), False)])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentic.core.events.execution_events import (
+    Exposure,
     Finished,
     InputReceived,
     Started,
@@ -14,7 +15,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.errors import SandboxLost, SandboxUnavailable
-from agentic.ports.runtime import Answer
+from agentic.ports.runtime import Answer, ToolSpec
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.unit.threads.house import Bench, house
 
@@ -275,6 +276,23 @@ async def test_an_execution_begins_with_who_asked_what_may_be_used_and_which_mes
         assert [tool.name for tool in started.tools] == ["work", "ask", "finish"]
         assert isinstance(log[-1].event, Finished)
         assert not any(isinstance(e.event, InputReceived) for e in log)
+
+
+class Mailbox(Bench):
+    """With a tool that shows what is not public."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return (*super().specs, ToolSpec("mail", "Read mail.", {"type": "object"}, "read", "read", private=True))
+
+
+async def test_what_its_tools_can_show_that_is_not_public_is_at_hand_from_the_beginning() -> None:
+    async with asyncio.timeout(10), house([FINISH], bench=Mailbox()) as home:
+        await home.say("fix it")
+        await home.threads.idle("100")
+        started = (await home.log())[0].event
+        assert isinstance(started, Started)
+        assert started.exposure == Exposure(private=("what mail answers",))
 
 
 async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
