@@ -1,4 +1,6 @@
-"""Commands on the repository of a thread or a channel: show it, attach one, take it away, fetch it anew."""
+"""Commands on the repository of a thread or a channel: show it, attach one, take it away, fetch it anew; and on whose
+account pull requests are opened with.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from discord import app_commands
 from discord.ext import commands
 
 from agentic.ports.errors import RemoteError
-from agentic.ports.forge import Hosted
-from bot.access.thread_access import OutOfReach, Stand, require
+from agentic.ports.forge import ForgeHost, Hosted
+from bot.access.thread_access import ELSEWHERE, OutOfReach, Stand, require
+from bot.cogs.account_link import AccountLink, state_of, told
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin
 from bot.rendering.discord_text import inline, plain
@@ -84,9 +87,27 @@ class RepositoryCommands(commands.Cog):
             raise OutOfReach(plain(str(error), 800)) from error
         await answer(ctx, f"Fetched {inline(str(hosted.remote))}. `git fetch origin` in the thread brings it in.")
 
+    @repo.command(description="Have pull requests you ask for opened as you: link your account, or unlink it")
+    @app_commands.describe(host="Such as github.com, if not the host of the repository here")
+    async def account(self, ctx: Context, host: str = "") -> None:
+        """Have pull requests you ask for opened as you: link your account, or unlink it."""
+        await begin(ctx)
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "repo")
+        require(stand, "start")
+        if stand.openly:
+            raise OutOfReach(ELSEWHERE.format(command="repo account"))
+        held = self._held()
+        origin = await held.of(*_ids(ctx))
+        chosen = _host(held, host or (origin.remote.host if origin else ""))
+        remote = origin.remote if origin is not None and origin.remote.host == chosen.name else None
+        text = told(await state_of(held, stand.speaker.id, chosen, remote), chosen)
+        view = AccountLink(held, stand.speaker.id, chosen, remote)
+        view.message = await answer(ctx, text, view=view)
+
     async def _show(self, ctx: Context) -> None:
         await begin(ctx)
-        require(await self.bot.reach.stand(ctx.interaction or ctx.message, "repo"), "see")
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "repo")
+        require(stand, "see")
         held = self._held()
         thread, channel = _ids(ctx)
         origin = await held.of(thread, channel)
@@ -96,6 +117,8 @@ class RepositoryCommands(commands.Cog):
         branch = f", branch {inline(origin.branch)}" if origin.branch else ""
         lines = [f"📦 {inline(str(origin.remote))} at {inline(origin.remote.host)}{branch}"]
         lines += [f"🔀 Pull request {row.number}: <{row.url}>" for row in await held.rows.of_thread(thread)]
+        if (linked := held.accounts.of(stand.speaker.id, origin.remote.host)) is not None:
+            lines.append(f"👤 Pull requests you ask for are opened as {inline(linked.login)}.")
         await answer(ctx, "\n".join(lines))
 
     def _held(self) -> Repositories:
@@ -125,6 +148,15 @@ def _ids(ctx: Context) -> tuple[str, str]:
     if isinstance(ctx.channel, discord.Thread):
         return here, str(ctx.channel.parent_id)
     return "", here
+
+
+def _host(held: Repositories, name: str) -> ForgeHost:
+    """A host by its name, the first one for ''.  Raises ``OutOfReach``."""
+    hosts = held.publisher.forges.hosts
+    found = next((host for host in hosts if name.lower() in ("", host.name)), None)
+    if found is None:
+        raise OutOfReach(f"I don't know the host {inline(name)}. It can be: {', '.join(host.name for host in hosts)}.")
+    return found
 
 
 def _server(ctx: Context) -> str:

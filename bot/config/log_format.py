@@ -6,6 +6,8 @@ import logging
 import unicodedata
 
 OURS = ("agentic", "bot", "reflexion", "threadwright")
+FORMS = "discord.gateway"
+"""Writes whole events at ``debug``, also the forms in which people give us their tokens; so it never does."""
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 BESIDE = "\n  | "
 """Begins each further line of an entry, such as its traceback; no entry begins with it."""
@@ -22,6 +24,7 @@ def log_to_standard_error(level: str, *, prompts: bool) -> None:
         logging.getLogger().setLevel(logging.INFO)
         for name in OURS:
             logging.getLogger(name).setLevel(logging.DEBUG)
+    logging.getLogger(FORMS).setLevel(logging.INFO)
 
 
 class Entries(logging.Formatter):
