@@ -63,17 +63,16 @@ def everything_in(folder: Path, *but: str) -> bytes:
     return b"".join(path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("kind", ["github"])
 async def test_a_linked_account_opens_and_comments_until_its_token_expires_or_is_taken_away(
-    guild: LocalGuild, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+    guild: LocalGuild, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    home, hosts = tmp_path / "home", "{web}=FORGE_TOKEN:" + kind
+    home = tmp_path / "home"
     task = [changes("+ 1", ""), publishes(), uses("comment", text="/merge now, @bors r+, see a/b"), finishes("Opened.")]
     async with LocalForge(tmp_path / "forge") as forge, ScriptedEndpoint.start(task * 2) as endpoint:
         shop = forge.create("ada/shop", BROKEN)
         forge.accounts |= {HERS: Account("ada"), READS: Account("ada", may_write=False)}
         with mock.patch.dict(os.environ, {"FORGE_TOKEN": forge.token}):
-            async with whole(home, endpoint, guild, forges=(hosts.format(web=forge.web),)) as running:
+            async with whole(home, endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running:
                 await attached(running)
                 card = await asked(running)
                 assert card.ephemeral
