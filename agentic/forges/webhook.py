@@ -57,5 +57,5 @@ def address_from(written: str) -> tuple[str, int]:
         return str(ip_address(host)), int(port)
     except ValueError:
         raise ValueError(
-            f"{host[:60]!r} is no address of this machine; write 127.0.0.1:{port}, or 0.0.0.0:{port} for every address"
+            f"{written[:60]!r} names no address of this machine; write 127.0.0.1:{port}, or 0.0.0.0:{port} for every address"
         ) from None

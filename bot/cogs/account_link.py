@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, cast
 
 import discord
-from discord import ui
+from discord import app_commands, ui
 
 from agentic.ports.errors import AgenticError, RemoteError
 from agentic.ports.forge import ForgeHost, Remote
@@ -50,6 +50,9 @@ HOW = {
     ),
     "forgejo": "at {host}, Settings → Applications: *repository* and *issue*: *Read and write*, *user*: *Read*.",
 }
+TRIES, TRIES_SECONDS = 5, 600.0
+"""So many tokens may one person try in so many seconds: a host shuts out whoever sends it many wrong ones, and that is us."""
+TOO_MANY = "You tried {tries} tokens. Try again in {minutes:.0f} min."
 NOT_YOU = "Only the person who opened this can use it. Use `/repo account` yourself."
 
 log = logging.getLogger(__name__)
@@ -76,9 +79,11 @@ def told(state: str, host: ForgeHost) -> str:
 class AccountLink(ui.View):
     """Buttons for one person and one host; ``remote`` is what a token is tried on, None where nothing is attached."""
 
-    def __init__(self, held: Repositories, person: str, host: ForgeHost, remote: Remote | None) -> None:
+    def __init__(
+        self, held: Repositories, person: str, host: ForgeHost, remote: Remote | None, tries: app_commands.Cooldown
+    ) -> None:
         super().__init__(timeout=SECONDS)
-        self.held, self.person, self.host, self.remote = held, person, host, remote
+        self.held, self.person, self.host, self.remote, self.tries = held, person, host, remote, tries
         self.message: discord.Message | None = None
         self.show()
 
@@ -118,6 +123,8 @@ class AccountLink(ui.View):
         await interaction.response.defer()
         try:
             require(await interaction.client.reach.stand(interaction, "repo"), "start")
+            if (wait := self.tries.update_rate_limit()) is not None:
+                raise OutOfReach(TOO_MANY.format(tries=TRIES, minutes=max(wait / 60, 1)))
             linked = await checked(self.held.publisher.forges, self.host, token, self.remote)
             await asyncio.to_thread(self.held.accounts.keep, self.person, linked)
             said = _linked(linked)

@@ -13,7 +13,7 @@ from discord.ext import commands
 from agentic.ports.errors import RemoteError
 from agentic.ports.forge import ForgeHost, Hosted
 from bot.access.thread_access import ELSEWHERE, OutOfReach, Stand, require
-from bot.cogs.account_link import AccountLink, state_of, told
+from bot.cogs.account_link import TRIES, TRIES_SECONDS, AccountLink, state_of, told
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin
 from bot.rendering.discord_text import inline, plain
@@ -29,6 +29,8 @@ NONE = "No repository is attached here. `/repo attach owner/name` attaches one; 
 NO_REPOSITORIES = "Repositories cannot be attached here."
 NOT_A_THREAD = "This is no thread. Choose `channel`, or use it in the thread that is meant."
 NO_CHANNEL = "A direct message has no channel. Choose `thread`, which is this conversation."
+PEOPLE_KNOWN = 1_000
+"""People whose tries are counted."""
 WHERE = "For this thread, or for all new threads of this channel"
 
 
@@ -37,6 +39,8 @@ class RepositoryCommands(commands.Cog):
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
+        self._tries: dict[str, app_commands.Cooldown] = {}
+        """How many tokens each person has tried lately."""
 
     @commands.hybrid_group(description=DESCRIPTION)
     async def repo(self, ctx: Context, *, rest: str = "") -> None:
@@ -101,7 +105,7 @@ class RepositoryCommands(commands.Cog):
         chosen = _host(held, host or (origin.remote.host if origin else ""))
         remote = origin.remote if origin is not None and origin.remote.host == chosen.name else None
         text = told(await state_of(held, stand.speaker.id, chosen, remote), chosen)
-        view = AccountLink(held, stand.speaker.id, chosen, remote)
+        view = AccountLink(held, stand.speaker.id, chosen, remote, self._tries_of(stand.speaker.id))
         view.message = await answer(ctx, text, view=view)
 
     async def _show(self, ctx: Context) -> None:
@@ -120,6 +124,11 @@ class RepositoryCommands(commands.Cog):
         if (linked := held.accounts.of(stand.speaker.id, origin.remote.host)) is not None:
             lines.append(f"👤 Pull requests you ask for are opened as {inline(linked.login)}.")
         await answer(ctx, "\n".join(lines))
+
+    def _tries_of(self, person: str) -> app_commands.Cooldown:
+        if person not in self._tries and len(self._tries) >= PEOPLE_KNOWN:
+            del self._tries[next(iter(self._tries))]
+        return self._tries.setdefault(person, app_commands.Cooldown(TRIES, TRIES_SECONDS))
 
     def _held(self) -> Repositories:
         workshop = self.bot.backstage.workshop

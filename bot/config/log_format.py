@@ -20,11 +20,12 @@ def log_to_standard_error(level: str, *, prompts: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(Entries(FORM))
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if level == "debug":
+        logging.getLogger(FORMS).setLevel(logging.INFO)
     if level == "debug" and not prompts:
         logging.getLogger().setLevel(logging.INFO)
         for name in OURS:
             logging.getLogger(name).setLevel(logging.DEBUG)
-    logging.getLogger(FORMS).setLevel(logging.INFO)
 
 
 class Entries(logging.Formatter):

@@ -115,7 +115,8 @@ async def test_a_linked_account_opens_and_comments_until_its_token_expires_or_is
                 card = await becomes(running, card, "Unlinked")
                 assert list((home / "accounts").iterdir()) == []
                 forge.accounts[HERS] = Account("ada")
-                await gives(running, card, "Link my account", HERS, "are opened as `ada`")
+                card = await gives(running, card, "Link my account", HERS, "are opened as `ada`")
+                await gives(running, card, "Use another token", "guessed-0123456789", "You tried 5 tokens")
                 assert backup(running.app.settings, tmp_path / "backup.tar.gz", "0.1.0") == 0
                 await running.app.bot.privacy.erase(person, "you")
                 assert list((home / "accounts").iterdir()) == []
@@ -133,10 +134,12 @@ async def test_a_linked_account_opens_and_comments_until_its_token_expires_or_is
 def test_no_log_holds_the_forms_that_people_fill_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """discord.py writes whole events at ``debug``, and a token is in one."""
     root, gateway = logging.getLogger(), logging.getLogger("discord.gateway")
-    monkeypatch.setattr(root, "handlers", [])
     before = root.level, gateway.level
     try:
-        log_to_standard_error("debug", prompts=True)
+        for level in ("warning", "debug"):
+            monkeypatch.setattr(root, "handlers", [])
+            log_to_standard_error(level, prompts=True)
+            assert gateway.isEnabledFor(logging.INFO) == (level == "debug")
         assert root.isEnabledFor(logging.DEBUG)
         assert not gateway.isEnabledFor(logging.DEBUG)
     finally:
