@@ -233,7 +233,7 @@ class Publisher:
 
 
 def _written(text: str, footer: str, hand: Hand | None) -> str:
-    """A text as it stands at the host; in a person's name it orders nothing, since others act on what they say."""
+    """A text as it stands at the host; in a person's name without what calls or orders, since others act on what they say."""
     cut = text.strip()[:BODY_CHARACTERS]
     return f"{rules.orderless(cut) if hand is not None else cut}\n\n{footer}".strip()
 

@@ -57,9 +57,9 @@ def powerful(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def orderless(text: str) -> str:
-    """A text as it is written in a person's name: no word of it is a command to a bot there, and calls nobody.
+    """A text as it is written in a person's name: it calls nobody, and holds no command that begins with ``@`` or ``/``.
 
-    What begins with ``@`` or ``/`` looks as before, with a sign of no width after that.
+    It looks as before, with a sign of no width after those. Commands of bare words stay what they are.
     """
     return _ORDER.sub("\\1\u200b", text)
 
