@@ -101,8 +101,12 @@ class Forges:
         """The host of a repository."""
         if remote.host not in self._forges:
             host = self.host(remote.host)
-            self._forges[remote.host] = (GitHub if host.kind == "github" else Forgejo)(host, self.token(host))
+            self._forges[remote.host] = self.forge_with(host, self.token(host))
         return self._forges[remote.host]
+
+    def forge_with(self, host: ForgeHost, token: str) -> Forge:
+        """The host with another token than the bot's; the caller closes it."""
+        return (GitHub if host.kind == "github" else Forgejo)(host, token)
 
     async def close(self) -> None:
         """Let go of all connections."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from agentic.core.text.foreign_text import one_line
 from agentic.forges.hosts import Forges
@@ -23,7 +24,10 @@ from agentic.ports.errors import (
     ForgeUnclear,
     GitFailed,
     NotPublished,
+    RemoteError,
+    RepositoryGone,
     RightMissing,
+    TokenRefused,
 )
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Forge, Hosted, PullRequest, Remote
@@ -32,6 +36,8 @@ from agentic.remotes.checkout import PACK_BYTES, AtWork, at_work, packed
 from agentic.remotes.host_git import OUT_BYTES, Progress
 from agentic.remotes.mirror import Mirror, Mirrors
 from agentic.workspace.workspace import RealWorld
+
+T = TypeVar("T")
 
 PUSH_SECONDS = 300.0
 MOST_PATHS = 5_000
@@ -59,6 +65,15 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Hand:
+    """The account of a person that pull requests and comments are written with; the bot reads and pushes with its own."""
+
+    forge: Forge
+    refused: Callable[[RemoteError], Awaitable[None]]
+    """Told why the host does not let them, before the bot writes instead."""
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """What is asked for: ``branch`` may be ''; ``footer`` is added to the text, and is ours."""
 
@@ -67,6 +82,7 @@ class Order:
     branch: str = ""
     draft: bool = False
     footer: str = ""
+    hand: Hand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +202,21 @@ class Publisher:
     async def _pull_request(
         self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order, commit: str
     ) -> PullRequest:  # fmt: skip
-        """The one open pull request of a branch, with the title and the text that were asked for."""
-        body = f"{order.body.strip()[:BODY_CHARACTERS]}\n\n{order.footer}".strip()
+        """The one open pull request of a branch, with the title and the text that were asked for.
+
+        It is looked for with the bot's account, which finds it whoever has opened it.
+        """
+        body = _written(order.body, order.footer, order.hand)
         found = await forge.open_from(hosted.remote, branch, base)
         if found is not None:
             await self._at(forge, hosted.remote, found, commit)
             return await forge.describe(hosted.remote, found.number, order.title, body)
         reach("publish.pull.before")
         try:
-            opened = await forge.open(hosted.remote, branch, base, order.title, body, draft=order.draft)
+            opened = await _by_hand(
+                order.hand, forge,
+                lambda by: by.open(hosted.remote, branch, base, order.title, body, draft=order.draft),
+            )  # fmt: skip
         except (ForgeUnclear, ForgeRejected):
             found = await forge.open_from(hosted.remote, branch, base)
             if found is None:
@@ -216,11 +238,13 @@ class Publisher:
                 "meanwhile, or the host is slow. Its text was left as it is. Publish again."
             )
 
-    async def comment(self, remote: Remote, number: int, text: str, key: str) -> str:
+    async def comment(
+        self, remote: Remote, number: int, text: str, key: str, footer: str = "", hand: Hand | None = None
+    ) -> str:
         """Write on a pull request once for a key, whatever fails; returns the remark's id."""
         forge = self.forges.forge(remote)
         mark = f"<!-- threadwright:{hashlib.sha256(key.encode()).hexdigest()[:20]} -->"
-        written = f"{text.strip()[:BODY_CHARACTERS]}\n\n{mark}"
+        written = _written(text, f"{footer}\n{mark}".strip(), hand)
 
         async def there() -> str:
             remarks = await forge.remarks(remote, number)
@@ -230,13 +254,29 @@ class Publisher:
             return found
         reach("publish.comment.before")
         try:
-            made = await forge.comment(remote, number, written)
+            made = await _by_hand(hand, forge, lambda by: by.comment(remote, number, written))
         except ForgeUnclear:
             made = await there()
             if not made:
                 raise
         reach("publish.comment.after")
         return made
+
+
+def _written(text: str, footer: str, hand: Hand | None) -> str:
+    """A text as it stands at the host; in a person's name without what calls or orders, since others act on what they say."""
+    cut = text.strip()[:BODY_CHARACTERS]
+    return f"{rules.orderless(cut) if hand is not None else cut}\n\n{footer}".strip()
+
+
+async def _by_hand(hand: Hand | None, ours: Forge, write: Callable[[Forge], Awaitable[T]]) -> T:
+    """Write as the person, or as the bot where the host does not let them: then nothing was written before."""
+    if hand is not None:
+        try:
+            return await write(hand.forge)
+        except (TokenRefused, RightMissing, RepositoryGone) as refused:
+            await hand.refused(refused)
+    return await write(ours)
 
 
 class _Taken:

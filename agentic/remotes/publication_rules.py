@@ -16,6 +16,7 @@ PREFIX = "threadwright/"
 SLUG_CHARACTERS = 40
 _BRANCH = re.compile(r"threadwright/[a-z0-9][a-z0-9._-]{0,79}")
 _UNFIT = re.compile(r"[^a-z0-9]+")
+_ORDER = re.compile(r"(?<![\w/:.])([@/])(?=\w)")
 _POWERFUL = (".github", ".forgejo", ".gitea")
 """Folders whose workflows run at the host with rights and secrets of the repository."""
 _FOLDERS = ("workflows", "actions")
@@ -53,6 +54,14 @@ def check_branch(branch: str, default: str, base: str, *, protected: bool) -> No
 def powerful(paths: Iterable[str]) -> tuple[str, ...]:
     """Those of the paths that hold workflows, or stand where their folders would; in upper or lower case."""
     return tuple(path for path in paths if _is_powerful(path.casefold().split("/")))
+
+
+def orderless(text: str) -> str:
+    """A text as it is written in a person's name: it calls nobody, and holds no command that begins with ``@`` or ``/``.
+
+    It looks as before, with a sign of no width after those. Commands of bare words stay what they are.
+    """
+    return _ORDER.sub("\\1\u200b", text)
 
 
 def _is_powerful(parts: list[str]) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.errors import NotPublished
 from agentic.ports.forge import Remote
 from agentic.remotes.host_git import Progress
-from agentic.remotes.publication import NeedsYes, Order, Origin, Published, Publisher
+from agentic.remotes.publication import Hand, NeedsYes, Order, Origin, Published, Publisher
 from agentic.workspace.workspace import RealWorld
 
 Footer = Callable[[], Awaitable[str]]
@@ -27,6 +28,8 @@ class WayOut:
     origin: Origin
     footer: Footer
     opened: Opened
+    hand: Callable[[], AbstractAsyncContextManager[Hand | None]]
+    """The account of the person who asked, where they linked one at this host."""
     pulls: Callable[[], Awaitable[Mapping[int, Remote]]]
     """The numbers of this thread's pull requests in its repository, with the name that this has at the host."""
 
@@ -34,8 +37,9 @@ class WayOut:
         self, world: RealWorld, folder: str, order: Order, approved: str, progress: Progress
     ) -> tuple[Published, PullRequestOpened] | NeedsYes:
         """Publish what is checked out; that it is to be watched is durable when this returns."""
-        whole = Order(order.title, order.body, order.branch, order.draft, await self.footer())
-        done = await self.publisher.publish(world, folder, self.thread, self.origin, whole, approved, progress)
+        async with self.hand() as hand:
+            whole = Order(order.title, order.body, order.branch, order.draft, await self.footer(), hand)
+            done = await self.publisher.publish(world, folder, self.thread, self.origin, whole, approved, progress)
         if isinstance(done, NeedsYes):
             return done
         pull = done.pull
@@ -58,5 +62,7 @@ class WayOut:
         if chosen not in numbers:
             known = ", ".join(map(str, numbers)) or "none yet"
             raise NotPublished(f"That is no pull request of this thread in its repository. They are: {known}.")
-        await self.publisher.comment(numbers[chosen], chosen, text, f"{self.thread}.{key}")
+        async with self.hand() as hand:
+            footer = await self.footer() if hand is not None else ""
+            await self.publisher.comment(numbers[chosen], chosen, text, f"{self.thread}.{key}", footer, hand)
         return f"Commented on pull request {chosen}."

@@ -32,6 +32,8 @@ SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
 """Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
 EACH = 3.0
 """Seconds that a host has between two looks, however many pull requests are watched there."""
+RINGS_KEPT = 100
+"""Names of repositories that may have rung and were not looked at yet; what is beyond that is found by polling."""
 LOG_CHARACTERS = 6_000
 LOGS_QUOTED, NAMES_TOLD, NAME_CHARACTERS = 3, 6, 80
 REMARK_CHARACTERS = 1_500
@@ -92,6 +94,11 @@ class PullWatch:
         self.rows = PullRows(store)
         self.pace = pace
         """Factor of all pauses."""
+        self.gap = 2.0
+        """Seconds between two looks at a pull request that webhooks ask for, for each that is watched at its host."""
+        self._rung: set[str] = set()
+        self._looked: dict[str, float] = {}
+        """When each was looked at last."""
         self._pauses: dict[str, float] = {}
         self._due: dict[str, float] = {}
         self._hosts: dict[str, str] = {}
@@ -105,25 +112,48 @@ class PullWatch:
         self._due[key] = _now() + SHORTEST * self.pace
         self._bell.set()
 
+    def rung(self, repository: str) -> None:
+        """A webhook says that something happened in ``owner/name``: its pull requests are looked at now."""
+        if len(self._rung) < RINGS_KEPT:
+            self._rung.add(repository.lower())
+            self._bell.set()
+
     async def run(self) -> None:
         """Look at each when it is due, until cancelled."""
         while True:
             self._bell.clear()
             try:
                 watched = await self.rows.watched()
+                await self._hasten(watched)
             except AgenticError as error:
                 log.warning("which pull requests are watched cannot be read now: %s", error)
                 watched = ()
             for key in watched:
                 if self._due.get(key, 0.0) <= _now():
                     await self._look(key)
-            self._due = {key: self._due[key] for key in await self._watched() if key in self._due}
+            kept = await self._watched()
+            self._due = {key: self._due[key] for key in kept if key in self._due}
+            self._looked = {key: self._looked[key] for key in kept if key in self._looked}
             pause = min((at - _now() for at in self._due.values()), default=LONGEST * self.pace)
             try:
                 async with asyncio.timeout(max(pause, 0.01)):
                     await self._bell.wait()
             except TimeoutError:
                 continue
+
+    async def _hasten(self, watched: Sequence[str]) -> None:
+        """Make those due whose repository rang; however often it rings, its host is asked once in ``gap`` seconds."""
+        rung, self._rung = self._rung, set()
+        for key in watched if rung else ():
+            row = await self.rows.of(key)
+            if row is not None and row.repository.lower() in rung:
+                rest = self.gap * self._beside(row.host)
+                self._due[key] = min(self._due.get(key, 0.0), self._looked.get(key, -rest) + rest)
+                self._pauses[key] = SHORTEST / GROWTH
+
+    def _beside(self, host: str) -> int:
+        """How many are watched at a host, as far as is known."""
+        return sum(self._hosts.get(each) == host for each in self._due)
 
     async def _watched(self) -> tuple[str, ...]:
         try:
@@ -134,6 +164,7 @@ class PullWatch:
     async def _look(self, key: str) -> None:
         """Look at one; whatever goes wrong, it is looked at again."""
         pause = min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST)
+        self._looked[key] = _now()
         try:
             row = await self.rows.of(key)
             if row is None:
@@ -158,9 +189,8 @@ class PullWatch:
         except Exception:  # one of them must not end the watch of all others
             log.exception("a fault of ours: pull request %s", key)
             pause = LONGEST
-        beside = sum(self._hosts.get(each) == self._hosts.get(key) for each in self._due)
         self._pauses[key] = pause
-        self._due[key] = _now() + max(pause, EACH * beside) * self.pace
+        self._due[key] = _now() + max(pause, EACH * self._beside(self._hosts.get(key, ""))) * self.pace
 
     async def _seen(self, row: PullRow) -> bool:
         """Ask the host, and do what follows; whether something changed."""

@@ -20,6 +20,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
@@ -60,6 +61,7 @@ from bot.after_run.calibration_labels import CalibrationLabels
 from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
+from bot.after_run.webhook_server import CannotListen, WebhookServer
 from bot.app.adapters import chooser
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
@@ -67,6 +69,7 @@ from bot.app.options import options_from
 from bot.app.services import Backstage
 from bot.charts.renderer import Studio
 from bot.config.home import (
+    ACCOUNTS,
     CHECKPOINTS,
     DATABASE,
     LESSONS,
@@ -97,6 +100,7 @@ from bot.threads.registry import Roster, Threads
 from bot.workspace.attachments import download
 from bot.workspace.environment import environment
 from bot.workspace.folders import Workspaces
+from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
@@ -148,6 +152,9 @@ class App:
         self.guild = guild
         self.watchdog = watchdog
         self.watch: PullWatch | None = None
+        self.webhooks: WebhookServer | None = None
+        self.deaf: CannotListen | None = None
+        """Why webhooks are not received although they are wanted."""
         self._router = router
         self.warmed = asyncio.Event()
         """The models can be asked without waiting for their libraries, and who waited was served; or it failed."""
@@ -244,7 +251,8 @@ class App:
         watch = PullWatch(store, forges, Around(pulls.changed, tell, deliver, doing, present))
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
         may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: len(bot.guilds))
-        workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use)
+        accounts = _accounts(stack, settings, place)
+        workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
@@ -346,6 +354,7 @@ class App:
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
+        app.webhooks = _webhooks(stack, settings, watch, place)
         return app
 
     async def online(self) -> None:
@@ -363,6 +372,12 @@ class App:
         self.beside("eviction", self._evict())
         if self.watch is not None:
             self.beside("pull requests", self.watch.run())
+        if self.webhooks is not None:
+            try:
+                await self.webhooks.open()
+            except CannotListen as why:
+                log.warning("%s", why)
+                self.deaf = why
 
     async def _ready(self) -> None:
         await self._begun.wait()  # before it begins, a client cannot be waited for
@@ -454,6 +469,23 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:
+    """What receives webhooks, where they are wanted and something lasts that they could be about."""
+    if settings.webhook_address is None or not place.recovers:
+        return None
+    secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
+    server = WebhookServer(settings.webhook_address, secret, watch.rung)
+    stack.push_async_callback(server.close)
+    return server
+
+
+def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> LinkedAccounts:
+    """What people link; like everything else it does not last where nothing is kept on a disk."""
+    if settings.store == "sqlite":
+        return LinkedAccounts(place.home / ACCOUNTS)
+    return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 
 
 def _reflexion(

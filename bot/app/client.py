@@ -130,7 +130,10 @@ class ThreadwrightBot(commands.Bot):
         )
         self.expiry = Expiry(store, options.retention_days)
         self.searching = ThreadSearch(store)
-        self.privacy = PersonalData(store, backstage.lessons, self.retention)
+        repositories = workshop.repositories if workshop else None
+        self.privacy = PersonalData(
+            store, backstage.lessons, self.retention, repositories.accounts if repositories else None
+        )
         self.sweeping = Sweeping(self, store, self.desk, self.board, self.retention, backstage.forget)
         self.tending = Tending(
             self, store, self.desk, self.board, self.outbox, conversation, self.intake, self.discord_clock,

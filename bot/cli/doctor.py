@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agentic.models.providers.server_check import Finding
     from agentic.models.tier_config import TierChoice
     from agentic.sandbox.pool import Choice
+    from bot.after_run.webhook_server import CannotListen
     from bot.cli.checks.model_access import Answer
 
 State = Literal["ok", "limited", "missing", "unknown"]
@@ -87,7 +88,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         discord(settings),
         lessons(settings),
     )
-    hosts = await repositories(settings)
+    hosts = (*await repositories(settings), *await webhooks(settings))
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
@@ -387,6 +388,27 @@ async def repositories(settings: Settings) -> tuple[Component, ...]:
     states: dict[str, State] = {"ok": "ok", "wrong": "limited", "unknown": "limited"}
     found = await forge_token.check(settings.forge_hosts, os.environ)
     return tuple(Component("repositories", each.host, states[each.verdict], each.said, each.todo) for each in found)
+
+
+async def webhooks(settings: Settings) -> tuple[Component, ...]:
+    """Try whether webhooks can be received; nothing where none are wanted."""
+    from bot.cli.checks import webhook_port
+
+    if settings.webhook_address is None:
+        return ()
+    trouble = await webhook_port.trouble(settings.webhook_address, has_secret=settings.webhook_secret is not None)
+    return webhook_components(settings, trouble)
+
+
+def webhook_components(settings: Settings, trouble: CannotListen | None) -> tuple[Component, ...]:
+    """Show whether webhooks are received; nothing where none are wanted."""
+    if not settings.webhooks:
+        return ()
+    if trouble is not None:
+        return (Component("webhooks", settings.webhooks, "limited", str(trouble), trouble.todo),)
+    return (
+        Component("webhooks", settings.webhooks, "ok", "signed ones are received here; polling goes on beside them"),
+    )
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:

@@ -160,7 +160,7 @@ async def _show_components(app: App) -> None:
     asked = await doctor.models(app.settings)
     components = (
         doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
-        *asked, *doctor.library_components(app.library),
+        *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
     )  # fmt: skip
     doctor.show(components)
 

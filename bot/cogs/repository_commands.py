@@ -1,4 +1,6 @@
-"""Commands on the repository of a thread or a channel: show it, attach one, take it away, fetch it anew."""
+"""Commands on the repository of a thread or a channel: show it, attach one, take it away, fetch it anew; and on whose
+account pull requests are opened with.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from discord import app_commands
 from discord.ext import commands
 
 from agentic.ports.errors import RemoteError
-from agentic.ports.forge import Hosted
-from bot.access.thread_access import OutOfReach, Stand, require
+from agentic.ports.forge import ForgeHost, Hosted
+from bot.access.thread_access import ELSEWHERE, OutOfReach, Stand, require
+from bot.cogs.account_link import TRIES, TRIES_SECONDS, AccountLink, state_of, told
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin
 from bot.rendering.discord_text import inline, plain
@@ -26,6 +29,8 @@ NONE = "No repository is attached here. `/repo attach owner/name` attaches one; 
 NO_REPOSITORIES = "Repositories cannot be attached here."
 NOT_A_THREAD = "This is no thread. Choose `channel`, or use it in the thread that is meant."
 NO_CHANNEL = "A direct message has no channel. Choose `thread`, which is this conversation."
+PEOPLE_KNOWN = 1_000
+"""People whose tries are counted."""
 WHERE = "For this thread, or for all new threads of this channel"
 
 
@@ -34,6 +39,8 @@ class RepositoryCommands(commands.Cog):
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self.bot = bot
+        self._tries: dict[str, app_commands.Cooldown] = {}
+        """How many tokens each person has tried lately."""
 
     @commands.hybrid_group(description=DESCRIPTION)
     async def repo(self, ctx: Context, *, rest: str = "") -> None:
@@ -84,9 +91,27 @@ class RepositoryCommands(commands.Cog):
             raise OutOfReach(plain(str(error), 800)) from error
         await answer(ctx, f"Fetched {inline(str(hosted.remote))}. `git fetch origin` in the thread brings it in.")
 
+    @repo.command(description="Have pull requests you ask for opened as you: link your account, or unlink it")
+    @app_commands.describe(host="Such as github.com, if not the host of the repository here")
+    async def account(self, ctx: Context, host: str = "") -> None:
+        """Have pull requests you ask for opened as you: link your account, or unlink it."""
+        await begin(ctx)
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "repo")
+        require(stand, "start")
+        if stand.openly:
+            raise OutOfReach(ELSEWHERE.format(command="repo account"))
+        held = self._held()
+        origin = await held.of(*_ids(ctx))
+        chosen = _host(held, host or (origin.remote.host if origin else ""))
+        remote = origin.remote if origin is not None and origin.remote.host == chosen.name else None
+        text = told(await state_of(held, stand.speaker.id, chosen, remote), chosen)
+        view = AccountLink(held, stand.speaker.id, chosen, remote, self._tries_of(stand.speaker.id))
+        view.message = await answer(ctx, text, view=view)
+
     async def _show(self, ctx: Context) -> None:
         await begin(ctx)
-        require(await self.bot.reach.stand(ctx.interaction or ctx.message, "repo"), "see")
+        stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "repo")
+        require(stand, "see")
         held = self._held()
         thread, channel = _ids(ctx)
         origin = await held.of(thread, channel)
@@ -96,7 +121,14 @@ class RepositoryCommands(commands.Cog):
         branch = f", branch {inline(origin.branch)}" if origin.branch else ""
         lines = [f"📦 {inline(str(origin.remote))} at {inline(origin.remote.host)}{branch}"]
         lines += [f"🔀 Pull request {row.number}: <{row.url}>" for row in await held.rows.of_thread(thread)]
+        if (linked := held.accounts.of(stand.speaker.id, origin.remote.host)) is not None:
+            lines.append(f"👤 Pull requests you ask for are opened as {inline(linked.login)}.")
         await answer(ctx, "\n".join(lines))
+
+    def _tries_of(self, person: str) -> app_commands.Cooldown:
+        if person not in self._tries and len(self._tries) >= PEOPLE_KNOWN:
+            del self._tries[next(iter(self._tries))]
+        return self._tries.setdefault(person, app_commands.Cooldown(TRIES, TRIES_SECONDS))
 
     def _held(self) -> Repositories:
         workshop = self.bot.backstage.workshop
@@ -125,6 +157,15 @@ def _ids(ctx: Context) -> tuple[str, str]:
     if isinstance(ctx.channel, discord.Thread):
         return here, str(ctx.channel.parent_id)
     return "", here
+
+
+def _host(held: Repositories, name: str) -> ForgeHost:
+    """A host by its name, the first one for ''.  Raises ``OutOfReach``."""
+    hosts = held.publisher.forges.hosts
+    found = next((host for host in hosts if name.lower() in ("", host.name)), None)
+    if found is None:
+        raise OutOfReach(f"I don't know the host {inline(name)}. It can be: {', '.join(host.name for host in hosts)}.")
+    return found
 
 
 def _server(ctx: Context) -> str:

@@ -6,6 +6,8 @@ import logging
 import unicodedata
 
 OURS = ("agentic", "bot", "reflexion", "threadwright")
+FORMS = "discord.gateway"
+"""Writes whole events at ``debug``, also the forms in which people give us their tokens; so it never does."""
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 BESIDE = "\n  | "
 """Begins each further line of an entry, such as its traceback; no entry begins with it."""
@@ -18,6 +20,8 @@ def log_to_standard_error(level: str, *, prompts: bool) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(Entries(FORM))
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if level == "debug":
+        logging.getLogger(FORMS).setLevel(logging.INFO)
     if level == "debug" and not prompts:
         logging.getLogger().setLevel(logging.INFO)
         for name in OURS:

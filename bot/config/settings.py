@@ -20,6 +20,7 @@ from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
 from agentic.forges.hosts import host_from
 from agentic.forges.repository_list import pattern_from
+from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from bot.config.settings_errors import (
@@ -196,6 +197,15 @@ class Settings(BaseSettings):
         le=1_000_000,
         description="Megabytes that a repository may have; a larger one is not fetched.",
     )
+    webhooks: str = Field(
+        default="",
+        description="Where webhooks of GitHub or Forgejo are received, such as 127.0.0.1:8091, so that checks are noticed at "
+        "once. Empty: pull requests are only polled.",
+    )
+    webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="The secret that the host signs its webhooks with, at least 16 characters; without it none is received.",
+    )
     mask_secrets: bool = Field(
         default=True,
         description="Replace keys, tokens and passwords by placeholders such as [secret: GitHub token] before models, logs "
@@ -333,6 +343,20 @@ class Settings(BaseSettings):
             pattern_from(written)
         return value
 
+    @field_validator("webhooks")
+    @classmethod
+    def _listening(cls, value: str) -> str:
+        if value:
+            address_from(value)
+        return value.strip()
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < SECRET_CHARACTERS:
+            raise ValueError(f"it has fewer than {SECRET_CHARACTERS} characters; make one with: openssl rand -hex 32")
+        return value
+
     @field_validator("command_guilds")
     @classmethod
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -389,6 +413,11 @@ class Settings(BaseSettings):
     def forge_hosts(self) -> tuple[ForgeHost, ...]:
         """The hosts of repositories."""
         return tuple(host_from(written) for written in self.forges)
+
+    @property
+    def webhook_address(self) -> tuple[str, int] | None:
+        """Where webhooks are received; None for nowhere."""
+        return address_from(self.webhooks) if self.webhooks else None
 
     @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:

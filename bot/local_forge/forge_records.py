@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,15 @@ FORGE_TOKEN = "local-forge-token-0123456789"  # noqa: S105 - opens nothing but a
 BOT = "threadwright-bot"
 
 State = Literal["pending", "success", "failure"]
+
+
+@dataclass(slots=True)
+class Account:
+    """Somebody at the forge, as one of their tokens has it."""
+
+    login: str
+    may_write: bool = True
+    """Whether the token may open pull requests and comment."""
 
 
 @dataclass(slots=True)
@@ -54,6 +64,8 @@ class Pull:
     sha: str = ""
     """The commit of its head where that is no branch's of the repository, or is not known to the host yet."""
     notes: list[Note] = field(default_factory=list[Note])
+    author: str = BOT
+    """Who opened it."""
 
 
 @dataclass(slots=True)
@@ -72,6 +84,8 @@ class HostedRepository:
     pushes: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
     """Each update of a branch: its name, the commit before and the one after."""
     numbers: int = 0
+    happened: Callable[[str], None] = lambda _: None
+    """Told what changed, in the words of webhooks: ``check_run``, ``issue_comment``."""
 
     @property
     def full(self) -> str:
@@ -93,8 +107,10 @@ class HostedRepository:
         for run in runs:
             if run.name == name:
                 run.state, run.log = state, log
-                return
-        runs.append(CheckRun(self.next(), name, state, log))
+                break
+        else:
+            runs.append(CheckRun(self.next(), name, state, log))
+        self.happened("check_run")
 
     def tag(self) -> str:
         """A tag of everything that can be read here, for conditional requests."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 from aiohttp import web
 
 from bot.local_forge.checks_runner import run_check
-from bot.local_forge.forge_records import BOT, FORGE_TOKEN, HostedRepository, Note
+from bot.local_forge.forge_records import BOT, FORGE_TOKEN, Account, HostedRepository, Note
 from bot.local_forge.git_endpoint import commit, make_bare, serve
 from bot.local_forge.misbehaviour import Kind, Misbehaviour
 from bot.local_forge.rest_api import Json, Shape, answer, no
+from bot.local_forge.webhook_sender import Webhook, send
 
 _APIS = {"v3": "github", "v1": "forgejo"}
 
@@ -26,6 +27,10 @@ class LocalForge:
     def __init__(self, folder: Path, token: str = FORGE_TOKEN) -> None:
         self.folder = folder
         self.token = token
+        self.accounts = {token: Account(BOT)}
+        """Who each token belongs to; one that is taken out was revoked."""
+        self.webhooks: list[Webhook] = []
+        """Who is told of what happens."""
         self.repositories: dict[str, HostedRepository] = {}
         self.moved: dict[str, str] = {}
         """Repositories that were renamed: the old name and the new one."""
@@ -38,7 +43,7 @@ class LocalForge:
         """The name and the command of the check that runs on every push; None for none."""
         self._runner: web.AppRunner | None = None
         self._port = 0
-        self._checks: set[asyncio.Task[bool]] = set()
+        self._beside: set[asyncio.Task[object]] = set()
 
     @property
     def host(self) -> str:
@@ -63,9 +68,9 @@ class LocalForge:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._checks:
+        for task in self._beside:
             task.cancel()
-        await asyncio.gather(*self._checks, return_exceptions=True)
+        await asyncio.gather(*self._beside, return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -81,6 +86,7 @@ class LocalForge:
         held = self.repositories[full.lower()] = HostedRepository(owner, name, folder, branch)
         if files:
             commit(folder, branch, files, "First commit")
+        held.happened = lambda event: self._told(held, event)
         return held
 
     def rename(self, full: str, to: str) -> None:
@@ -100,11 +106,12 @@ class LocalForge:
         """Somebody writes on a pull request."""
         pull = held.pull(number)
         assert pull is not None
-        if not path:
+        if path:
+            review = Note(held.next(), author, "", "review")
+            pull.notes += [review, Note(held.next(), author, text, "line", path, line, review.id)]
+        else:
             pull.notes.append(Note(held.next(), author, text))
-            return
-        review = Note(held.next(), author, "", "review")
-        pull.notes += [review, Note(held.next(), author, text, "line", path, line, review.id)]
+        held.happened("issue_comment")
 
     def fault(self, kind: Kind, pattern: str = "*", times: int = 1, seconds: float = 0.0) -> None:
         """Let the next requests that match go wrong."""
@@ -137,20 +144,21 @@ class LocalForge:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         parts = request.path.strip("/").split("/")
-        if not self._is_allowed(request):
+        who = self._account(request)
+        if who is None:
             return web.Response(
                 status=401, text='{"message":"Bad credentials"}', headers={"WWW-Authenticate": 'Basic realm="forge"'}
             )
         if parts[0] == "api" and len(parts) > 2 and parts[1] in _APIS:
-            return await self._api(request, parts[1], parts[2:])
+            return await self._api(request, parts[1], parts[2:], who)
         if len(parts) >= 3:
             return await self._git(request, f"{parts[0]}/{parts[1].removesuffix('.git')}", "/".join(parts[2:]))
         return no(404, "Not Found")
 
-    async def _api(self, request: web.Request, version: str, parts: list[str]) -> web.Response:
+    async def _api(self, request: web.Request, version: str, parts: list[str], who: Account) -> web.Response:
         shape = Shape("github" if _APIS[version] == "github" else "forgejo", self.web)
         if parts == ["user"]:
-            return web.json_response({"login": BOT})
+            return web.json_response({"login": who.login})
         if parts[0] != "repos" or len(parts) < 3:
             return no(404, "Not Found")
         full = f"{parts[1]}/{parts[2]}".lower()
@@ -166,7 +174,7 @@ class LocalForge:
             self.unchanged += 1
             return web.Response(status=304, headers={"ETag": tag})
         body: Json = json.loads(await request.read() or b"{}") if request.method != "GET" else {}
-        answered = await asyncio.to_thread(answer, held, shape, request.method, rest, request, body)
+        answered = await asyncio.to_thread(answer, held, shape, request.method, rest, request, body, who)
         if request.method == "GET" and shape.kind == "github" and answered.status == 200:
             answered.headers["ETag"] = tag
         return answered
@@ -188,18 +196,27 @@ class LocalForge:
         """Begin the check of a commit, where there is one."""
         if self.check is not None and sha:
             name, command = self.check
-            task = asyncio.create_task(run_check(held, sha, name, command), name=f"check of {sha[:10]}")
-            self._checks.add(task)
-            task.add_done_callback(self._checks.discard)
+            self._begin(run_check(held, sha, name, command))
 
-    def _is_allowed(self, request: web.Request) -> bool:
+    def _told(self, held: HostedRepository, event: str) -> None:
+        """Tell everybody who wants to hear of it."""
+        for webhook in self.webhooks:
+            self._begin(send(webhook, event, held.full))
+
+    def _begin(self, work: Coroutine[None, None, object]) -> None:
+        task = asyncio.create_task(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
+
+    def _account(self, request: web.Request) -> Account | None:
+        """Whose token a request bears."""
         kind, _, given = request.headers.get("Authorization", "").partition(" ")
         if kind.lower() == "basic":
             try:
                 given = base64.b64decode(given).decode().partition(":")[2]
             except ValueError:
-                return False
-        return given == self.token
+                return None
+        return self.accounts.get(given)
 
     def set_check(self, name: str, command: Sequence[str]) -> None:
         """Run this on every push."""

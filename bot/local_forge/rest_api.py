@@ -8,7 +8,7 @@ from typing import Literal
 
 from aiohttp import web
 
-from bot.local_forge.forge_records import BOT, CheckRun, HostedRepository, Note, Pull
+from bot.local_forge.forge_records import Account, CheckRun, HostedRepository, Note, Pull
 from bot.local_forge.git_endpoint import branches, tip
 
 Json = dict[str, object]
@@ -37,7 +37,7 @@ class Shape:
         place = "pull" if self.kind == "github" else "pulls"
         shown: Json = {
             "number": pull.number, "id": 1000 + pull.number, "title": pull.title, "body": pull.body, "state": pull.state,
-            "html_url": f"{self.web}/{held.full}/{place}/{pull.number}", "draft": pull.draft, "user": {"login": BOT},
+            "html_url": f"{self.web}/{held.full}/{place}/{pull.number}", "draft": pull.draft, "user": {"login": pull.author},
             "head": self._end(held, pull.fork or held.owner, pull.head, pull.sha),
             "base": self._end(held, held.owner, pull.base),
         }  # fmt: skip
@@ -81,9 +81,11 @@ class Shape:
 
 
 def answer(
-    held: HostedRepository, shape: Shape, method: str, path: str, request: web.Request, body: Json
+    held: HostedRepository, shape: Shape, method: str, path: str, request: web.Request, body: Json, who: Account
 ) -> web.Response:
     """Answer a request below ``/repos/{owner}/{name}``; ``path`` is what follows."""
+    if method != "GET" and not who.may_write:
+        return no(403, "Resource not accessible by personal access token")
     parts = path.strip("/").split("/")
     match method, parts:
         case "GET", [""]:
@@ -96,7 +98,7 @@ def answer(
         case "GET", ["pulls"]:
             return _json([shape.pull(held, each) for each in _sought(held, shape, request)])
         case "POST", ["pulls"]:
-            return _open(held, shape, body)
+            return _open(held, shape, body, who)
         case "GET", ["commits", sha, "check-runs"] if shape.kind == "github":
             return _json({"check_runs": [shape.run(held, each) for each in held.checks.get(sha, [])]})
         case "GET", ["commits", sha, "status"]:
@@ -107,14 +109,15 @@ def answer(
         case method, ["pulls" | "issues", number, *rest] if number.isdecimal() and held.pull(int(number)) is not None:
             pull = held.pull(int(number))
             assert pull is not None
-            return _of_pull(held, shape, pull, method, rest, body, request)
+            return _of_pull(held, shape, pull, method, rest, body, request, who)
         case _:
             return no(404, "Not Found")
 
 
 def _of_pull(
-    held: HostedRepository, shape: Shape, pull: Pull, method: str, rest: list[str], body: Json, request: web.Request
-) -> web.Response:
+    held: HostedRepository, shape: Shape, pull: Pull, method: str, rest: list[str], body: Json, request: web.Request,
+    who: Account,
+) -> web.Response:  # fmt: skip
     match method, rest:
         case "GET", []:
             return _json(shape.pull(held, pull))
@@ -122,7 +125,7 @@ def _of_pull(
             pull.title, pull.body = str(body.get("title", pull.title)), str(body.get("body", pull.body))
             return _json(shape.pull(held, pull))
         case "POST", ["comments"]:
-            note = Note(held.next(), BOT, str(body.get("body", "")))
+            note = Note(held.next(), who.login, str(body.get("body", "")))
             pull.notes.append(note)
             return _json(shape.note(note), 201)
         case "GET", ["comments"]:
@@ -146,7 +149,7 @@ def _sought(held: HostedRepository, shape: Shape, request: web.Request) -> list[
     return found if request.query.get("page", "1") == "1" else []
 
 
-def _open(held: HostedRepository, shape: Shape, body: Json) -> web.Response:
+def _open(held: HostedRepository, shape: Shape, body: Json, who: Account) -> web.Response:
     head, base = str(body.get("head", "")), str(body.get("base", ""))
     if not tip(held.folder, head) or not tip(held.folder, base):
         return no(422, "Validation Failed: head or base is invalid")
@@ -156,7 +159,7 @@ def _open(held: HostedRepository, shape: Shape, body: Json) -> web.Response:
     if tip(held.folder, head) == tip(held.folder, base):
         return no(422, f"No commits between {base} and {head}")
     draft = bool(body.get("draft"))
-    pull = Pull(held.next(), str(body.get("title", "")), str(body.get("body", "")), head, base, draft)
+    pull = Pull(held.next(), str(body.get("title", "")), str(body.get("body", "")), head, base, draft, author=who.login)
     held.pulls.append(pull)
     return _json(shape.pull(held, pull), 201)
 

@@ -69,7 +69,7 @@ _HELP = (
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
-        "a repository: `repo show` `repo attach` `repo detach` `repo refresh`\n"
+        "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

@@ -34,6 +34,7 @@ from reflexion.lessons.lesson import Lesson
 if TYPE_CHECKING:
     from agentic.ports.runtime import ExecutionRow, Store
     from bot.retention.expiry import Retention
+    from bot.workspace.linked_accounts import LinkedAccounts
     from reflexion.ports import LessonStore
 
 SOMEBODY = "somebody"
@@ -58,13 +59,16 @@ class StoredData:
     lessons: int = 0
     """Lessons in their words, or that name them."""
     schedules: int = 0
+    accounts: int = 0
+    """Accounts at hosts of repositories that they linked."""
     unread: int = 0
     """Number of logs that are damaged and could not be searched."""
 
     @property
     def any(self) -> bool:
         """Whether anything is stored."""
-        return bool(self.tasks or self.messages or self.votes or self.reflections or self.lessons or self.schedules)
+        made = self.tasks or self.messages or self.votes or self.schedules or self.accounts
+        return bool(made or self.reflections or self.lessons)
 
 
 @dataclass(slots=True)
@@ -99,8 +103,10 @@ class _Found:
 class PersonalData:
     """Lists and erases a person's data."""
 
-    def __init__(self, store: Store, lessons: LessonStore | None, retention: Retention) -> None:
-        self._store, self._lessons, self._retention = store, lessons, retention
+    def __init__(
+        self, store: Store, lessons: LessonStore | None, retention: Retention, accounts: LinkedAccounts | None = None
+    ) -> None:
+        self._store, self._lessons, self._retention, self._accounts = store, lessons, retention, accounts
 
     async def of(self, person: str, name: str) -> StoredData:
         """Return what is stored of a person of this present name. Raises ``StoreError``."""
@@ -110,14 +116,17 @@ class PersonalData:
         return StoredData(
             len(found.own), found.opened, sum(share.messages for share in shares), sum(share.votes for share in shares),
             min((share.since for share in shares if share.since), default=None), reflections, lessons,
-            len(await self._store.schedules(person=person)), found.unread,
+            len(await self._store.schedules(person=person)),
+            len(self._accounts.all_of(person)) if self._accounts is not None else 0, found.unread,
         )  # fmt: skip
 
     async def erase(self, person: str, name: str) -> StoredData:
         """Erase what can be erased, and return what is left: open tasks, and logs that nobody can read.
 
-        Raises ``StoreError`` and ``LessonStoreError``.
+        Raises ``StoreError``, ``LessonStoreError`` and ``OSError``.
         """
+        if self._accounts is not None:
+            self._accounts.erase(person)
         await self._store.delete_schedules([row.id for row in await self._store.schedules(person=person)])
         found = await self._find(person, name)
         erasure = Erasure(person, f"erased-{secrets.token_hex(4)}", found.names, found.texts)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,12 +32,13 @@ from agentic.ports.forge import Hosted, Remote, remote_at
 from agentic.ports.runtime import SessionRow, Store
 from agentic.remotes.checkout import Checked, check_out
 from agentic.remotes.mirror import BRANCH
-from agentic.remotes.publication import Origin, Publisher
+from agentic.remotes.publication import Hand, Origin, Publisher
 from agentic.remotes.thread_remote import WayOut
 from agentic.sandbox.pool import Sandboxes
 from agentic.workspace.workspace import RealWorld
 from bot.access.permissions import at_least
 from bot.rendering.discord_text import inline, plain
+from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.pull_requests import PullRows
 
 Scope = Literal["thread", "channel"]
@@ -55,6 +57,15 @@ RENAMED = "{old} is called {new} now. I use that; `/repo attach` with the new na
 FAILED = "I could not get {repository}: {why}"
 NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
 """To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
+REFUSED: Mapping[type[RemoteError], str] = {
+    TokenRefused: "⚠️ {host} doesn't accept the token of {login} any more, so I write there as myself. `/repo account` takes a "
+    "new one.",
+    RightMissing: "⚠️ The token of {login} may not do this at {host}, so I write there as myself. `/repo account` takes "
+    "another one.",
+    RepositoryGone: "⚠️ {host} doesn't show this repository to {login}, so I write there as myself. `/repo account` takes "
+    "a token that has access.",
+}
+"""What is told, once, where the account of the person who asked cannot be used."""
 _GONE = (RepositoryGone, TokenRefused, RightMissing)
 """What the host shows to the bot no more, the bot shows to nobody."""
 _LOST = (*_GONE, NotAllowed)
@@ -91,12 +102,13 @@ class Repositories:
 
     def __init__(
         self, store: Store, publisher: Publisher, sandboxes: Sandboxes, tell: Callable[[OutboxItem], Awaitable[None]],
-        changed: Callable[[str], None], allowed: RepositoryList,
+        changed: Callable[[str], None], allowed: RepositoryList, accounts: LinkedAccounts,
     ) -> None:  # fmt: skip
         self._store, self._sandboxes, self._tell = store, sandboxes, tell
         self.publisher = publisher
         self.rows = PullRows(store)
         self._changed, self._allowed = changed, allowed
+        self.accounts = accounts
         self._origins: dict[str, Origin] = {}
         self._lines: dict[str, tuple[str, ...]] = {}
         self._public: set[str] = set()
@@ -113,6 +125,9 @@ class Repositories:
         async def footer() -> str:
             return await self._footer(thread)
 
+        def hand() -> AbstractAsyncContextManager[Hand | None]:
+            return self._hand(thread, origin.remote.host)
+
         async def opened(event: PullRequestOpened) -> None:
             await self.rows.opened(event, thread, (await self._started(thread))[0].id)
             published = remote_at(event.host, event.repository)
@@ -124,7 +139,28 @@ class Repositories:
             ours = self._origins.get(thread, origin).remote.key  # another number of the same is another repository's
             return {row.number: row.remote for row in await self.rows.of_thread(thread) if row.remote.key == ours}
 
-        return WayOut(self.publisher, thread, origin, footer, opened, pulls)
+        return WayOut(self.publisher, thread, origin, footer, opened, hand, pulls)
+
+    @asynccontextmanager
+    async def _hand(self, thread: str, host: str) -> AsyncGenerator[Hand | None]:
+        """The account of who asked for what runs in a thread, where they linked one."""
+        person = (await self._started(thread))[0].id
+        linked = self.accounts.of(person, host)
+        if linked is None:
+            yield None
+            return
+
+        async def refused(why: RemoteError) -> None:
+            text = REFUSED[type(why)].format(login=inline(linked.login), host=host)
+            await self._tell(
+                OutboxItem(key=f"{thread}.account.{linked.id}", thread=thread, execution="", sort="notice", text=text)
+            )
+
+        forge = self.publisher.forges.forge_with(self.publisher.forges.host(host), linked.token.get_secret_value())
+        try:
+            yield Hand(forge, refused)
+        finally:
+            await forge.close()
 
     async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
         """What people wrote on the thread's pull requests since it published last: data, never an order."""

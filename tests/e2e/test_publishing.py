@@ -9,12 +9,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
+from agentic.core.events.execution_events import Started
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.failpoints import POINTS
-from bot.local_forge import LocalForge
+from agentic.stores.factory import open_store
+from bot.config.home import ACCOUNTS, DATABASE
+from bot.local_forge import Account, LocalForge
+from bot.workspace.linked_accounts import LinkedAccount, LinkedAccounts
 from tests.e2e.living import living
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -55,6 +60,36 @@ async def test_a_process_that_dies_while_it_publishes_goes_on_with_one_push_one_
         (pull,) = shop.pulls
         assert [name for name, _, _ in shop.pushes] == [pull.head]
         assert len(pull.notes) == 1
+
+
+async def test_an_account_that_is_linked_between_a_kill_and_the_next_start_opens_no_second_pull_request(
+    tmp_path: Path,
+) -> None:
+    """It was opened as the bot; the retry finds it, and only what follows is the person's."""
+    async with (
+        asyncio.timeout(120),
+        LocalForge(tmp_path / "forge") as forge,
+        ScriptedEndpoint.start(script) as endpoint,
+    ):
+        shop = forge.create("ada/shop", {"a.txt": "a\n"})
+        forge.accounts["a-token-of-ada"] = Account("ada")
+        settings = {"THREADWRIGHT_FORGES": f"{forge.web}=FORGE_TOKEN:github", "FORGE_TOKEN": forge.token}
+        home = tmp_path / "home"
+        async with living(home, endpoint, **settings, THREADWRIGHT_FAILPOINT="publish.pull.after") as bot:
+            thread = await bot.person.mention("fix it and open a pull request repo:ada/shop")
+            assert await bot.running.ended() != 0
+        store = open_store(home / DATABASE)
+        (row,) = await store.open_executions(thread)
+        (started,) = [e.event async for e in store.read(row.execution) if isinstance(e.event, Started)]
+        await store.close()
+        linked = LinkedAccount(host=forge.host, login="ada", token=SecretStr("a-token-of-ada"))
+        LinkedAccounts(home / ACCOUNTS).keep(started.requester.id, linked)
+        async with living(home, endpoint, **settings) as bot:
+            await bot.person.sees(thread, r"It is done\.")
+            assert await bot.running.end() == 0
+        (pull,) = shop.pulls
+        assert (pull.author, [note.author for note in pull.notes]) == ("threadwright-bot", ["ada"])
+        assert len(shop.pushes) == 1
 
 
 KILLS = int(os.environ.get("THREADWRIGHT_TEST_KILLS", "6"))

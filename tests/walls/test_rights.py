@@ -26,7 +26,7 @@ from .tally import Wall
 
 LESSON = "l0123456789a"
 LEAST: dict[str, Level] = {
-    "repo attach": "owner", "repo detach": "owner", "repo refresh": "executor",
+    "repo attach": "owner", "repo detach": "owner", "repo refresh": "executor", "repo account": "executor",
     "stop": "executor", "pause": "operator", "retry": "operator", "resume": "operator", "fork": "executor",
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
     "lessons export": "owner", "settings set": "operator", "settings reset": "operator",

@@ -65,6 +65,11 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
             "notes on what went wrong in tasks of yours",
         ),
         (stored.schedules, "schedule of yours", "schedules of yours"),
+        (
+            stored.accounts,
+            "account that you linked with `/repo account`, with its token",
+            "accounts that you linked with `/repo account`, with their tokens",
+        ),
         (stored.lessons, "lesson in your words or with your name", "lessons in your words or with your name"),
     )
     lines = [f"• {number:,} {one if number == 1 else many}" for number, one, many in counted if number]

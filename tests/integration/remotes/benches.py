@@ -12,7 +12,7 @@ from agentic.ports.forge import Remote
 from agentic.remotes.checkout import Checked, check_out
 from agentic.remotes.host_git import HostGit
 from agentic.remotes.mirror import Mirror, Mirrors
-from agentic.remotes.publication import NeedsYes, Order, Origin, Published, Publisher
+from agentic.remotes.publication import Hand, NeedsYes, Order, Origin, Published, Publisher
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Rung, Sandboxes
 from agentic.workspace.workspace import RealWorld
@@ -29,6 +29,8 @@ class Checkout:
     publisher: Publisher
     remote: Remote
     thread: str = THREAD
+    hand: Hand | None = None
+    """Whose account pull requests are opened with, where it is not the bot's."""
 
     async def mirrored(self) -> Mirror:
         """Fetch, and let the sandbox see it."""
@@ -72,7 +74,7 @@ class Checkout:
         self, title: str = "Round prices", branch: str = "", approved: str = "", base: str = ""
     ) -> Published | NeedsYes:
         """The same, whatever comes of it."""
-        order = Order(title, "Because of a cent.", branch, footer="For Ada")
+        order = Order(title, "Because of a cent.", branch, footer="For Ada", hand=self.hand)
         return await self.publisher.publish(self.world, ".", self.thread, Origin(self.remote, base), order, approved)
 
 

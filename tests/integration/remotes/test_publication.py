@@ -9,16 +9,19 @@ import pytest
 
 from agentic.ports.errors import (
     BranchMoved,
+    ForgeUnclear,
     GitFailed,
     NotPublished,
+    RemoteError,
     RepositoryGone,
     RightMissing,
     TokenRefused,
 )
+from agentic.remotes import publication
 from agentic.remotes.checkout import check_out
 from agentic.remotes.mirror import Mirrors
-from agentic.remotes.publication import NeedsYes, Published
-from bot.local_forge import LocalForge
+from agentic.remotes.publication import Hand, NeedsYes, Published
+from bot.local_forge import Account, LocalForge
 from bot.local_forge.forge_records import HostedRepository, Pull
 from bot.local_forge.git_endpoint import commit, git, tip
 
@@ -117,6 +120,84 @@ async def test_somebody_elses_commits_are_not_overwritten(bench: Checkout, shop:
     again = await bench.publish()
     assert tip(shop.folder, done.pull.head) == again.commit
     assert git(shop.folder, "merge-base", theirs, again.commit) == theirs
+
+
+class Cut(BaseException):
+    """An attempt that ends at a point, as if the process had."""
+
+
+@pytest.mark.parametrize("kind", ["github", "forgejo"])
+async def test_linked_or_unlinked_between_two_attempts_it_is_one_pull_request_and_one_comment(
+    bench: Checkout, forge: LocalForge, shop: HostedRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge.accounts["a-token-of-ada"] = Account("ada")
+    hers = bench.publisher.forges.forge_with(bench.publisher.forges.host(bench.remote.host), "a-token-of-ada")
+    told: list[RemoteError] = []
+
+    async def refused(why: RemoteError) -> None:
+        told.append(why)
+
+    def cut(point: str) -> None:
+        if point in ("publish.pull.after", "publish.comment.after"):
+            raise Cut
+
+    await bench.check_out()
+    ada, bot = Hand(hers, refused), "threadwright-bot"
+    for first, then, who in ((ada, None, "ada"), (None, ada, bot)):
+        await bench.fix(f"# for {who}\n")
+        bench.hand = first
+        with monkeypatch.context() as patched:
+            patched.setattr(publication, "reach", cut)
+            with pytest.raises(Cut):
+                await bench.publish(branch=f"by-{who}")
+        bench.hand = then
+        done = await bench.publish(branch=f"by-{who}")
+        pull = shop.pull(done.pull.number)
+        assert pull is not None
+        assert pull.author == who
+        with monkeypatch.context() as patched:
+            patched.setattr(publication, "reach", cut)
+            with pytest.raises(Cut):
+                await bench.publisher.comment(bench.remote, pull.number, "Hello", "k", hand=first)
+        await bench.publisher.comment(bench.remote, pull.number, "Hello", "k", hand=then)
+        assert [note.author for note in pull.notes] == [who]
+    assert len(shop.pulls) == 2
+    assert told == []
+    await hers.close()
+
+
+async def test_where_the_host_refuses_the_person_the_bot_writes_and_they_are_told_why(
+    bench: Checkout, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """An answer that leaves open what happened is no refusal: nothing is written a second time."""
+    forge.accounts |= {"a-token-of-ada": Account("ada"), "one-that-reads": Account("ada", may_write=False)}
+    told: list[type[RemoteError]] = []
+
+    async def refused(why: RemoteError) -> None:
+        told.append(type(why))
+
+    await bench.check_out()
+    host = bench.publisher.forges.host(bench.remote.host)
+    for token, fault in (
+        ("revoked", ""),
+        ("one-that-reads", ""),
+        ("a-token-of-ada", "gone"),
+        ("a-token-of-ada", "fails"),
+    ):
+        hers = bench.publisher.forges.forge_with(host, token)
+        bench.hand = Hand(hers, refused)
+        await bench.fix(f"# {token} {fault}\n")
+        branch = f"{token}-{fault or 'as-it-is'}"
+        if fault:
+            forge.fault(fault, "POST */pulls")  # pyright: ignore[reportArgumentType]
+        if fault == "fails":
+            with pytest.raises(ForgeUnclear):
+                await bench.publish(branch=branch)
+        else:
+            await bench.publish(branch=branch)
+        await hers.close()
+    assert told == [TokenRefused, RightMissing, RepositoryGone]
+    assert [pull.author for pull in shop.pulls] == ["threadwright-bot"] * 3
 
 
 @pytest.mark.parametrize("kind", ["github", "forgejo"])
