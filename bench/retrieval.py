@@ -39,7 +39,9 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from reflexion.text.words import words_of
 
 SET = Path(__file__).parent / "retrieval_set"
-LESSONS = size("LESSONS", 10_000, 300)
+LESSONS = size("LESSONS", 10_000, 100)
+EVERY = size("EVERY", 1, 6)
+"""Of the set, each so many-th task is asked about."""
 WAYS = ("words", "meaning", "both")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -81,7 +83,7 @@ async def figures() -> AsyncIterator[Figure]:
 
 def read_set() -> tuple[list[Lesson], list[Asked]]:
     """The lessons, as proven ones of one server, and the tasks."""
-    asked = [Asked(row["lesson"].replace("-", ""), row["kind"], row["text"]) for row in _rows("queries.tsv")]
+    asked = [Asked(row["lesson"].replace("-", ""), row["kind"], row["text"]) for row in _rows("queries.tsv")[::EVERY]]
     return [_lesson(row["id"], row["trigger"], row["action"], row["signature"]) for row in _rows("lessons.tsv")], asked
 
 

@@ -1,11 +1,11 @@
-"""Where real `threadwright run` processes are born quickly: ``python -m tests.chaos.cradle``.
+"""Where real `threadwright` processes are born quickly: ``python -m tests.chaos.cradle DESCRIPTOR``.
 
-Starting one costs a second of imports, and a run of chaos starts hundreds.  So this process imports what they import,
-starts no thread and no event loop, and forks: each child then runs the real command with an environment, a folder and
-a log of its own, and dies like any other process, by a real signal.
+Starting one costs a second or two of imports, and the tests start hundreds.  So this process imports what they import,
+starts no thread and no event loop, and forks: each child then runs the real command with arguments, an environment, a
+folder and standard streams of its own, and dies like any other process, by a real signal.
 
-One JSON line in is one birth: ``{"id", "env", "cwd", "log", "sabotage"}``; lines out: ``{"id", "pid"}``, and
-``{"id", "ended"}`` with the wait status when it is over.
+On the socket that it is given, a birth comes with four descriptors: standard input, output and error of the child, and
+one that gets the wait status when it is over.  The answer is the process's number.
 """
 
 from __future__ import annotations
@@ -13,33 +13,38 @@ from __future__ import annotations
 import ctypes
 import gc
 import importlib
+import io
 import json
 import os
 import selectors
 import signal
+import socket
 import sys
 import threading
+from collections.abc import Sequence
 from typing import NoReturn, TypedDict
 
 PR_SET_PDEATHSIG = 1
 NEEDED = (
-    "anthropic", "httpx2", "agentic.models.anthropic.client", "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor",
-    "bot.local_discord.redirect", "bot.cogs.commands", "tests.chaos.sabotage",
+    "anthropic", "openai", "httpx2", "docker", "agentic.models.anthropic.client", "agentic.models.openai.http_transport",
+    "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor", "bot.cli.replay.replay", "bot.cli.setup.wizard",
+    "bot.cli.task_command.command", "bot.local_discord.redirect", "bot.cogs.commands", "tests.chaos.sabotage",
 )  # fmt: skip
+LONGEST = 1 << 17
+"""Bytes of one birth."""
 
 
 class Birth(TypedDict):
-    """What a child is given."""
+    """What a child is given beside its descriptors."""
 
-    id: int
+    arguments: list[str]
     env: dict[str, str]
     cwd: str
-    log: str
     sabotage: str
 
 
 def load() -> None:
-    """Import what `threadwright run` imports on its way to the first answer."""
+    """Import what the commands import on their way to the first answer."""
     for name in NEEDED:
         importlib.import_module(name)
     assert threading.active_count() == 1, "a process with threads cannot be forked safely"
@@ -47,21 +52,22 @@ def load() -> None:
     gc.freeze()
 
 
-def born(birth: Birth) -> NoReturn:
-    """The child: from here on it is `threadwright run`."""
+def born(birth: Birth, streams: Sequence[int]) -> NoReturn:
+    """The child: from here on it is `threadwright`."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL if number != signal.SIGINT else signal.default_int_handler)
-    log = os.open(birth["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+    for target, source in enumerate(streams):
         os.dup2(source, target)
     os.closerange(3, 256)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8")  # noqa: SIM115 - a descriptor, for life
+    sys.stdout = sys.__stdout__ = _written(1, "strict")
+    sys.stderr = sys.__stderr__ = _written(2, "backslashreplace")
     os.environ.clear()
     os.environ.update(birth["env"])
     os.chdir(birth["cwd"])
-    sys.argv = ["threadwright", "run"]
+    sys.argv = ["threadwright", *birth["arguments"]]
     code = 1
     try:
         from bot.cli.main import main
@@ -75,13 +81,16 @@ def born(birth: Birth) -> NoReturn:
     except BaseException:  # noqa: BLE001 - it must not go on as a second cradle
         sys.excepthook(*sys.exc_info())
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
 
 
+def _written(descriptor: int, errors: str) -> io.TextIOWrapper:
+    """A stream of which nothing waits in a buffer."""
+    return io.TextIOWrapper(os.fdopen(descriptor, "wb", 0), encoding="utf-8", errors=errors, write_through=True)
+
+
 def main() -> None:
-    """Give birth and tell of ends, until standard input is closed."""
+    """Give birth and tell of ends, until the other side of the socket is closed."""
     load()
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -89,10 +98,9 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     children: dict[int, int] = {}
-    waiting = b""
-    print(json.dumps({"ready": True}), flush=True)
-    with selectors.DefaultSelector() as selector:
-        selector.register(0, selectors.EVENT_READ)
+    with socket.socket(fileno=int(sys.argv[1])) as line, selectors.DefaultSelector() as selector:
+        line.send(b"ready")
+        selector.register(line, selectors.EVENT_READ)
         selector.register(reading, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
@@ -100,17 +108,17 @@ def main() -> None:
                     os.read(reading, 4096)
                     reap(children)
                     continue
-                block = os.read(0, 1 << 16)
-                if not block:
+                told, descriptors, _, _ = socket.recv_fds(line, LONGEST, 4)
+                if not told:
                     return
-                *lines, waiting = (waiting + block).split(b"\n")
-                for line in lines:
-                    birth: Birth = json.loads(line)
-                    pid = os.fork()
-                    if pid == 0:
-                        born(birth)
-                    children[pid] = birth["id"]
-                    print(json.dumps({"id": birth["id"], "pid": pid}), flush=True)
+                birth: Birth = json.loads(told)
+                pid = os.fork()
+                if pid == 0:
+                    born(birth, descriptors[:3])
+                for descriptor in descriptors[:3]:
+                    os.close(descriptor)
+                children[pid] = descriptors[3]
+                line.send(str(pid).encode())
 
 
 def reap(children: dict[int, int]) -> None:
@@ -119,8 +127,9 @@ def reap(children: dict[int, int]) -> None:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        if (number := children.pop(pid, None)) is not None:
-            print(json.dumps({"id": number, "ended": status}), flush=True)
+        if (ended := children.pop(pid, None)) is not None:
+            os.write(ended, str(status).encode())
+            os.close(ended)
 
 
 if __name__ == "__main__":

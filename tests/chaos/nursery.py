@@ -1,34 +1,124 @@
-"""Processes of the product that are started quickly and killed for real; what they say goes into their logs."""
+"""Processes of the product that are started quickly and killed for real."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
-import itertools
 import json
 import os
 import re
 import signal
+import socket
+import subprocess
 import sys
-from collections.abc import AsyncGenerator, Iterator, Mapping
+import threading
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
+from tests.chaos.cradle import Birth
+
 ROOT = Path(__file__).parent.parent.parent
+SECONDS = 60.0
 _FAILPOINT = re.compile(r"^failpoint (\S+)$", re.MULTILINE)
 
 
-@dataclass
-class Child:
-    """One `threadwright run`."""
+class Life:
+    """A process that the cradle gave birth to; how it ended comes by a pipe."""
 
-    log: Path
-    pid: int = 0
-    status: int | None = None
-    """As ``os.wait`` gives it; None while it runs."""
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self, pid: int, ending: int) -> None:
+        self.pid = pid
+        self.status: int | None = None
+        """As ``os.wait`` gives it; None while it runs."""
+        self.ended = asyncio.Event()
+        self._ending, self._loop = ending, asyncio.get_running_loop()
+        self._loop.add_reader(ending, self._over)
+
+    @property
+    def returncode(self) -> int | None:
+        """As ``subprocess`` gives it."""
+        return None if self.status is None else os.waitstatus_to_exitcode(self.status)
+
+    def send_signal(self, number: int) -> None:
+        """Where it still runs."""
+        if self.status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    async def wait(self) -> int:
+        """Its exit code, once it is gone."""
+        await self.ended.wait()
+        assert self.returncode is not None
+        return self.returncode
+
+    def _over(self) -> None:
+        self._loop.remove_reader(self._ending)
+        self.status = int(os.read(self._ending, 16) or b"9")  # where the cradle is gone, its children were killed
+        os.close(self._ending)
+        self.ended.set()
+
+
+class Cradle:
+    """The process that gives birth; it ends with this one."""
+
+    def __init__(self) -> None:
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._line.settimeout(SECONDS)
+        self._turn, self._ready = threading.Lock(), False
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", "-m", "tests.chaos.cradle", str(theirs.fileno())],
+                cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+            )  # fmt: skip
+
+    async def start(self, birth: Birth, streams: Sequence[int]) -> Life:
+        """A new process with standard streams that are closed here; it has only just begun when this returns."""
+        ending, ended = os.pipe()
+        try:
+            pid = await asyncio.to_thread(self._ask, json.dumps(birth).encode(), [*streams, ended])
+        except BaseException:
+            os.close(ending)
+            raise
+        finally:
+            for descriptor in (*streams, ended):
+                os.close(descriptor)
+        return Life(pid, ending)
+
+    def close(self) -> None:
+        """Every child that still runs is killed."""
+        self._line.close()
+        self._process.wait(SECONDS)
+
+    def _ask(self, birth: bytes, descriptors: list[int]) -> int:
+        with self._turn:
+            if not self._ready:
+                assert self._line.recv(16) == b"ready"
+                self._ready = True
+            socket.send_fds(self._line, [birth], descriptors)
+            return int(self._line.recv(16))
+
+
+@cache
+def cradle() -> Cradle:
+    """That of this process: the tests of one worker share it."""
+    made = Cradle()
+    atexit.register(made.close)
+    return made
+
+
+class Child:
+    """One `threadwright run`, which writes into a log."""
+
+    def __init__(self, log: Path, life: Life) -> None:
+        self.log, self._life = log, life
+        self.pid, self.ended = life.pid, life.ended
+
+    @property
+    def status(self) -> int | None:
+        """As ``os.wait`` gives it; None while it runs."""
+        return self._life.status
 
     @property
     def said(self) -> str:
@@ -48,81 +138,42 @@ class Child:
 
     async def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """As if the machine had lost power: no handler runs.  Returns when it is gone."""
-        if self.status is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+        self._life.send_signal(number)
         async with asyncio.timeout(30):
             await self.ended.wait()
 
     async def end(self) -> int:
         """As an operator ends it; its exit code."""
         await self.kill(signal.SIGTERM)
-        assert self.status is not None
-        return os.waitstatus_to_exitcode(self.status)
+        return await self._life.wait()
 
 
 class Nursery:
-    """Starts children through one cradle."""
+    """Has children, of which none outlives it."""
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        sabotage: str,
-        children: dict[int, Child] | None = None,
-        numbers: Iterator[int] | None = None,
-    ) -> None:
-        self._process, self._sabotage = process, sabotage
-        self._children: dict[int, Child] = {} if children is None else children
-        self._numbers = itertools.count(1) if numbers is None else numbers
+    def __init__(self, sabotage: str, children: list[Child]) -> None:
+        self._sabotage, self._children = sabotage, children
 
     @classmethod
     @asynccontextmanager
     async def open(cls, sabotage: str = "") -> AsyncGenerator[Nursery]:
-        """A cradle that is ready; at the end every child that still runs is killed."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-W", "ignore", "-m", "tests.chaos.cradle", cwd=ROOT,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        nursery = cls(process, sabotage)
-        assert process.stdin is not None
-        assert process.stdout is not None
+        """One without children; at the end every child that still runs is killed."""
+        nursery = cls(sabotage, [])
         try:
-            async with asyncio.timeout(60):
-                assert json.loads(await process.stdout.readline()) == {"ready": True}
-            listening = asyncio.create_task(nursery._listen(process.stdout), name="cradle")
             yield nursery
-            for child in list(nursery._children.values()):
-                await child.kill()
-            process.stdin.close()
-            await listening
         finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+            for child in nursery._children:
+                await child.kill()
 
     def careless(self, sabotage: str) -> Nursery:
-        """The same cradle for children without a safeguard; those of the others keep theirs."""
-        return Nursery(self._process, sabotage, self._children, self._numbers)
+        """The same for children without a safeguard; those of the others keep theirs."""
+        return Nursery(sabotage, self._children)
 
     async def start(self, env: Mapping[str, str], cwd: Path, log: Path) -> Child:
         """A new process; it has only just begun when this returns."""
-        assert self._process.stdin is not None
-        number, child = next(self._numbers), Child(log)
-        self._children[number] = child
-        birth = {"id": number, "env": dict(env), "cwd": str(cwd), "log": str(log), "sabotage": self._sabotage}
-        self._process.stdin.write(json.dumps(birth).encode() + b"\n")
-        async with asyncio.timeout(30):
-            await child.begun.wait()
+        birth: Birth = {"arguments": ["run"], "env": dict(env), "cwd": str(cwd), "sabotage": self._sabotage}
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        child = Child(log, await cradle().start(birth, (nothing, written, os.dup(written))))
+        self._children[:] = [*(each for each in self._children if each.status is None), child]
         return child
-
-    async def _listen(self, stream: asyncio.StreamReader) -> None:
-        while line := await stream.readline():
-            told: dict[str, int] = json.loads(line)
-            child = self._children[told["id"]]
-            if "pid" in told:
-                child.pid = told["pid"]
-                child.begun.set()
-            else:
-                child.status = told["ended"]
-                child.ended.set()
-                del self._children[told["id"]]

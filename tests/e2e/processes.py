@@ -1,13 +1,11 @@
-"""`threadwright` as a process of its own, as a person would start it."""
+"""`threadwright` as a process of its own, as a person would start it, but for its imports, which are shared."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import signal
-import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import Envelope, Event
+from tests.chaos.cradle import Birth
+from tests.chaos.nursery import Life, cradle
 
 MODEL = "anthropic/claude-haiku-4-5"
 
@@ -30,7 +30,7 @@ def environment(home: Path, models: Mapping[str, str], **settings: str) -> dict[
 class Running:
     """A started process; ``said`` is its standard output so far."""
 
-    process: asyncio.subprocess.Process
+    process: Life
     said: list[str] = field(default_factory=list[str])
     troubles: list[str] = field(default_factory=list[str])
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
@@ -74,7 +74,7 @@ class Running:
 
     async def kill(self) -> None:
         """As if the machine had lost power: no handler runs."""
-        self.process.kill()
+        self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
 
     async def _read(self, stream: asyncio.StreamReader, into: list[str]) -> None:
@@ -82,12 +82,10 @@ class Running:
             into.append(line.decode(errors="replace"))
             self._heard.set()
 
-    def listen(self) -> None:
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
+    def listen(self, output: asyncio.StreamReader, errors: asyncio.StreamReader) -> None:
         self._readers += [
-            asyncio.create_task(self._read(self.process.stdout, self.said)),
-            asyncio.create_task(self._read(self.process.stderr, self.troubles)),
+            asyncio.create_task(self._read(output, self.said)),
+            asyncio.create_task(self._read(errors, self.troubles)),
             asyncio.create_task(self._wait()),
         ]
 
@@ -101,24 +99,37 @@ async def started(
     *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None
 ) -> AsyncGenerator[Running]:
     """A running `threadwright …`, with what is typed into it; killed at the end if it is still there."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli.main", *arguments,
-        env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=cwd,
-        stdin=asyncio.subprocess.DEVNULL if typed is None else asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024,
-    )  # fmt: skip
-    running = Running(process)
-    running.listen()
-    if process.stdin is not None and typed is not None:
-        process.stdin.write(typed)
-        process.stdin.close()
+    birth: Birth = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd), "sabotage": ""}
+    (output, said), (errors, told) = os.pipe(), os.pipe()
+    async with _read(output) as heard, _read(errors) as troubles:
+        running = Running(await cradle().start(birth, (_typed(typed), said, told)))
+        running.listen(heard, troubles)
+        try:
+            yield running
+        finally:
+            await running.kill()
+
+
+@asynccontextmanager
+async def _read(pipe: int) -> AsyncGenerator[asyncio.StreamReader]:
+    reader = asyncio.StreamReader(limit=16 * 1024 * 1024)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", 0)
+    )
     try:
-        yield running
+        yield reader
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        transport.close()
+
+
+def _typed(typed: bytes | None) -> int:
+    """A standard input that holds these bytes, which are fewer than a pipe takes."""
+    if typed is None:
+        return os.open(os.devnull, os.O_RDONLY)
+    reading, writing = os.pipe()
+    os.write(writing, typed)
+    os.close(writing)
+    return reading
 
 
 async def task(text: str, *options: str, env: Mapping[str, str], cwd: Path) -> tuple[int, list[Event], Running]:

@@ -16,7 +16,7 @@ from aiohttp import web
 from bot.cli.checks import discord_token
 from bot.local_discord import LocalGuild, Permission
 from tests.e2e.processes import environment, started
-from tests.e2e.terminals import SECONDS, program, terminal
+from tests.e2e.terminals import SECONDS, terminal
 
 GOOD = "sk-good-key-1234567890"
 LISTED = ("claude-haiku-4-5-20251001", "claude-sonnet-4-6", "claude-opus-4-8", "house-model")
@@ -72,14 +72,9 @@ def told(home: Path, guild: LocalGuild, **more: str) -> dict[str, str]:
 
 async def setup(home: Path, env: dict[str, str], *flags: str, lines: str = "") -> Ended:
     """Run it in a folder, with lines on a pipe."""
-    process = await asyncio.create_subprocess_exec(
-        *program(*flags), env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=home,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    async with asyncio.timeout(SECONDS):
-        out, err = await process.communicate(lines.encode())
-    assert process.returncode is not None
-    return Ended(process.returncode, out.decode(), err.decode())
+    async with started("setup", *flags, env=env, cwd=home, typed=lines.encode()) as running:
+        code = await running.ended(SECONDS)
+    return Ended(code, "".join(running.said), "".join(running.troubles))
 
 
 def take_away(guild: LocalGuild, right: Permission) -> None:

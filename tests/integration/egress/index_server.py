@@ -1,4 +1,4 @@
-"""An index on loopback for pip, npm, cargo and git, over TLS with a certificate of its own."""
+"""An index on loopback for pip, npm, cargo, go and git, over TLS with a certificate of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from pathlib import Path
 from aiohttp import web
 
 NAME = "index.test"
+MODULE = "example.test/tiny"
+GO_MOD = f"module {MODULE}\n\ngo 1.16\n"
 
 
 @dataclass
@@ -72,6 +74,15 @@ def crate() -> bytes:
     })  # fmt: skip
 
 
+def module() -> bytes:
+    """A module of Go's, as a proxy of modules gives it."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(f"{MODULE}@v1.0.0/go.mod", GO_MOD)
+        archive.writestr(f"{MODULE}@v1.0.0/tiny.go", "package tiny\n\nconst Answer = 42\n")
+    return out.getvalue()
+
+
 def repository(folder: Path) -> None:
     """A bare repository that can be fetched as plain files."""
     work = folder / "work"
@@ -90,7 +101,8 @@ async def index_server(folder: Path) -> AsyncGenerator[IndexServer]:
     key, certificate = folder / "key.pem", folder / "ca.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-keyout", key, "-out", certificate],
+         "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}", "-addext", "basicConstraints=critical,CA:FALSE",
+         "-keyout", key, "-out", certificate],
         check=True, capture_output=True,
     )  # fmt: skip
     repository(folder)
@@ -133,6 +145,9 @@ async def index_server(folder: Path) -> AsyncGenerator[IndexServer]:
         "/tiny-lib": json.dumps(packument).encode(), "/tiny-lib/-/tiny-lib-1.0.0.tgz": archive,
         "/index/config.json": json.dumps({"dl": f"{server.url}/crates"}).encode(),
         "/index/ti/ny/tiny-crate": json.dumps(entry).encode(), "/crates/tiny-crate/1.0.0/download": crate(),
+        f"/go/{MODULE}/@v/list": b"v1.0.0\n",
+        f"/go/{MODULE}/@v/v1.0.0.info": b'{"Version": "v1.0.0"}',
+        f"/go/{MODULE}/@v/v1.0.0.mod": GO_MOD.encode(), f"/go/{MODULE}/@v/v1.0.0.zip": module(),
         "/hello": b'"hello"',
     }  # fmt: skip
     try:

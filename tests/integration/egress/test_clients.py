@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator
@@ -12,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import Authority, HostList
+from agentic.egress.package_hosts import PACKAGE_HOSTS
 from agentic.egress.proxy import Proxy
-from agentic.sandbox.limits import PROXY_ENVIRONMENT
-from agentic.sandbox.supervisor.relay import Relay
-from tests.integration.egress.index_server import NAME, IndexServer, index_server
+from agentic.sandbox.limits import Limits
+from tests.integration.egress.index_server import MODULE, NAME, IndexServer, index_server
 from tests.integration.egress.internet import Internet
 from tests.integration.egress.test_doors import Town, town_on
-from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
@@ -34,15 +31,47 @@ class Client:
     prints: str
 
 
+CARGO = (
+    "mkdir -p p/src && cd p && : > src/lib.rs && export CARGO_HTTP_CAINFO=/workspace/ca.pem CARGO_NET_RETRY=0 && "
+    'export CARGO_REGISTRIES_OWN_INDEX=sparse+{url}/index/ && printf \'[package]\\nname = "p"\\nversion = "0.1.0"\\n'
+    'edition = "2021"\\n[dependencies]\\ntiny-crate = {{ version = "1", registry = "own" }}\\n\' > Cargo.toml && '
+    "cargo vendor -q > .cargo.toml && cat vendor/tiny-crate/src/lib.rs"
+)
+"""``vendor`` fetches as ``build`` does, and needs no compiler beside it."""
+GO = (
+    "mkdir -p m && cd m && export SSL_CERT_FILE=/workspace/ca.pem GOPROXY={url}/go GOSUMDB=off GOFLAGS=-modcacherw && "
+    f"printf 'module m\\n\\ngo 1.19\\n\\nrequire {MODULE} v1.0.0\\n' > go.mod && "
+    f'go mod download && cat "$(go env GOMODCACHE)/{MODULE}@v1.0.0/tiny.go"'
+)
 CLIENTS = (
-    Client("pip", "PIP_INDEX_URL={url}/wheels/ python3 -m pip install -q --cert ca.pem tinypkg && "
+    Client("pip", "PIP_INDEX_URL={url}/wheels/ python3 -m pip install -q --retries 0 --cert ca.pem tinypkg && "
            "python3 -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
+    Client("uv", "cd \"$(mktemp -d)\" && uv venv -q --python /usr/bin/python3 v && SSL_CERT_FILE=/workspace/ca.pem "
+           "UV_HTTP_RETRIES=0 VIRTUAL_ENV=v uv pip install -q --index-url {url}/wheels/ tinypkg && "
+           "v/bin/python -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
     Client("curl", "curl -sS --cacert ca.pem {url}/hello", '"hello"'),
     Client("git", "GIT_SSL_CAINFO=/workspace/ca.pem git clone -q {url}/repo.git && cat repo/README", "hello"),
     Client("npm", "export npm_config_cafile=ca.pem npm_config_registry={url}/ npm_config_audit=false npm_config_fund=false; "
            "echo '{{\"dependencies\": {{\"tiny-lib\": \"1.0.0\"}}}}' > package.json && npm install --fetch-retries 0 && "
            "rm -r node_modules && npm ci && node -p 'require(\"tiny-lib\")'", "42"),
+    Client("cargo", CARGO, "pub const ANSWER: u32 = 42;"),
+    Client("go", GO, "const Answer = 42"),
 )  # fmt: skip
+NOT_IN_THE_IMAGE = ("cargo", "go")
+"""A person's own image may have them; here the machine's are handed to the sandbox, for they need nothing around them."""
+IN_THE_IMAGE = ("uv", "npm")
+"""Bubblewrap shows the machine's own, of which nothing is promised."""
+
+
+def of_this_machine(program: str) -> Path:
+    """A program itself, and not what chooses between versions of it."""
+    if program == "cargo" and shutil.which("rustup"):
+        which = ["rustup", "which", "cargo"]
+        return Path(subprocess.run(which, capture_output=True, text=True, check=True, timeout=60).stdout.strip())
+    found = shutil.which(program)
+    if found is None:
+        missing(f"there is no {program} here")
+    return Path(str(found)).resolve()
 
 
 @pytest.fixture
@@ -56,63 +85,36 @@ async def town(ground: Ground, index: IndexServer) -> AsyncGenerator[Town]:
     """A town whose internet has one place, which is a listed one of the own network."""
     names = Internet({NAME: [("127.0.0.1",)]})
     proxy = Proxy(frozenset((Authority(NAME, index.port),)), resolve=names.resolve)
-    async with town_on(ground, proxy) as made:
+    async with town_on(ground, proxy, Limits()) as made:
         yield made
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.program)
-async def test_a_client_fetches_from_a_listed_index_and_from_no_other(
-    town: Town, index: IndexServer, client: Client
-) -> None:
+async def test_each_client_fetches_from_a_listed_index_and_from_no_other(town: Town, index: IndexServer) -> None:
     world = town.world("one")
-    shutil.copy(index.certificate, world.workspace / "ca.pem")
-    (world.workspace / "ca.pem").chmod(0o644)
-    if not (await world.exec(f"{client.program} --version || python3 -m {client.program} --version", timeout=60)).ok:
-        pytest.skip(f"there is no {client.program} in {town.ground.rung_name}")
-    command = client.command.format(url=index.url)
-    refused = await world.exec(command, timeout=120)
-    assert not refused.ok
-    assert not index.asked
-    assert [each.host for each in world.refused()] == [f"{NAME}"]
-    town.chosen["one"] = HostList(frozenset((NAME,)))
-    fetched = await world.exec(command, timeout=120)
-    assert fetched.text.strip().splitlines()[-1:] == [client.prints], fetched.text
-    assert world.refused() == ()
+    given = world.workspace / "given"
+    given.mkdir(mode=0o755)
+    for source in (index.certificate, *map(of_this_machine, NOT_IN_THE_IMAGE)):
+        made = Path(shutil.copy(source, given))
+        made.chmod(0o755)
+    (given / index.certificate.name).rename(world.workspace / "ca.pem")
+    handed = "export PATH=$PATH:/workspace/given GOROOT=/workspace/given GOTOOLCHAIN=local; "
+    for client in CLIENTS:
+        if town.ground.rung_name != "docker" and client.program in IN_THE_IMAGE:
+            continue
+        command = handed + client.command.format(url=index.url)
+        town.chosen.pop("one", None)
+        refused = await world.exec(command, timeout=120)
+        assert not refused.ok, (client.program, refused.text)
+        assert not index.asked, client.program
+        assert {each.host for each in world.refused()} == {NAME}, (client.program, refused.text)
+        town.chosen["one"] = HostList(frozenset((NAME,)))
+        fetched = await world.exec(command, timeout=120)
+        assert fetched.text.strip().splitlines()[-1:] == [client.prints], (client.program, fetched.text)
+        assert world.refused() == (), client.program
+        index.asked.clear()
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="there is no cargo here")
-async def test_cargo_fetches_by_relay_and_door(index: IndexServer, tmp_path: Path) -> None:
-    """As a process of this machine, where it is installed, with a relay like that in a sandbox."""
-    listed = HostList(frozenset((NAME,)))
-
-    async def chosen(_: str) -> HostList:
-        return listed
-
-    names = Internet({NAME: [("127.0.0.1",)]})
-    doors = HostDoors(
-        tmp_path / "doors", Proxy(frozenset((Authority(NAME, index.port),)), resolve=names.resolve), chosen
-    )
-    path = await doors.open("one", (os.geteuid(), os.getegid()))
-    relay = Relay(str(path), 0)
-    relay.start()
-    project = tmp_path / "project"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "main.rs").write_text('fn main() { println!("{}", tiny_crate::ANSWER); }\n')
-    (project / "Cargo.toml").write_text(
-        '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n'
-        'tiny-crate = { version = "1", registry = "own" }\n'
-    )
-    proxy = f"http://127.0.0.1:{relay.port}"
-    environment = {
-        "PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "CARGO_HOME": str(tmp_path / "cargo"),
-        "CARGO_REGISTRIES_OWN_INDEX": f"sparse+{index.url}/index/", "CARGO_HTTP_CAINFO": str(index.certificate),
-        "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", f"{os.environ['HOME']}/.rustup"),
-        **{name: proxy for name, value in PROXY_ENVIRONMENT.items() if value.startswith("http")},
-    }  # fmt: skip
-    process = await asyncio.create_subprocess_exec(
-        "cargo", "fetch", cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    said = (await process.communicate())[0].decode()
-    await doors.close_all()
-    assert process.returncode == 0, said
-    assert "/crates/tiny-crate/1.0.0/download" in index.asked
+def test_the_hosts_of_each_client_are_in_the_preset() -> None:
+    """Those that pip and uv, npm, cargo and go ask when nobody tells them otherwise."""
+    usual = {"pypi.org", "files.pythonhosted.org", "registry.npmjs.org", "index.crates.io", "static.crates.io"}
+    assert usual | {"proxy.golang.org", "sum.golang.org"} <= set(PACKAGE_HOSTS)

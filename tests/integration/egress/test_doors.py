@@ -14,6 +14,7 @@ from agentic.egress.host_list import HostList
 from agentic.egress.proxy import Proxy
 from agentic.ports.errors import SandboxUnavailable
 from agentic.sandbox.hidden_files import adopt
+from agentic.sandbox.limits import Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.workspace import RealWorld
 from tests.integration.egress.internet import PUBLIC, Internet, Recorder
@@ -27,13 +28,13 @@ HOST = "allowed.test"
 class Town:
     """Threads' sandboxes with doors to a pretend internet."""
 
-    def __init__(self, ground: Ground, proxy: Proxy | None = None) -> None:
+    def __init__(self, ground: Ground, proxy: Proxy | None = None, limits: Limits = SMALL) -> None:
         self.ground = ground
         self.internet = Internet({HOST: [(PUBLIC,)]}, allowed=Recorder(closes=True))
         self.chosen: dict[str, HostList] = {}
         proxy = proxy or Proxy(resolve=self.internet.resolve, dial=self.internet.dial)
         self.doors = HostDoors(ground.state / "doors", proxy, self._chosen)
-        self.pool = Sandboxes(ground.state, self._rung, replace(SMALL, heartbeat=3.0), doors=self.doors)
+        self.pool = Sandboxes(ground.state, self._rung, replace(limits, heartbeat=3.0), doors=self.doors)
 
     async def _chosen(self, thread: str) -> HostList:
         return self.chosen.get(thread, HostList())
@@ -48,8 +49,8 @@ class Town:
 
 
 @contextlib.asynccontextmanager
-async def town_on(ground: Ground, proxy: Proxy | None = None) -> AsyncGenerator[Town]:
-    town = Town(ground, proxy)
+async def town_on(ground: Ground, proxy: Proxy | None = None, limits: Limits = SMALL) -> AsyncGenerator[Town]:
+    town = Town(ground, proxy, limits)
     try:
         yield town
     finally:

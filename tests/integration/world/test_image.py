@@ -17,6 +17,9 @@ from .rungs import DEPLOY, docker_url
 
 __all__ = ["docker_url"]
 
+CARRIED = ("node", "npm", "npx", "pipx", "uv", "uvx", "git", "pip", "python3", "curl", "jq", "make", "rg")
+"""What people work and install with."""
+
 
 @pytest.fixture
 def make_image(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -28,6 +31,7 @@ def make_image(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     loader.exec_module(module)
     monkeypatch.setattr(module, "closure", lambda _: ["base-passwd"])
+    monkeypatch.setattr(module, "lay_tools", lambda _: None)
     return module
 
 
@@ -59,6 +63,26 @@ def test_the_engines_layer_is_held_against_what_it_was_handed(
             make_image.import_from_here(tag)
     finally:
         subprocess.run(["docker", "-H", docker_url, "rmi", "-f", *made], capture_output=True, check=False, timeout=30)
+
+
+@pytest.mark.docker
+def test_what_the_image_carries_runs_in_it(docker_url: str) -> None:
+    """For the user that commands run as, without a network."""
+    script = f'set -e; for each in {" ".join(CARRIED)}; do echo "$each: $($each --version)"; done'
+    command = ["docker", "-H", docker_url, "run", "--rm", "--network", "none", IMAGE, "sh", "-c", script]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert [name for name in CARRIED if not re.search(rf"^{name}: \D*\d+\.\d+", told.stdout, re.MULTILINE)] == []
+
+
+def test_make_image_has_all_that_the_dockerfile_has(make_image: ModuleType) -> None:
+    """What the Dockerfile asks for, and the place of each command that is no package's."""
+    dockerfile = (DEPLOY / "Dockerfile").read_text()
+    asked = re.search(r"--no-install-recommends \\\n(.*?) && ", dockerfile, re.DOTALL)
+    assert asked is not None
+    assert set(asked[1].replace("\\", "").split()) - set(make_image.WANTED) == set()
+    for name, to in make_image.LINKS.items():
+        assert f"{make_image.TOOLS}/{to} " in dockerfile, name
 
 
 def test_the_base_is_pinned_by_its_digest() -> None:
