@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     Level,
     Noted,
     Outcome,
+    PlanEntered,
     PullRequestOpened,
     Reported,
     StaleFile,
@@ -180,7 +181,9 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated | PullRequestOpened
+CognitiveEvent = (
+    Noted | Reported | StrongerWanted | TodoChanged | PlanEntered | WakeRequested | CommitCreated | PullRequestOpened
+)
 """What a tool may record beside its result."""
 
 
@@ -200,6 +203,8 @@ class Question:
     options: tuple[str, ...] = ()
     parts: tuple[QuestionPart, ...] = ()
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
+    plan: bool = False
+    """``text`` is a plan, which the person agrees to, changes or refuses."""
 
 
 @dataclass(frozen=True, slots=True)

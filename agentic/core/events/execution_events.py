@@ -63,6 +63,8 @@ class Started(Frozen):
     repository, the hosts beyond the package indexes that its commands reach."""
     ping: str = ""
     """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
+    planning: bool = False
+    """The person wants to agree to a plan before anything is changed."""
 
 
 class OwnerChanged(Frozen):
