@@ -72,13 +72,13 @@ class LocalForge:
     # --- what people do there -------------------------------------------------------------------------------------
 
     def create(
-        self, full: str, files: Mapping[str, str | None] | None = None, branch: str = "main"
+        self, full: str, files: Mapping[str, str | None] | None = None, branch: str = "main", *, private: bool = False
     ) -> HostedRepository:
         """Make a repository with these files as its first commit; without files it is empty."""
         owner, _, name = full.partition("/")
         folder = self.folder / owner / f"{name}.git"
         make_bare(folder, branch)
-        held = self.repositories[full.lower()] = HostedRepository(owner, name, folder, branch)
+        held = self.repositories[full.lower()] = HostedRepository(owner, name, folder, branch, private=private)
         if files:
             commit(folder, branch, files, "First commit")
         return held

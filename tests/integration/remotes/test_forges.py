@@ -39,9 +39,15 @@ async def test_a_repository_is_read_with_its_default_branch_and_rights(api: Forg
 
 
 async def test_an_empty_repository_is_known_as_one(forge: LocalForge, forges: Forges) -> None:
-    forge.create("ada/new")
+    forge.create("ada/new", private=True)
     remote = forges.read("ada/new")
-    assert (await forges.forge(remote).repository(remote)).empty
+    held = await forges.forge(remote).repository(remote)
+    assert held.empty
+    assert held.private
+
+
+async def test_a_repository_that_everybody_sees_is_known_as_one(api: Forge, remote: Remote) -> None:
+    assert not (await api.repository(remote)).private
 
 
 async def test_a_renamed_repository_is_found_under_its_new_name(forge: LocalForge, api: Forge, remote: Remote) -> None:
