@@ -18,7 +18,15 @@ from typing import Protocol
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, QuotedMessage
 from agentic.core.events.ids import execution_id
 from agentic.forges.hosts import Forges
-from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone, RightMissing
+from agentic.ports.errors import (
+    AgenticError,
+    AnswerTooLarge,
+    ForgeBusy,
+    ForgeUnclear,
+    RemoteError,
+    RepositoryGone,
+    RightMissing,
+)
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Remark, RemoteCheck
 from agentic.ports.runtime import Store
@@ -28,7 +36,9 @@ from bot.rendering.discord_text import inline, plain
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
 
 SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
-"""Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
+"""Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other.
+
+All of them at the usual pace, which is set by the first one."""
 EACH = 3.0
 """Seconds that a host has between two looks, however many pull requests are watched there."""
 LOG_CHARACTERS = 6_000
@@ -86,10 +96,10 @@ class Around:
 class PullWatch:
     """Asks for as long as ``run`` runs."""
 
-    def __init__(self, store: Store, forges: Forges, around: Around, pace: float = 1.0) -> None:
+    def __init__(self, store: Store, forges: Forges, around: Around, seconds: float = SHORTEST) -> None:
         self._store, self._forges, self._around = store, forges, around
         self.rows = PullRows(store)
-        self.pace = pace
+        self.pace = seconds / SHORTEST
         """Factor of all pauses."""
         self._pauses: dict[str, float] = {}
         self._due: dict[str, float] = {}
@@ -145,8 +155,7 @@ class PullWatch:
             if await self._seen(row):
                 pause = SHORTEST
         except ForgeBusy as busy:
-            pause = max(busy.retry_after, pause)
-            self._rests[self._hosts[key]] = _now() + busy.retry_after * self.pace
+            self._rests[self._hosts[key]] = _now() + busy.retry_after
         except ForgeUnclear as unclear:
             log.info("pull request %s: %s", key, unclear)
         except RemoteError as error:
@@ -171,7 +180,7 @@ class PullWatch:
         checks, unseen = (), ""
         try:
             checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
-        except RightMissing as missing:
+        except (RightMissing, AnswerTooLarge) as missing:
             unseen = str(missing)
         remarks = await forge.remarks(remote, row.number)
         account = await forge.account() if remarks else ""
