@@ -189,16 +189,17 @@ class PullWatch:
             return False  # what runs there may be about to mend it; the next look decides
         if change.row == row:
             return False
-        await self._follow(row, change)
+        now = await self._follow(row, change)
         reach("watch.told")
         newest = await self.rows.of(row.key) or row  # it may have been published to meanwhile
-        await self.rows.put(newest.model_copy(update={name: getattr(change.row, name) for name in _SEEN}))
+        await self.rows.put(newest.model_copy(update={name: getattr(now, name) for name in _SEEN}))
         if change.ended:
             await self.rows.ended(row.key)
         await self._around.changed(row.key)
         return change.moved
 
-    async def _follow(self, row: PullRow, change: Change) -> None:
+    async def _follow(self, row: PullRow, change: Change) -> PullRow:
+        """Tell and begin what follows; returns the row as it is from now on."""
         now = change.row
         said = {
             "number": row.number, "names": _names([check.name for check in change.red] or list(now.checks)),
@@ -215,21 +216,22 @@ class PullWatch:
             await self._say(row, f"{now.sha}.green", GREEN.format(**said))
         elif change.gives_up:
             await self._say(row, f"{now.sha}.given-up", GIVEN_UP.format(**said), notify=True)
-        elif change.red:
-            await self._mend(row, change, said)
+        elif change.red and not await self._mend(row, change, said):
+            return now.model_copy(update={"attempts": row.attempts})
+        return now
 
-    async def _mend(self, row: PullRow, change: Change, said: Mapping[str, object]) -> None:
-        """Begin a task that mends what failed, where its person may still give one."""
+    async def _mend(self, row: PullRow, change: Change, said: Mapping[str, object]) -> bool:
+        """Begin a task that mends what failed, where its person may still give one; whether there is one."""
         session = await self._store.session(row.thread)
         if session is None:
-            return
+            return False
         person = await self._around.present(row.person, session.guild)
         if person is None or not may(person.level, "start"):
             await self._say(row, f"{change.row.sha}.left", LEFT.format(**said), notify=True)
-            return
+            return False
         id = f"checks.{_digest(row.key, change.row.sha, str(change.row.attempts))}"
         if await self._store.execution(execution_id(row.thread, id)) is not None:
-            return
+            return True
         quoted = [await self._log_of(row, check) for check in change.red[:LOGS_QUOTED]]
         await self._say(row, f"{change.row.sha}.red", RED.format(**said))
         item = InboxItem(
@@ -237,6 +239,7 @@ class PullWatch:
             quoted=tuple(quoted), unspoken=True,
         )  # fmt: skip
         await self._around.deliver(item, guild=session.guild)
+        return True
 
     async def _log_of(self, row: PullRow, check: RemoteCheck) -> QuotedMessage:
         forge = self._forges.forge(row.remote)

@@ -272,6 +272,9 @@ async def test_after_three_attempts_it_asks(
         thread = await running.task("fix it")
         end = await running.says(thread, "still fails on pull request")
         assert "after 3 attempts" in end.content
+        await running.says(thread, "Failed: `tests` · still red after 3 attempts")
+        told = [m.content for m in running.of_bot(thread) if "failed on pull request" in m.content]
+        assert [f"(attempt {n} of 3)" in text for n, text in enumerate(told, 1)] == [True] * 3
         assert len(await running.executions(thread)) == 4
         assert len(shop.pulls) == 1
 
@@ -371,6 +374,7 @@ async def test_a_red_check_begins_nothing_for_somebody_who_may_start_nothing_any
         asked = len(endpoint.requests)
         shop.set_check(tip(shop.folder, shop.pulls[0].head), "tests", "failure", "E")
         await running.says(said.id, "may not start tasks here any more")
+        assert (await running.says(said.id, "❌ Failed: `tests`")).content.endswith("Failed: `tests`")
         await looked(forge, 12)
         assert len(endpoint.requests) == asked
 
