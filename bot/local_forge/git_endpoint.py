@@ -66,7 +66,10 @@ def tip(folder: Path, branch: str) -> str:
 
 
 def commit(folder: Path, branch: str, files: Mapping[str, str | None], message: str) -> str:
-    """Put files onto a branch (None deletes one), as somebody who works there does; returns the commit."""
+    """Put files onto a branch, as somebody who works there does; returns the commit.
+
+    None deletes one, ``-> place`` is a symbolic link, ``@ commit`` a submodule.
+    """
     before = tip(folder, branch)
     index = folder / "index.of-a-commit"
     index.unlink(missing_ok=True)
@@ -77,7 +80,10 @@ def commit(folder: Path, branch: str, files: Mapping[str, str | None], message: 
             git(folder, "update-index", "--force-remove", path, index=index)
             continue
         mode, text = ("120000", text.removeprefix("-> ")) if text.startswith("-> ") else ("100644", text)
-        blob = git(folder, "hash-object", "-w", "--stdin", content=text.encode())
+        if text.startswith("@ "):
+            mode, blob = "160000", text.removeprefix("@ ")
+        else:
+            blob = git(folder, "hash-object", "-w", "--stdin", content=text.encode())
         git(folder, "update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}", index=index)
     tree = git(folder, "write-tree", index=index)
     made = git(folder, "commit-tree", tree, *(("-p", before) if before else ()), "-m", message)

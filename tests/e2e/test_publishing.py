@@ -67,8 +67,8 @@ async def test_a_process_that_dies_while_it_publishes_goes_on_with_one_push_one_
 
 KILLS = int(os.environ.get("THREADWRIGHT_TEST_KILLS", "4"))
 PER_TASK = 4
-A_LIFE, QUIET = 40, 6.0
-"""Requests that a process makes before it is killed, at the most; and seconds, where it has no more to ask."""
+A_LIFE, QUIET = 40, 60.0
+"""Requests that a process makes for each open task before it is killed, at the most; and seconds, if it has no more to ask."""
 SHOP = {
     "price.py": "def total(cents):\n    return sum(cents) + 1\n",
     "test_price.py": "from price import total\n\nassert total([1, 2]) == 3, total([1, 2])\n",
@@ -121,12 +121,13 @@ class Way:
                         task = f"fix it and open a pull request repo:{self.shop.full}"
                         self.threads.append(await bot.person.mention(task))
                     await self.encourage(bot)
-                    await self.happen(endpoint, self.luck.randint(0, A_LIFE))
+                    unfinished = sum(self.stage(thread) != "3 green" for thread in self.threads)
+                    await self.happen(endpoint, self.luck.randint(0, A_LIFE * unfinished))
                     await asyncio.sleep(self.luck.uniform(0, 0.2))
                     await bot.running.kill()
-                    self.moments[min(map(self.stage, self.threads))] += 1
+                    self.moments.update(map(self.stage, self.threads))
             async with living(self.home, endpoint, **self.settings) as bot:
-                async with asyncio.timeout(60 + 30 * self.tasks):
+                async with asyncio.timeout(120 + 60 * self.tasks):
                     while not all(self.stage(thread) == "3 green" for thread in self.threads):
                         await self.encourage(bot)
                         await asyncio.sleep(0.1)  # neither a forge nor a thread tells anybody
@@ -224,8 +225,9 @@ async def test_killed_at_random_moments_from_clone_to_green_nothing_is_doubled_a
         assert over_http == []
         moments = sum((way.moments for way in ways), Counter[str]())
         print(
-            f"{sum(way.kills for way in ways)} kills ({moments['0 begun']} before a first push, {moments['1 opened']} before "
-            f"a second, {moments['2 mended']} before green), {[way.tasks for way in ways]} tasks over HTTP and SSH: "
+            f"{sum(way.kills for way in ways)} kills, which struck tasks {moments['0 begun']} times before their first push, "
+            f"{moments['1 opened']} before their second, {moments['2 mended']} before green; "
+            f"{[way.tasks for way in ways]} tasks over HTTP and SSH: "
             f"{sum(len(way.shop.pulls) for way in ways)} pull requests, {sum(len(way.shop.pushes) for way in ways)} pushes, "
             f"{sum(len(pull.notes) for way in ways for pull in way.shop.pulls)} comments, all green and told once"
         )
