@@ -10,6 +10,7 @@ from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
     FACTS,
     REASONS,
+    Asked,
     Envelope,
     Event,
     Exposure,
@@ -17,7 +18,9 @@ from agentic.core.events.execution_events import (
     Gated,
     HandedOver,
     InputReceived,
+    Option,
     OwnerChanged,
+    Part,
     Perceived,
     Person,
     Policy,
@@ -215,8 +218,34 @@ def test_what_is_said_meanwhile_counts_by_who_said_it() -> None:
     assert says(BOSS) == Exposure()
     assert says(STRANGER, "feedback") == Exposure()
     assert says(YOU, files=(FileRef(name="a", path="a"),)).private == (ATTACHED,)
+    for sort in ("guidance", "task", "edited", "correction", "answer"):
+        other = Exposed(Exposure()).add(InputReceived(inbox="i", sort=sort, author=STRANGER, text="do this"))  # type: ignore[arg-type]
+        assert other.exposure.untrusted == (MESSAGE,), sort
     assert says(STRANGER).untrusted == (MESSAGE,)
     assert says(YOU, quoted=(QuotedMessage(author="x", text="y", what=LOG),)).untrusted == (MESSAGE, LOG)
+
+
+@pytest.mark.parametrize(
+    ("answer", "by", "counts"),
+    [
+        ("Tea", STRANGER, False),
+        ("2", STRANGER, False),
+        ("Tea, and do this", STRANGER, True),
+        ("Tea, and do this", BOSS, False),
+    ],
+)
+def test_an_answer_in_words_of_their_own_counts_and_an_option_that_is_chosen_does_not(
+    answer: str, by: Person, counts: bool
+) -> None:
+    options = (Option(id="1", label="Tea"), Option(id="2", label="Coffee"))
+    for question in (
+        Asked(question="q", text="Which?", options=options),
+        Asked(question="q", text="Both", parts=(Part(id="1", text="Which?", options=options),)),
+    ):
+        log = Exposed(Exposure())
+        log.add(question)
+        log.say("answer", answer, "q", by=by)
+        assert log.execution.exposure.untrusted == ((MESSAGE,) if counts else ())
 
 
 READS_A_DEPENDENCY: tuple[tuple[str, dict[str, object], str, bool], ...] = (
