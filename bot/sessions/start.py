@@ -87,6 +87,15 @@ def wants_plan(task: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What a thread's last task leaves to the next one."""
+
+    exposure: Exposure = UNEXPOSED
+    planning: bool = False
+    """It ended before a plan was agreed to: what nobody asks for (a wake-up, a red check) changes nothing either."""
+
+
+@dataclass(frozen=True, slots=True)
 class Beginning:
     """Builds ``Started``."""
 
@@ -128,6 +137,7 @@ class Beginning:
         place = await self.place(session) if self.place else ""
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
+        before = await self._before(item.thread)
         tools = tuple(
             ToolRef(
                 name=spec.name,
@@ -162,20 +172,19 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
-            exposure=merged(await self._exposure(item), reachable(tools)),
+            exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
-            planning=not item.unspoken and wants_plan(item.text),
+            planning=before.planning if item.unspoken else wants_plan(item.text),
         )
 
     async def _exposure(self, item: InboxItem) -> Exposure:
-        """Return what it is exposed to before anything is said: by its place, and by what earlier tasks here have read."""
+        """Return what its place and its words expose it to."""
         place = await self.exposure(item.thread) if self.exposure else UNEXPOSED
-        said = Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED
-        return merged(merged(place, said), await self._carried(item.thread))
+        return merged(place, Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED)
 
-    async def _carried(self, thread: str) -> Exposure:
-        """Return what the thread's last task had read when it ended, which holds what those before it had.
+    async def _before(self, thread: str) -> Before:
+        """Return what the thread's last task leaves to the next one: what it had read holds what those before it had.
 
         What lies in the workspace and in earlier answers came of it.  Where its log is gone, nobody knows.
         """
@@ -183,10 +192,11 @@ class Beginning:
             try:
                 last = fold([envelope async for envelope in self.store.read(row.execution)])
             except StoreCorrupt:
-                return Exposure(untrusted=(FORGOTTEN,))
+                return Before(Exposure(untrusted=(FORGOTTEN,)))
             if not last.side:
-                return Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
-        return Exposure(untrusted=(FORGOTTEN,)) if await self.store.buried(thread) else UNEXPOSED
+                exposure = Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
+                return Before(exposure, last.mind.planning)
+        return Before(Exposure(untrusted=(FORGOTTEN,))) if await self.store.buried(thread) else Before()
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""

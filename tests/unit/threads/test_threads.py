@@ -295,6 +295,20 @@ async def test_what_its_tools_can_show_that_is_not_public_is_at_hand_from_the_be
         assert started.exposure == Exposure(private=("what mail answers",))
 
 
+async def test_what_nobody_asked_for_changes_nothing_while_no_plan_was_agreed_to() -> None:
+    async with asyncio.timeout(10), house([FINISH, FINISH, FINISH]) as home:
+        for text, unspoken, planning in (
+            ("plan: fix it", False, True),
+            ("go on", True, True),
+            ("fix it", False, False),
+        ):
+            await home.say(text, unspoken=unspoken)
+            await home.threads.idle("100")
+            started = (await home.log())[0].event
+            assert isinstance(started, Started)
+            assert started.planning is planning, text
+
+
 async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
     async with asyncio.timeout(10), house([FINISH]) as home:
         await home.say("fix it")
