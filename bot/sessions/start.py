@@ -27,7 +27,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.fold.exposure import merged, reachable
+from agentic.core.fold.exposure import left, merged, reachable
 from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
@@ -137,7 +137,7 @@ class Beginning:
         place = await self.place(session) if self.place else ""
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
-        before = await self._before(item.thread)
+        before = await self._before(item)
         tools = tuple(
             ToolRef(
                 name=spec.name,
@@ -183,20 +183,29 @@ class Beginning:
         place = await self.exposure(item.thread) if self.exposure else UNEXPOSED
         return merged(place, Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED)
 
-    async def _before(self, thread: str) -> Before:
+    async def _before(self, item: InboxItem) -> Before:
         """Return what the thread's last task leaves to the next one: what it had read holds what those before it had.
 
-        What lies in the workspace and in earlier answers came of it.  Where its log is gone, nobody knows.
+        Not what was asked beside it, nor what one had read that it took the place of, whose answer stands there as well.
+        Where a log is gone, nobody knows.
         """
-        for row in reversed(await self.store.executions(thread)):
+        exposure, newest = UNEXPOSED, None
+        for row in reversed(await self.store.executions(item.thread)):
             try:
-                last = fold([envelope async for envelope in self.store.read(row.execution)])
+                past = fold([envelope async for envelope in self.store.read(row.execution)])
             except StoreCorrupt:
-                return Before(Exposure(untrusted=(FORGOTTEN,)))
-            if not last.side:
-                exposure = Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
-                return Before(exposure, last.mind.planning)
-        return Before(Exposure(untrusted=(FORGOTTEN,))) if await self.store.buried(thread) else Before()
+                exposure = merged(exposure, Exposure(untrusted=(FORGOTTEN,)))
+                break
+            exposure = merged(exposure, left(past, item.author))
+            if past.side:
+                continue
+            newest = newest or past
+            if past.started is None or past.started.forked_from is None:
+                break
+        else:
+            if await self.store.buried(item.thread):
+                exposure = merged(exposure, Exposure(untrusted=(FORGOTTEN,)))
+        return Before(exposure, newest is not None and newest.mind.planning)
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""

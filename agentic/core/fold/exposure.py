@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
     FileRef,
     InputReceived,
     Outcome,
+    Person,
     QuotedMessage,
     Sort,
     Started,
@@ -73,10 +74,20 @@ def begun(event: Started) -> Exposure:
 
 def heard(execution: Execution, event: InputReceived) -> Exposure:
     """With what a person said or passed on."""
-    own = event.author.id == execution.requester.id or event.author.level in _TRUSTED
+    own = _vouched_for(event.author, execution.requester)
     said = () if own or event.sort not in _WORDS or _chooses(execution, event) else (MESSAGE,)
     read = (*said, *_read(event.quoted, event.files))
     return merged(execution.exposure, Exposure(untrusted=read, private=_attached(event.files)))
+
+
+def left(execution: Execution, reader: Person) -> Exposure:
+    """What an execution leaves to a later task of its thread: its workspace and its answer came of what it had read.
+
+    What somebody else asked for stands there in their own words.
+    """
+    words = () if _vouched_for(execution.requester, reader) else (MESSAGE,)
+    read = Exposure(untrusted=execution.exposure.untrusted, private=execution.exposure.private)
+    return merged(read, Exposure(untrusted=words))
 
 
 def resulted(execution: Execution, event: ToolFinished) -> Exposure:
@@ -101,6 +112,11 @@ def cut_off(exposure: Exposure) -> Exposure:
 
 def _first(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))[:REASONS]
+
+
+def _vouched_for(author: Person, requester: Person) -> bool:
+    """Whether words are of the person a task is for, or of somebody who could decide what it does outside."""
+    return author.id == requester.id or author.level in _TRUSTED
 
 
 def _chooses(execution: Execution, event: InputReceived) -> bool:

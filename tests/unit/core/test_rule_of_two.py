@@ -30,7 +30,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
     ToolStarted,
 )
-from agentic.core.fold.exposure import ATTACHED, CUT_OFF, DEPENDENCIES, FOREIGN_FILE, HIDDEN, MESSAGE, merged
+from agentic.core.fold.exposure import ATTACHED, CUT_OFF, DEPENDENCIES, FOREIGN_FILE, HIDDEN, MESSAGE, left, merged
 from agentic.core.fold.fold import fold
 from agentic.core.rules.approvals import ALWAYS, OUTSIDE, goes_to, leaves, options_of, why_gated
 from agentic.core.rules.decide import RULES_VERSION, decide
@@ -246,6 +246,15 @@ def test_an_answer_in_words_of_their_own_counts_and_an_option_that_is_chosen_doe
         log.add(question)
         log.say("answer", answer, "q", by=by)
         assert log.execution.exposure.untrusted == ((MESSAGE,) if counts else ())
+
+
+@pytest.mark.parametrize(("reader", "counts"), [(YOU, False), (STRANGER, True)])
+def test_a_task_leaves_what_it_had_read_and_its_own_words_to_whoever_did_not_write_them(
+    reader: Person, counts: bool
+) -> None:
+    past = Exposed(both(reach=("example.org",), fetches=True)).execution
+    told = (LOG, MESSAGE) if counts else (LOG,)
+    assert left(past, reader) == Exposure(untrusted=told, private=PRIVATE.private)
 
 
 READS_A_DEPENDENCY: tuple[tuple[str, dict[str, object], str, bool], ...] = (
