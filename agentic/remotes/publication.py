@@ -39,6 +39,8 @@ from agentic.workspace.workspace import RealWorld
 
 T = TypeVar("T")
 
+ANOTHER = "would publish another commit than the one that was allowed"
+"""Commands that go on in the sandbox may have changed what is checked out since a person saw it."""
 PUSH_SECONDS = 300.0
 MOST_PATHS = 5_000
 SHOWN_CHARACTERS = 20_000
@@ -188,8 +190,11 @@ class Publisher:
     ) -> Published | NeedsYes:  # fmt: skip
         forge = self.forges.forge(origin.remote)
         async with self._taken(world, folder, thread, origin, progress) as taken:
-            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(taken.commit):
+            allowed = state_of(taken.commit)
+            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != allowed:
                 return await taken.question(powerful)
+            if approved not in ("", allowed):
+                return NeedsYes(ANOTHER, allowed, await taken.everything())
             branch = await taken.branch(order, forge)
             pushed = await taken.push(branch)
         hosted, commit = taken.hosted, taken.commit

@@ -181,7 +181,8 @@ class Rewinding:
             raise NotDone(NO_COPY.format(why=f": {past.problem}" if past.problem else ""))
         restored = await self._restored(item, past, later, Cut(0, past.before, 0), exact=False)
         before = await self._started_of(past)
-        again = item.model_copy(update={"text": before.task, "files": (), "quoted": (), "target": ""})
+        asks = {"text": before.task, "author": before.requester, "files": (), "quoted": (), "target": ""}
+        again = item.model_copy(update=asks)
         started = await self.begin(again, row, self.workshop.toolbox(item.thread))
         attempts = await attempts_at(self.store, item.thread, past.execution)
         if item.sort == "trial":
@@ -189,8 +190,7 @@ class Rewinding:
             started = started.model_copy(update={"policy": started.policy.model_copy(update={"max_usd": left})})
         update = {
             "trial_of": attempts.first, "attempt": attempts.most + 1, "files": before.files,
-            "requester": before.requester, "rules": RULES_VERSION,
-            "quoted": tuple(dict.fromkeys((*before.quoted, *started.quoted))), "inbox": item.id,
+            "rules": RULES_VERSION, "quoted": tuple(dict.fromkeys((*before.quoted, *started.quoted))), "inbox": item.id,
         }  # fmt: skip
         started = started.model_copy(update=update)
         text = told(started, restored, item)

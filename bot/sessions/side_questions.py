@@ -290,7 +290,7 @@ async def _all_done(tasks: list[asyncio.Task[None]]) -> None:
 
 
 def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMessage, ...]:
-    """Return the running task and its work so far, as data."""
+    """Return the running task and its work so far, as data; what of it is a stranger's, the running task knows."""
     tools: dict[str, str] = {}
     lines: list[str] = []
     for envelope in log_so_far:
@@ -304,8 +304,9 @@ def so_far(running: Started, log_so_far: Sequence[Envelope]) -> tuple[QuotedMess
         elif isinstance(event, InputReceived) and event.text:
             lines.append(f"{event.author.name} wrote: {_short(event.text)}")
     lines += [f"{what}: still running" for what in tools.values()]
-    task = QuotedMessage(author=f"{running.requester.name}, the running task", text=running.task)
-    work = QuotedMessage(author="The work on it so far", text="\n".join(lines[-STEPS:]) or "It has only begun.")
+    task = QuotedMessage(author=f"{running.requester.name}, the running task", text=running.task, trusted=True)
+    done = "\n".join(lines[-STEPS:]) or "It has only begun."
+    work = QuotedMessage(author="The work on it so far", text=done, trusted=True)
     return task, work
 
 

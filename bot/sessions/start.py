@@ -27,7 +27,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.fold.exposure import merged, reachable
+from agentic.core.fold.exposure import left, merged, reachable
 from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
@@ -88,6 +88,15 @@ def wants_plan(task: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What a thread's last task leaves to the next one."""
+
+    exposure: Exposure = UNEXPOSED
+    planning: bool = False
+    """It ended before a plan was agreed to: what nobody asks for (a wake-up, a red check) changes nothing either."""
+
+
+@dataclass(frozen=True, slots=True)
 class Beginning:
     """Builds ``Started``."""
 
@@ -129,6 +138,7 @@ class Beginning:
         place = await self.place(session) if self.place else ""
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
+        before = await self._before(item)
         tools = tuple(
             ToolRef(
                 name=spec.name,
@@ -163,33 +173,43 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
-            exposure=merged(await self._exposure(item), reachable(tools)),
+            exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
-            planning=not item.unspoken and wants_plan(item.text),
+            planning=before.planning if item.unspoken else wants_plan(item.text),
         )
 
     async def _exposure(self, item: InboxItem) -> Exposure:
-        """Return what it is exposed to before anything is said: by its place, and by what earlier tasks here have read."""
+        """Return what its place and its words expose it to."""
         place = await self.exposure(item.thread) if self.exposure else UNEXPOSED
-        said = Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED
-        return merged(merged(place, said), await self._carried(item.thread))
+        return merged(place, Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED)
 
-    async def _carried(self, thread: str) -> Exposure:
-        """Return what the thread's last task had read when it ended, which holds what those before it had.
+    async def _before(self, item: InboxItem) -> Before:
+        """Return what the thread's last task leaves to the next one: what it had read holds what those before it had.
 
-        What lies in the workspace and in earlier answers came of it.  Where its log is gone, nobody knows.
+        Not what was asked beside it, nor what one had read that it took the place of, whose answer stands there as well.
+        Where a log is gone, nobody knows.
         """
-        buried = await self.store.buried(thread)
-        for row in reversed(await self.store.executions(thread)):
+        exposure, newest = UNEXPOSED, None
+        buried = await self.store.buried(item.thread)
+        for row in reversed(await self.store.executions(item.thread)):
             try:
-                last = fold([envelope async for envelope in self.store.read(row.execution)])
+                past = fold([envelope async for envelope in self.store.read(row.execution)])
             except StoreCorrupt:
-                return _FORGOTTEN
-            if not last.side:
-                carried = Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
-                return merged(carried, _FORGOTTEN) if any(_came_after(each, row) for each in buried) else carried
-        return _FORGOTTEN if buried else UNEXPOSED
+                exposure = merged(exposure, _FORGOTTEN)
+                break
+            exposure = merged(exposure, left(past, item.author))
+            if past.side:
+                continue
+            newest = newest or past
+            if past.started is None or past.started.forked_from is None:
+                if any(_came_after(each, row) for each in buried):
+                    exposure = merged(exposure, _FORGOTTEN)
+                break
+        else:
+            if buried:
+                exposure = merged(exposure, _FORGOTTEN)
+        return Before(exposure, newest is not None and newest.mind.planning)
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""

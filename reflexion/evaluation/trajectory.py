@@ -40,6 +40,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
+from agentic.core.fold.exposure import ANSWERED
 from agentic.core.state.execution import FINISH
 from agentic.core.state.facts import Deeds, Ran
 from agentic.core.state.tiers import chosen_for
@@ -222,6 +223,7 @@ class _Reading:
     def __post_init__(self) -> None:
         self.complexity, self.role = self.started.complexity, self.started.role
         self.untrusted.extend(of_message(self.started.files, self.started.quoted))
+        self.untrusted.extend(self.started.exposure.untrusted)
 
     def take(self, event: Event) -> None:
         self.breaches.take(event, self.turn)
@@ -231,6 +233,7 @@ class _Reading:
                 self.role, self.changes_files = event.role or self.role, event.changes_files
             case Perceived():
                 self.perceived.extend(event.changes)
+                self.untrusted.extend(event.exposure.untrusted)
             case PolicyChanged():
                 self.added_turns += event.add_turns
                 self.added_usd += event.add_usd
@@ -293,6 +296,10 @@ class _Reading:
                 self.commands.append((len(self.calls), ran))
         if tool != ASK:  # what came of it are a person's words
             self.untrusted.extend(of_call(asked, f"{event.preview}\n{event.error}"))
+        self.untrusted.extend(event.exposure.untrusted)
+        self.untrusted.extend(
+            ANSWERED.format(tool=tool) for ref in self.started.tools if ref.untrusted and ref.name == tool
+        )
         code, changes = event.exit_code, event.changes
         self.calls.append(Call(turn, tool, asked, event.outcome, code, said, event.error, changes, wrote=wrote))
         for change in event.changes:

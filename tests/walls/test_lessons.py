@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import FileRef, QuotedMessage, Started
+from agentic.core.events.execution_events import Exposure, FileRef, QuotedMessage, Started
 from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.runtime import Answer
 from agentic.runtime.budget_ledger import NO_CAPS
@@ -189,6 +189,7 @@ async def test_a_plain_lesson_that_two_models_find_harmless_waits_for_nobody() -
     [
         ((), {"files": (FileRef(name="a.txt", path="attachments/a.txt"),)}, "attached"),
         ((), {"quoted": (QuotedMessage(author="eve", text="Look at this"),)}, "quoted"),
+        ((), {"exposure": Exposure(untrusted=("the log of a check",))}, "the log of a check"),
         ((Did("curl -s rules.test/x", 1, "no"),), {}, "fetched"),
         ((Did("git -C lib clone git@host.test:a/b.git", 1, "no"),), {}, "fetched"),
         ((Did("python3 -c 'import urllib.request as u; u.urlopen(x)'", 1, "no"),), {}, "fetched"),

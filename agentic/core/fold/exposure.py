@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
     FileRef,
     InputReceived,
     Outcome,
+    Person,
     QuotedMessage,
     Sort,
     Started,
@@ -25,6 +26,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.state.execution import Call, Execution
+from agentic.core.text.answers import option_of
 
 MESSAGE = "a message that somebody else wrote"
 FOREIGN_FILE = "a file that somebody else sent"
@@ -34,7 +36,7 @@ HIDDEN = "a secret in the files"
 CUT_OFF = "what a command that was cut off may have fetched"
 ANSWERED, ANSWERS = "what {tool} answered", "what {tool} answers"
 _TRUSTED = ("operator", "owner")
-_WORDS: tuple[Sort, ...] = ("guidance", "edited", "correction")
+_WORDS: tuple[Sort, ...] = ("task", "guidance", "answer", "edited", "correction")
 """What puts words of a person before the model."""
 _READ_BY = ("command", "fallback", "code", "cwd", "path")
 """Arguments that say what a call reads."""
@@ -72,10 +74,20 @@ def begun(event: Started) -> Exposure:
 
 def heard(execution: Execution, event: InputReceived) -> Exposure:
     """With what a person said or passed on."""
-    own = event.author.id == execution.requester.id or event.author.level in _TRUSTED
-    said = () if own or event.sort not in _WORDS else (MESSAGE,)
+    own = _vouched_for(event.author, execution.requester)
+    said = () if own or event.sort not in _WORDS or _chooses(execution, event) else (MESSAGE,)
     read = (*said, *_read(event.quoted, event.files))
     return merged(execution.exposure, Exposure(untrusted=read, private=_attached(event.files)))
+
+
+def left(execution: Execution, reader: Person) -> Exposure:
+    """What an execution leaves to a later task of its thread: its workspace and its answer came of what it had read.
+
+    What somebody else asked for stands there in their own words.
+    """
+    words = () if _vouched_for(execution.requester, reader) else (MESSAGE,)
+    read = Exposure(untrusted=execution.exposure.untrusted, private=execution.exposure.private)
+    return merged(read, Exposure(untrusted=words))
 
 
 def resulted(execution: Execution, event: ToolFinished) -> Exposure:
@@ -100,6 +112,20 @@ def cut_off(exposure: Exposure) -> Exposure:
 
 def _first(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))[:REASONS]
+
+
+def _vouched_for(author: Person, requester: Person) -> bool:
+    """Whether words are of the person a task is for, or of somebody who could decide what it does outside."""
+    return author.id == requester.id or author.level in _TRUSTED
+
+
+def _chooses(execution: Execution, event: InputReceived) -> bool:
+    """Whether it only takes an option that stood there; what else an answer says is its author's."""
+    question = execution.question
+    if event.sort != "answer" or question is None:
+        return False
+    options = (*question.options, *(option for part in question.parts for option in part.options))
+    return option_of(options, event.text) is not None
 
 
 def _read(quoted: Iterable[QuotedMessage], files: Iterable[FileRef]) -> tuple[str, ...]:

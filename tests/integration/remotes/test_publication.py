@@ -20,7 +20,7 @@ from agentic.ports.errors import (
 from agentic.remotes import publication
 from agentic.remotes.checkout import check_out
 from agentic.remotes.mirror import Mirrors
-from agentic.remotes.publication import Hand, NeedsYes, Published
+from agentic.remotes.publication import Hand, NeedsYes, Order, Origin, Published
 from bot.local_forge import Account, LocalForge
 from bot.local_forge.forge_records import HostedRepository, Pull
 from bot.local_forge.git_endpoint import commit, git, tip
@@ -258,6 +258,22 @@ async def test_workflows_wait_for_a_yes_to_exactly_that_commit(bench: Checkout, 
     await bench.sh("git reset -q --hard HEAD~1")
     assert isinstance(await bench.asked(approved=asked.state), Published)
     assert len(shop.pulls) == 1
+
+
+async def test_what_a_person_allowed_is_that_commit_and_no_other(bench: Checkout, shop: HostedRepository) -> None:
+    """Also where no workflow changes: whoever was asked why something leaves has seen all of it."""
+    await bench.check_out()
+    await bench.fix()
+    order = Order("Round prices", "Because of a cent.")
+    seen = await bench.publisher.preview(bench.world, ".", bench.thread, Origin(bench.remote), order)
+    await bench.put("loot.txt", "customers\n")
+    await bench.sh("git add -A && git commit -qm Loot")
+    asked = await bench.asked(approved=seen.state)
+    assert isinstance(asked, NeedsYes)
+    assert "another commit" in asked.reason
+    assert "+customers" in asked.difference
+    assert shop.pushes == []
+    assert isinstance(await bench.asked(approved=asked.state), Published)
 
 
 @pytest.mark.parametrize(

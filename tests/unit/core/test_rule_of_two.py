@@ -10,6 +10,7 @@ from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
     FACTS,
     REASONS,
+    Asked,
     Envelope,
     Event,
     Exposure,
@@ -17,7 +18,9 @@ from agentic.core.events.execution_events import (
     Gated,
     HandedOver,
     InputReceived,
+    Option,
     OwnerChanged,
+    Part,
     Perceived,
     Person,
     Policy,
@@ -27,7 +30,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
     ToolStarted,
 )
-from agentic.core.fold.exposure import ATTACHED, CUT_OFF, DEPENDENCIES, FOREIGN_FILE, HIDDEN, MESSAGE, merged
+from agentic.core.fold.exposure import ATTACHED, CUT_OFF, DEPENDENCIES, FOREIGN_FILE, HIDDEN, MESSAGE, left, merged
 from agentic.core.fold.fold import fold
 from agentic.core.rules.approvals import ALWAYS, OUTSIDE, goes_to, leaves, options_of, why_gated
 from agentic.core.rules.decide import RULES_VERSION, decide
@@ -215,8 +218,43 @@ def test_what_is_said_meanwhile_counts_by_who_said_it() -> None:
     assert says(BOSS) == Exposure()
     assert says(STRANGER, "feedback") == Exposure()
     assert says(YOU, files=(FileRef(name="a", path="a"),)).private == (ATTACHED,)
+    for sort in ("guidance", "task", "edited", "correction", "answer"):
+        other = Exposed(Exposure()).add(InputReceived(inbox="i", sort=sort, author=STRANGER, text="do this"))  # type: ignore[arg-type]
+        assert other.exposure.untrusted == (MESSAGE,), sort
     assert says(STRANGER).untrusted == (MESSAGE,)
     assert says(YOU, quoted=(QuotedMessage(author="x", text="y", what=LOG),)).untrusted == (MESSAGE, LOG)
+
+
+@pytest.mark.parametrize(
+    ("answer", "by", "counts"),
+    [
+        ("Tea", STRANGER, False),
+        ("2", STRANGER, False),
+        ("Tea, and do this", STRANGER, True),
+        ("Tea, and do this", BOSS, False),
+    ],
+)
+def test_an_answer_in_words_of_their_own_counts_and_an_option_that_is_chosen_does_not(
+    answer: str, by: Person, counts: bool
+) -> None:
+    options = (Option(id="1", label="Tea"), Option(id="2", label="Coffee"))
+    for question in (
+        Asked(question="q", text="Which?", options=options),
+        Asked(question="q", text="Both", parts=(Part(id="1", text="Which?", options=options),)),
+    ):
+        log = Exposed(Exposure())
+        log.add(question)
+        log.say("answer", answer, "q", by=by)
+        assert log.execution.exposure.untrusted == ((MESSAGE,) if counts else ())
+
+
+@pytest.mark.parametrize(("reader", "counts"), [(YOU, False), (STRANGER, True)])
+def test_a_task_leaves_what_it_had_read_and_its_own_words_to_whoever_did_not_write_them(
+    reader: Person, counts: bool
+) -> None:
+    past = Exposed(both(reach=("example.org",), fetches=True)).execution
+    told = (LOG, MESSAGE) if counts else (LOG,)
+    assert left(past, reader) == Exposure(untrusted=told, private=PRIVATE.private)
 
 
 READS_A_DEPENDENCY: tuple[tuple[str, dict[str, object], str, bool], ...] = (

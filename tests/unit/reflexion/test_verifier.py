@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events.execution_events import Perceived
+from agentic.core.events.execution_events import UNEXPOSED, Event, Exposure, Perceived, Started, ToolFinished, ToolRef
 from reflexion.evaluation.score import evaluate
 from reflexion.evaluation.trajectory import read_trajectory
 from reflexion.evaluation.verifier import NOT_RUN, STALE, Verified
@@ -166,3 +166,25 @@ def test_a_run_without_counts_does_not_lift_failures_that_were_counted() -> None
     assert ran(FAILED, edit("cart.py"), Did("pytest -q", 0, tests=(8, 0)), "pytest -qq").verdict == "pass"
     assert ran(FAILED, edit("cart.py"), "npm test").verdict == "pass", "another runner"
     assert ran(("pytest", 1), "pytest").verdict == "pass", "neither counts"
+
+
+def test_what_the_rule_of_two_knows_to_be_words_of_strangers_was_read_by_a_lessons_task_too() -> None:
+    """By what is recorded: what earlier tasks had read, a host that was reached, what a tool is declared as."""
+    host, log = "what came from pypi.org", "the log of a check"
+
+    def read_by(
+        *, exposure: Exposure = UNEXPOSED, tools: tuple[ToolRef, ...] = (), more: tuple[Event, ...] = ()
+    ) -> object:
+        told = Log().does(Did("ls")).add(*more)
+        first = told.events[0]
+        assert isinstance(first.event, Started)
+        begun = first.event.model_copy(update={"exposure": exposure, "tools": tools})
+        told.events[0] = first.model_copy(update={"event": begun})
+        return read_trajectory(told.ends().events).untrusted
+
+    reached = Exposure(untrusted=(host,), fetches=True)
+    assert read_by() == ()
+    assert read_by(exposure=Exposure(untrusted=(log,), private=("attached files",))) == (log,)
+    assert read_by(more=(Perceived(exposure=reached),)) == (host,)
+    assert read_by(more=(ToolFinished(call="c", outcome="ok", preview="", exposure=reached),)) == (host,)
+    assert read_by(tools=(ToolRef(name="shell", untrusted=True),)) == ("what shell answered",)

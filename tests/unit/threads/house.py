@@ -129,7 +129,9 @@ class House:
     roster: Roster
     told: list[OutboxItem] = field(default_factory=list[OutboxItem])
 
-    async def say(self, text: str, thread: str = "100", sort: Sort = "task", target: str = "") -> InboxItem:
+    async def say(
+        self, text: str, thread: str = "100", sort: Sort = "task", target: str = "", *, unspoken: bool = False
+    ) -> InboxItem:
         number = next(NUMBERS)
         item = InboxItem(
             id=f"{thread}{number:05}",
@@ -139,6 +141,7 @@ class House:
             at=SystemClock().now(),
             text=text,
             target=target,
+            unspoken=unspoken,
         )
         await self.threads.deliver(item, guild="1")
         return item
