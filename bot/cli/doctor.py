@@ -297,7 +297,7 @@ async def _loaded(library: str) -> str:
 
 async def lessons(settings: Settings) -> Component:
     """Check what finds lessons for a task: their words and, where that extra is enabled and really runs, their meaning."""
-    from reflexion.errors import EmbeddingUnavailable
+    from agentic.ports.errors import EmbeddingUnavailable
     from reflexion.retrieval.embedding import embedder
 
     model = embedder("auto")

@@ -1,0 +1,43 @@
+"""The words of code and of questions about it; pure, in time linear in the text.
+
+FTS5 cuts at every sign and at ``_``, folds capitals and accents, and takes English endings off.  What it does not see are
+the words inside of ``readConfigFile``: they are handed to it beside the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MOST_WORDS = 40
+"""Of a question; the rest is not looked for."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_HUMPED = re.compile(r"\b(?:[A-Z]*[a-z0-9_]++[A-Z]|[A-Z]{2,}+[a-z])\w*+")
+_WORD = re.compile(r"[^\W_]+")
+_SAY_NOTHING = frozenset(
+    _WORD.findall(
+        "a an and are as at be but by can do does for from has have how i if in into is it its me my no not of on or our"
+        " please so that the their them then there these this to too use used uses using was we what when where which who"
+        " why will with you your code find implemented implementation file function method class"
+    )
+)
+"""Words of questions that stand in all code, or in none because of what it does."""
+
+
+def split_names(names: Iterable[str]) -> str:
+    """Names with a blank between their words."""
+    return _HUMP.sub(" ", " ".join(names))
+
+
+def inner_words(text: str) -> str:
+    """The words inside of the names of a text that are written with humps."""
+    return split_names(_HUMPED.findall(text))
+
+
+def asked_words(question: str) -> tuple[str, ...]:
+    """The words to look for: those that say something, or all where none does; names also whole."""
+    words = [
+        word.lower() for word in _WORD.findall(f"{_HUMP.sub(' ', question)} {' '.join(_HUMPED.findall(question))}")
+    ]
+    distinct = tuple(dict.fromkeys(words))
+    return (tuple(word for word in distinct if word not in _SAY_NOTHING) or distinct)[:MOST_WORDS]
