@@ -5,6 +5,7 @@ workspaces/<thread>/  the files of each thread
 checkpoints/<thread>/ the files as they were before and after each execution
 sandboxes/            homes of the sandboxes
 mirrors/              bare copies of repositories
+code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
@@ -31,6 +32,7 @@ TASKS = "tasks"
 CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"
 MIRRORS = "mirrors"
+CODE_INDEX = "code_index"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 _REASONS = {

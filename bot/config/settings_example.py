@@ -60,7 +60,7 @@ GROUPS = (
         "5. The rest",
         "",
         ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "repositories", "forge_ssh_key",
-         "trials", "embeddings", "custom_emoji", "command_guilds", "guild_port", "log_level"),
+         "trials", "embeddings", "code_search", "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(
         "6. Experts",
