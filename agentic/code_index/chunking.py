@@ -90,16 +90,17 @@ def _cut(node: Node, first: int, last: int, level: int) -> Iterator[_Piece]:
 
 
 def _beginnings(children: Iterable[Node], first: int, last: int) -> list[int]:
-    """The lines on which children begin, with what leads them; the first line always is one."""
-    found, lead = [first], 0
+    """The lines on which children begin and none ends, with what leads them; the first line always is one."""
+    found, lead, ended = [first], 0, 0
     for child in children:
         line = child.start_point.row + 1
         if child.type in _LEADING:
             lead = lead or line
             continue
         begin, lead = lead or line, 0
-        if found[-1] < begin <= last:
+        if max(found[-1], ended) < begin <= last:
             found.append(begin)
+        ended = child.end_point.row + bool(child.end_point.column)
     return found
 
 
