@@ -14,6 +14,7 @@ MOST_WORDS = 40
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HUMPED = re.compile(r"\b(?:[A-Z]*[a-z0-9_]++[A-Z]|[A-Z]{2,}+[a-z])\w*+")
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"\w+")
 _SAY_NOTHING = frozenset(
     _WORD.findall(
         "a an and are as at be but by can do does for from has have how i if in into is it its me my no not of on or our"
@@ -35,9 +36,8 @@ def inner_words(text: str) -> str:
 
 
 def asked_words(question: str) -> tuple[str, ...]:
-    """The words to look for: those that say something, or all where none does; names also whole."""
-    words = [
-        word.lower() for word in _WORD.findall(f"{_HUMP.sub(' ', question)} {' '.join(_HUMPED.findall(question))}")
-    ]
+    """The words to look for: those that say something, or all where none does; names of several words also whole."""
+    whole = [name for name in _NAME.findall(question) if "_" in name.strip("_") or _HUMPED.fullmatch(name)]
+    words = [word.lower() for word in (*_WORD.findall(_HUMP.sub(" ", question)), *whole)]
     distinct = tuple(dict.fromkeys(words))
     return (tuple(word for word in distinct if word not in _SAY_NOTHING) or distinct)[:MOST_WORDS]

@@ -172,7 +172,7 @@ class IndexFile:
 
     def by_words(self, words: Iterable[str], path: str, most: int) -> list[int]:
         """The chunks below a path that have any of the words, best first."""
-        asked = " OR ".join(f'"{word}"' for word in words)  # letters and digits alone
+        asked = " OR ".join(f'"{word}"' for word in words)  # letters, digits and _ alone; with _ it is a phrase
         if not asked:
             return []
         with plainly():

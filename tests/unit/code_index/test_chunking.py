@@ -102,7 +102,7 @@ def test_any_text_is_cut_whole(reader: SyntaxReader) -> None:
 
 
 def test_a_file_that_syntax_takes_too_long_over_is_cut_by_lines_and_the_next_one_is_read(reader: SyntaxReader) -> None:
-    hopeless = b"a|" * 25_000 + b"\n" + b"b\n" * 60
+    hopeless = b"a|" * 100_000 + b"\n" + b"b\n" * 60
     chunks = reader.chunks("a.sh", hopeless)
     holds(chunks, hopeless)
     assert [chunk.first for chunk in chunks] == [1, 41]
