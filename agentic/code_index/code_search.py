@@ -116,8 +116,6 @@ class CodeSearch:
                 log.warning("the code index of thread %s is made anew: %s", thread, damaged)
                 delete_index(self._file(thread))
                 return self._updated(thread, workspace, hidden, reader, off, question, path)
-            except OSError as error:
-                raise StoreUnavailable(f"the workspace cannot be read: {error.strerror or error}") from error
 
         try:
             found = await self._in_thread(act, reader.close)
@@ -132,10 +130,16 @@ class CodeSearch:
         self, thread: str, workspace: Path, hidden: Collection[str], reader: SyntaxReader, off: threading.Event,
         question: str, path: str,
     ) -> tuple[Update, list[int]]:  # fmt: skip
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(f"its index cannot be kept: {error.strerror or error}") from error
 
         def act(index: IndexFile) -> tuple[Update, list[int]]:
-            update = IndexUpdate(index, reader, off.is_set, UPDATE_SECONDS).run(workspace, hidden)
+            try:
+                update = IndexUpdate(index, reader, off.is_set, UPDATE_SECONDS).run(workspace, hidden)
+            except OSError as error:
+                raise StoreUnavailable(f"the workspace cannot be read: {error.strerror or error}") from error
             return update, index.by_words(asked_words(question), path, CANDIDATES)
 
         return self._with_index(thread, act)

@@ -47,11 +47,11 @@ class SyntaxReader:
 
     def _ask(self, grammar: str, source: bytes) -> tuple[Chunk, ...] | None:
         """None where the process did not live to answer."""
-        process = self._running()
-        if process is None or process.stdin is None or process.stdout is None:
-            return None
         request = json.dumps({"grammar": grammar, "size": len(source)}).encode() + b"\n" + source
         try:
+            process = self._running()
+            if process is None or process.stdin is None or process.stdout is None:
+                return None
             return _read(_exchange(process.stdin.fileno(), process.stdout.fileno(), request))
         except (OSError, ValueError):
             with self._lock:
