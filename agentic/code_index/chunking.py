@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_LINES = 50
 OVERLAP = 10
+FULL_LINES = 40
+"""Up to so many lines neighbours are put together."""
 DEPTH = 60
 """Below that the lines are cut."""
 HEADING = 5
@@ -119,7 +121,7 @@ def _together(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
     """Put neighbours together that are parts of the same, and what is short with what follows it."""
     held: _Piece | None = None
     for piece in pieces:
-        if held is not None and piece.last - held.first < MOST_LINES and _belong(held, piece):
+        if held is not None and _belong(held, piece):
             held = _Piece(held.first, piece.last, piece.level)
             continue
         if held is not None:
@@ -130,7 +132,10 @@ def _together(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
 
 
 def _belong(one: _Piece, next_one: _Piece) -> bool:
-    return one.level == next_one.level or one.last - one.first < HEADING
+    lines = next_one.last - one.first + 1
+    if one.last - one.first < HEADING:
+        return lines <= MOST_LINES
+    return one.level == next_one.level and lines <= FULL_LINES
 
 
 def _named(piece: _Piece, definitions: Sequence[Definition]) -> Chunk:

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,14 +21,12 @@ from typing import TypeVar
 from agentic.code_index.code_words import asked_words
 from agentic.code_index.index_file import ChunkPlace, IndexFile, delete_index, open_index
 from agentic.code_index.index_update import IndexUpdate, Update
-from agentic.code_index.ranking import fused
+from agentic.code_index.ranking import CANDIDATES, fused
 from agentic.code_index.syntax_reader import SyntaxReader
 from agentic.ports.embedder import Embedder, likenesses
 from agentic.ports.errors import EmbeddingUnavailable, StoreCorrupt, StoreError, StoreUnavailable
 
 T = TypeVar("T")
-CANDIDATES = 50
-"""Found by each way of searching."""
 UPDATE_SECONDS = 20.0
 """So long files are taken in before an answer; what is left waits for the next search."""
 EMBEDDED_FIRST = 24
@@ -80,9 +78,9 @@ class CodeSearch:
         async with self._lock(thread):
             update, by_words = await self._by_words(thread, workspace, hidden, question, path)
             if self._embedder is None:
-                return CodeFound(await self._places(thread, by_words[:most]), update)
-            by_meaning = await self._by_meaning(self._embedder, thread, question, path, by_words)
-            places = await self._places(thread, fused(by_words, by_meaning)[:most])
+                return CodeFound(await self._places(thread, [*by_words][:most]), update)
+            likeness = await self._likeness(self._embedder, thread, question, path, by_words)
+            places = await self._places(thread, fused(by_words, likeness)[:most])
             share = await self._in_thread(lambda _: self._with_index(thread, IndexFile.embedded_share))
         self._embed_later(thread)
         return CodeFound(places, update, *share)
@@ -106,10 +104,10 @@ class CodeSearch:
 
     async def _by_words(
         self, thread: str, workspace: Path, hidden: Collection[str], question: str, path: str
-    ) -> tuple[Update, list[int]]:
+    ) -> tuple[Update, dict[int, float]]:
         reader = self._readers.pop() if self._readers else SyntaxReader()
 
-        def act(off: threading.Event) -> tuple[Update, list[int]]:
+        def act(off: threading.Event) -> tuple[Update, dict[int, float]]:
             try:
                 return self._updated(thread, workspace, hidden, reader, off, question, path)
             except StoreCorrupt as damaged:
@@ -129,13 +127,13 @@ class CodeSearch:
     def _updated(
         self, thread: str, workspace: Path, hidden: Collection[str], reader: SyntaxReader, off: threading.Event,
         question: str, path: str,
-    ) -> tuple[Update, list[int]]:  # fmt: skip
+    ) -> tuple[Update, dict[int, float]]:  # fmt: skip
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"its index cannot be kept: {error.strerror or error}") from error
 
-        def act(index: IndexFile) -> tuple[Update, list[int]]:
+        def act(index: IndexFile) -> tuple[Update, dict[int, float]]:
             try:
                 update = IndexUpdate(index, reader, off.is_set, UPDATE_SECONDS).run(workspace, hidden)
             except OSError as error:
@@ -146,24 +144,24 @@ class CodeSearch:
 
     # --- by meaning -------------------------------------------------------------------------------------------
 
-    async def _by_meaning(
-        self, embedder: Embedder, thread: str, question: str, path: str, by_words: Sequence[int]
-    ) -> list[int]:
-        """The chunks that mean what was asked; [] where that cannot be told soon."""
+    async def _likeness(
+        self, embedder: Embedder, thread: str, question: str, path: str, by_words: Mapping[int, float]
+    ) -> dict[int, float]:
+        """How like chunks are to what was asked, in meaning; {} where that cannot be told soon."""
         try:
             async with asyncio.timeout(EMBED_SECONDS):
                 (asked,) = await embedder.embed([question])
-                first = by_words[:EMBEDDED_FIRST]
+                first = [*by_words][:EMBEDDED_FIRST]
                 with suppress(TimeoutError):
                     async with asyncio.timeout(EMBED_SECONDS * 0.8):
                         while await self._embed(embedder, thread, first):
                             pass
                 return await self._in_thread(
-                    lambda _: self._with_index(thread, lambda index: _near(index, path, asked))
+                    lambda _: self._with_index(thread, lambda index: _likenesses(index, path, asked))
                 )
         except (EmbeddingUnavailable, TimeoutError) as error:
             self._tell(str(error) or f"{embedder.name} took more than {EMBED_SECONDS:.0f} s")
-            return []
+            return {}
 
     async def _embed(self, embedder: Embedder, thread: str, of: Sequence[int] | None = None) -> bool:
         """Embed a few chunks; whether there were any."""
@@ -248,7 +246,7 @@ class CodeSearch:
         return self._root / f"{thread}.sqlite"
 
 
-def _near(index: IndexFile, path: str, asked: bytes) -> list[int]:
+def _likenesses(index: IndexFile, path: str, asked: bytes) -> dict[int, float]:
     known = index.vectors(path)
-    order = sorted(zip(likenesses(asked, [vector for _, vector in known]), known, strict=True), reverse=True)
-    return [id for _, (id, _) in order[:CANDIDATES]]
+    likeness = likenesses(asked, [vector for _, vector in known])
+    return {id: like for (id, _), like in zip(known, likeness, strict=True)}

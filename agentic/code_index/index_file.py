@@ -25,12 +25,12 @@ from agentic.stores.sqlite.file.sqlite_errors import plainly
 
 VERSION = 1
 """Raised whenever files are cut, or words kept, differently than before."""
-MEANT_CHARACTERS = 500
-"""Of a chunk, after its names: about 130 tokens, which take a processor 40 ms."""
+MEANT_CHARACTERS, TAKEN_CHARACTERS = 500, 2_000
+"""Of a chunk, after its names and without its indentation: about 130 tokens, which take a processor 40 ms."""
 BUSY_MILLISECONDS = 5_000
 MOST_EMBEDDED = 5_000
 """Chunks with a vector in one index: they are compared one by one."""
-_WEIGHTS = "12.0, 3.0, 3.0, 1.0, 1.0"
+_WEIGHTS = "20.0, 4.0, 4.0, 1.0, 1.0"
 """Of a word among the names that a chunk defines, of what it is a part, in its path, in its text, inside of names there."""
 _SCHEMA = """
     CREATE TABLE about (made TEXT NOT NULL);
@@ -46,8 +46,9 @@ _SCHEMA = """
 """
 _HERE = "(:path = '' OR files.path = :path OR substr(files.path, 1, length(:path) + 1) = :path || '/')"
 _BY_WORDS = f"""
-    SELECT words.rowid FROM words JOIN chunks ON chunks.id = words.rowid JOIN files ON files.id = chunks.file
-    WHERE words MATCH :words AND {_HERE} ORDER BY bm25(words, {_WEIGHTS}) LIMIT :most
+    SELECT words.rowid, -bm25(words, {_WEIGHTS}) AS fit FROM words
+    JOIN chunks ON chunks.id = words.rowid JOIN files ON files.id = chunks.file
+    WHERE words MATCH :words AND {_HERE} ORDER BY fit DESC LIMIT :most
 """
 _VECTORS = f"""
     SELECT chunks.id, meanings.vector FROM meanings JOIN chunks ON chunks.meaning = meanings.digest
@@ -147,7 +148,7 @@ class IndexFile:
 
     def _put(self, file: int, path: str, chunk: Chunk, body: str) -> None:
         names, within = split_names(chunk.names), split_names(chunk.within)
-        meaning = self._meaning(f"{within} {names}\n{body[:MEANT_CHARACTERS]}") if self._embeds else None
+        meaning = self._meaning(f"{within} {names}\n{_meant(body)}") if self._embeds else None
         shown = " > ".join((*chunk.within[-2:], ", ".join(chunk.names[:6])) if chunk.names else chunk.within[-2:])
         self._connection.execute(
             "INSERT INTO chunks (file, first, last, names, meaning) VALUES (?, ?, ?, ?, ?)",
@@ -170,14 +171,14 @@ class IndexFile:
             unmeant = "NOT EXISTS (SELECT 1 FROM chunks WHERE chunks.meaning = meanings.digest)"
             self._connection.execute(f"DELETE FROM meanings WHERE {unmeant}")
 
-    def by_words(self, words: Iterable[str], path: str, most: int) -> list[int]:
-        """The chunks below a path that have any of the words, best first."""
+    def by_words(self, words: Iterable[str], path: str, most: int) -> dict[int, float]:
+        """The chunks below a path that have any of the words, with how well they fit, best first."""
         asked = " OR ".join(f'"{word}"' for word in words)  # letters, digits and _ alone; with _ it is a phrase
         if not asked:
-            return []
+            return {}
         with plainly():
             rows = self._connection.execute(_BY_WORDS, {"words": asked, "path": path, "most": most})
-            return [cast(int, id) for (id,) in rows]
+            return {cast(int, id): cast(float, fit) for id, fit in rows}
 
     def vectors(self, path: str) -> list[tuple[int, bytes]]:
         """The chunks below a path whose vectors are known."""
@@ -220,6 +221,10 @@ class IndexFile:
         with plainly():
             row = self._connection.execute("SELECT count(vector), count(*) FROM meanings").fetchone()
         return cast("tuple[int, int]", row or (0, 0))
+
+
+def _meant(body: str) -> str:
+    return " ".join(body[:TAKEN_CHARACTERS].split())[:MEANT_CHARACTERS]
 
 
 def open_index(path: Path, embedder: str) -> IndexFile:

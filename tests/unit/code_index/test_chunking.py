@@ -67,7 +67,7 @@ def test_functions_are_cut_apart_with_what_leads_them_and_short_ones_stay_togeth
         (1, 41, ("f0",)), (42, 82, ("f1",)), (83, 123, ("f2",)), (124, 164, ("f3",)),
     ]  # fmt: skip
     short = "".join(f"def g{number}():\n    return {number}\n\n\n" for number in range(20)).encode()
-    assert [(chunk.first, chunk.last) for chunk in reader.chunks("a.py", short)] == [(1, 48), (49, 80)]
+    assert [(chunk.first, chunk.last) for chunk in reader.chunks("a.py", short)] == [(1, 40), (41, 80)]
     method = "class Cart:\n    rate = 1\n\n" + "".join(
         f"    def m{number}(self):\n" + "        self.x()\n" * 40 for number in range(3)
     )
