@@ -63,32 +63,45 @@ def line_count(source: bytes) -> int:
 
 def by_lines(lines: int) -> tuple[Chunk, ...]:
     """The chunks of a file whose syntax is not known."""
-    return tuple(Chunk(piece.first, piece.last) for piece in _cut_by_lines(1, lines, 0)) if lines else ()
+    pieces: list[_Piece] = []
+    if lines:
+        _cut_by_lines(1, lines, 0, pieces)
+    return tuple(Chunk(piece.first, piece.last) for piece in pieces)
 
 
 def by_syntax(root: Node, lines: int, definitions: Sequence[Definition]) -> tuple[Chunk, ...]:
-    """The chunks of a file with this tree of syntax."""
-    if not lines:
-        return ()
-    return tuple(_named(piece, definitions) for piece in _together(_cut(root, 1, lines, 0)))
+    """The chunks of a file with this tree of syntax; ``definitions`` in the order of their first lines."""
+    pieces: list[_Piece] = []
+    if lines:
+        _cut(root, 1, lines, 0, pieces)
+    chunks: list[Chunk] = []
+    open_ones: list[Definition] = []
+    at = 0
+    for piece in _together(pieces):
+        open_ones = [each for each in open_ones if each.last >= piece.first]
+        begun = at
+        while at < len(definitions) and definitions[at].first <= piece.last:
+            at += 1
+        own = definitions[begun:at]
+        names, within = dict.fromkeys(each.name for each in own), dict.fromkeys(each.name for each in open_ones)
+        chunks.append(Chunk(piece.first, piece.last, tuple(names), tuple(within)))
+        open_ones += own
+    return tuple(chunks)
 
 
-def _cut(node: Node, first: int, last: int, level: int) -> Iterator[_Piece]:
+def _cut(node: Node, first: int, last: int, level: int, pieces: list[_Piece]) -> None:
     """Cut the lines that a node takes part in."""
-    if last - first < MOST_LINES:
-        yield _Piece(first, last, level)
-        return
     children = [child for child in node.children if child.end_point.row + 1 >= first and child.start_point.row < last]
     if level >= DEPTH or not children:
-        yield from _cut_by_lines(first, last, level)
+        _cut_by_lines(first, last, level, pieces)
         return
     begins = _beginnings(children, first, last)
     for begin, end in zip(begins, (*(begin - 1 for begin in begins[1:]), last), strict=True):
         if end - begin < MOST_LINES:
-            yield _Piece(begin, end, level)
+            pieces.append(_Piece(begin, end, level))
         else:
             largest = max(children, key=lambda child: _lines_in(child, begin, end))
-            yield from _cut(largest, begin, end, level + 1)
+            _cut(largest, begin, end, level + 1, pieces)
 
 
 def _beginnings(children: Iterable[Node], first: int, last: int) -> list[int]:
@@ -110,11 +123,11 @@ def _lines_in(node: Node, first: int, last: int) -> int:
     return min(node.end_point.row + 1, last) - max(node.start_point.row + 1, first)
 
 
-def _cut_by_lines(first: int, last: int, level: int) -> Iterator[_Piece]:
+def _cut_by_lines(first: int, last: int, level: int, pieces: list[_Piece]) -> None:
     while last - first >= MOST_LINES:
-        yield _Piece(first, first + MOST_LINES - 1, level)
+        pieces.append(_Piece(first, first + MOST_LINES - 1, level))
         first += MOST_LINES - OVERLAP
-    yield _Piece(first, last, level)
+    pieces.append(_Piece(first, last, level))
 
 
 def _together(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
@@ -136,9 +149,3 @@ def _belong(one: _Piece, next_one: _Piece) -> bool:
     if one.last - one.first < HEADING:
         return lines <= MOST_LINES
     return one.level == next_one.level and lines <= FULL_LINES
-
-
-def _named(piece: _Piece, definitions: Sequence[Definition]) -> Chunk:
-    names = dict.fromkeys(each.name for each in definitions if piece.first <= each.first <= piece.last)
-    within = dict.fromkeys(each.name for each in definitions if each.first < piece.first <= each.last)
-    return Chunk(piece.first, piece.last, tuple(names), tuple(within))

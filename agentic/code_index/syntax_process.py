@@ -37,6 +37,7 @@ def chunks_of(grammar: str, source: bytes) -> tuple[Chunk, ...]:
         (whole, *_), (name, *_) = found["def"], found["name"]
         text = (name.text or b"").decode("utf-8", "replace")[:CHARACTERS]
         definitions.append(Definition(whole.start_point.row + 1, whole.end_point.row + 1, text))
+    definitions.sort(key=lambda each: each.first)
     return by_syntax(root, line_count(source), definitions)
 
 
