@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agentic.code_index.index_file import IndexFile, KnownFile
 from agentic.code_index.syntax_reader import SyntaxReader
-from agentic.code_index.workspace_files import BINARY, Content, LeftOut, SeenFile, Walk
+from agentic.code_index.workspace_files import BINARY, FileContent, FileWalk, LeftOut, ListedFile
 
 FILES_AT_ONCE = 200
 """So many are kept with one transaction."""
@@ -40,7 +40,7 @@ class IndexUpdate:
 
     def run(self, workspace: Path, hidden: Collection[str]) -> Update:
         """Look at all files, and take in what is new; raises ``StoreError`` and ``OSError``."""
-        walk, known = Walk(hidden, self._is_off), self._index.known()
+        walk, known = FileWalk(hidden, self._is_off), self._index.known()
         done, gone = Update(walk.left_out), dict(known)
         with closing(walk.files(str(workspace))) as files:
             for file in files:
@@ -57,7 +57,7 @@ class IndexUpdate:
             self._index.tidy()
         return done
 
-    def _take(self, file: SeenFile, before: KnownFile | None, done: Update) -> None:
+    def _take(self, file: ListedFile, before: KnownFile | None, done: Update) -> None:
         if before is not None and before.stamp and before.stamp == file.stamp:
             self._count(file.path, before.is_binary, done)
             return
@@ -80,7 +80,7 @@ class IndexUpdate:
             done.cut += 1
         self._count(file.path, content.is_binary, done)
 
-    def _put(self, path: str, content: Content, before: KnownFile | None) -> None:
+    def _put(self, path: str, content: FileContent, before: KnownFile | None) -> None:
         if before is not None:
             self._index.drop(before)
         if content.is_binary:

@@ -50,7 +50,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     """A file as it was read; ``stamp`` is '' where it may change without new times, so that it is read again."""
 
     data: bytes
@@ -64,15 +64,15 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenFile:
+class ListedFile:
     """A file that may be searched, as its folder lists it; ``read`` while the walk stands at it (None: it went away)."""
 
     path: str
     stamp: str
-    read: Callable[[], Content | None]
+    read: Callable[[], FileContent | None]
 
 
-class Walk:
+class FileWalk:
     """One look at a workspace; ``hidden`` are the paths that ``.aiignore`` hides now, a folder standing for all in it."""
 
     def __init__(self, hidden: Collection[str], is_off: Callable[[], bool]) -> None:
@@ -83,7 +83,7 @@ class Walk:
         self._owner: int | None = None
         self._files = self._bytes = 0
 
-    def files(self, workspace: str) -> Generator[SeenFile]:
+    def files(self, workspace: str) -> Generator[ListedFile]:
         """The files, in the order of their paths; raises ``OSError`` where the workspace cannot be read."""
         root = os.open(workspace, FOLDER)
         try:
@@ -93,7 +93,7 @@ class Walk:
         finally:
             os.close(root)
 
-    def _folder(self, descriptor: int, folder: str, rules: Rules, depth: int) -> Generator[SeenFile]:
+    def _folder(self, descriptor: int, folder: str, rules: Rules, depth: int) -> Generator[ListedFile]:
         if self._is_off():
             return
         with os.scandir(descriptor) as scanned:
@@ -105,7 +105,9 @@ class Walk:
             with contextlib.suppress(FileNotFoundError):  # it went away while we looked
                 yield from self._entry(descriptor, entry, path, rules, depth)
 
-    def _entry(self, parent: int, entry: os.DirEntry[str], path: str, rules: Rules, depth: int) -> Generator[SeenFile]:
+    def _entry(
+        self, parent: int, entry: os.DirEntry[str], path: str, rules: Rules, depth: int
+    ) -> Generator[ListedFile]:
         status = entry.stat(follow_symlinks=False)
         is_folder = stat.S_ISDIR(status.st_mode)
         if not is_folder and not stat.S_ISREG(status.st_mode):
@@ -120,9 +122,9 @@ class Walk:
             self.left_out.add(reason or UNREADABLE, readable(path))
         else:
             stamp = _text(stamp_of(status))
-            yield SeenFile(path, stamp, lambda: self._read(parent, entry.name, path))
+            yield ListedFile(path, stamp, lambda: self._read(parent, entry.name, path))
 
-    def _below(self, parent: int, name: str, path: str, rules: Rules, depth: int) -> Generator[SeenFile]:
+    def _below(self, parent: int, name: str, path: str, rules: Rules, depth: int) -> Generator[ListedFile]:
         if depth >= MAX_DEPTH:
             self.left_out.add(TOO_DEEP, readable(path))
             return
@@ -145,7 +147,7 @@ class Walk:
         self._bytes += size
         return ""
 
-    def _read(self, parent: int, name: str, path: str) -> Content | None:
+    def _read(self, parent: int, name: str, path: str) -> FileContent | None:
         try:
             descriptor = os.open(name, PLAIN, dir_fd=parent)
         except OSError:
@@ -164,7 +166,7 @@ class Walk:
             stamp = () if written else settled(status, descriptor)
         finally:
             os.close(descriptor)
-        return Content(data, hashlib.sha256(data).hexdigest(), _text(stamp))
+        return FileContent(data, hashlib.sha256(data).hexdigest(), _text(stamp))
 
 
 def _rules_here(descriptor: int, folder: str, names: Collection[str], rules: Rules) -> Rules:
