@@ -91,7 +91,9 @@ def by_syntax(root: Node, lines: int, definitions: Sequence[Definition]) -> tupl
 
 def _cut(node: Node, first: int, last: int, level: int, pieces: list[_Piece]) -> None:
     """Cut the lines that a node takes part in."""
-    children = [child for child in node.children if child.end_point.row + 1 >= first and child.start_point.row < last]
+    children = node.children
+    if node.start_point.row + 1 < first or node.end_point.row >= last:
+        children = [child for child in children if child.end_point.row + 1 >= first and child.start_point.row < last]
     if level >= DEPTH or not children:
         _cut_by_lines(first, last, level, pieces)
         return

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 MOST_WORDS = 40
 """Of a question; the rest is not looked for."""
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_HUMPED = re.compile(r"\b(?:[A-Z]*[a-z0-9_]++[A-Z]|[A-Z]{2,}+[a-z])\w*+")
 _WORD = re.compile(r"[^\W_]+")
-_NAME = re.compile(r"\w+")
+_NAME = re.compile(r"[A-Za-z_]\w*+")
 _SAY_NOTHING = frozenset(
     _WORD.findall(
         "a an and are as at be but by can do does for from has have how i if in into is it its me my no not of on or our"
@@ -31,13 +30,14 @@ def split_names(names: Iterable[str]) -> str:
 
 
 def inner_words(text: str) -> str:
-    """The words inside of the names of a text that are written with humps."""
-    return split_names(_HUMPED.findall(text))
+    """The words inside of the names of a text that are written with humps, of each name once."""
+    names = [name for name in dict.fromkeys(_NAME.findall(text)) if not name.islower()]
+    return " ".join(words for name in names if (words := _HUMP.sub(" ", name)) != name)
 
 
 def asked_words(question: str) -> tuple[str, ...]:
     """The words to look for: those that say something, or all where none does; names of several words also whole."""
-    whole = [name for name in _NAME.findall(question) if "_" in name.strip("_") or _HUMPED.fullmatch(name)]
+    whole = [name for name in _NAME.findall(question) if "_" in name.strip("_") or _HUMP.search(name)]
     words = [word.lower() for word in (*_WORD.findall(_HUMP.sub(" ", question)), *whole)]
     distinct = tuple(dict.fromkeys(words))
     return (tuple(word for word in distinct if word not in _SAY_NOTHING) or distinct)[:MOST_WORDS]

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import apsw
+
 from agentic.code_index.chunking import Chunk
 from agentic.code_index.code_words import inner_words, split_names
 from agentic.ports.errors import StoreCorrupt
@@ -249,6 +251,7 @@ def _opened(path: Path, made: str, *, embeds: bool) -> IndexFile:
         try:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
             connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a search waits for no disk
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").get:
                 connection.execute(f"BEGIN IMMEDIATE; {_SCHEMA}")
                 connection.execute("INSERT INTO about VALUES (?)", (made,))
