@@ -252,12 +252,13 @@ def _opened(path: Path, made: str, *, embeds: bool) -> IndexFile:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
             connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a search waits for no disk
+            connection.execute("BEGIN IMMEDIATE")
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'about'").get:
-                connection.execute(f"BEGIN IMMEDIATE; {_SCHEMA}")
+                connection.execute(_SCHEMA)
                 connection.execute("INSERT INTO about VALUES (?)", (made,))
-                connection.execute("COMMIT")
             elif connection.execute("SELECT made FROM about").get != made:
                 raise StoreCorrupt("it was made by another version, or for another model of meaning")
+            connection.execute("COMMIT")
         except BaseException:
             connection.close(force=True)
             raise

@@ -30,7 +30,7 @@ class SyntaxReader:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
-        self._closed = False
+        self._reading = self._closed = False
 
     def chunks(self, path: str, source: bytes) -> tuple[Chunk, ...]:
         """The chunks of a file: along its syntax where that is known and can be read, else by lines."""
@@ -40,30 +40,40 @@ class SyntaxReader:
         return by_lines(line_count(source))
 
     def close(self) -> None:
-        """End the process."""
+        """End the process; whoever is reading sees its end, and lets go of its pipes."""
         with self._lock:
             self._closed = True
-            self._end()
+            if self._process is not None:
+                self._process.kill()
+            if not self._reading:
+                self._end()
 
     def _ask(self, grammar: str, source: bytes) -> tuple[Chunk, ...] | None:
         """None where the process did not live to answer."""
         request = json.dumps({"grammar": grammar, "size": len(source)}).encode() + b"\n" + source
+        lost = True
         try:
-            process = self._running()
+            process = self._begun()
             if process is None or process.stdin is None or process.stdout is None:
                 return None
-            return _read(_exchange(process.stdin.fileno(), process.stdout.fileno(), request))
+            found = _read(_exchange(process.stdin.fileno(), process.stdout.fileno(), request))
+            lost = False
+            return found
         except (OSError, ValueError):
-            with self._lock:
-                self._end()
             return None
+        finally:
+            with self._lock:
+                self._reading = False
+                if lost or self._closed:
+                    self._end()
 
-    def _running(self) -> subprocess.Popen[bytes] | None:
+    def _begun(self) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._closed:
                 return None
             if self._process is None:
                 self._process = _started()
+            self._reading = True
             return self._process
 
     def _end(self) -> None:

@@ -1,8 +1,8 @@
 """The files of a workspace that can be searched: no others than those that an agent may read and git would not ignore.
 
 They are read on this machine, by descriptor and following no link, as checkpoints are (decision 10): what was hidden by
-``.aiignore`` is not entered, and where sandboxes have a user of their own nothing is read that belongs to another.  Whoever
-shows lines of a file reads them through the sandbox again.
+``.aiignore`` is not entered, and where sandboxes have a user of their own nothing is read that this user may not.
+Whoever shows lines of a file reads them through the sandbox again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ LARGEST = 1_000_000
 MOST_FILES = 20_000
 MOST_BYTES = 64_000_000
 """Of all of them."""
+MOST_SEEN = 200_000
+"""Names that are looked at, so that a look has an end in any folder that somebody works in."""
 SAMPLE = 8_192
 STEPS = 25_000_000
 """Of holding paths against patterns, for one walk."""
@@ -81,7 +83,7 @@ class FileWalk:
         self._is_off = is_off
         self._steps = Steps(STEPS)
         self._owner: int | None = None
-        self._files = self._bytes = 0
+        self._files = self._bytes = self._seen = 0
 
     def files(self, workspace: str) -> Generator[ListedFile]:
         """The files, in the order of their paths; raises ``OSError`` where the workspace cannot be read."""
@@ -98,6 +100,10 @@ class FileWalk:
             return
         with os.scandir(descriptor) as scanned:
             found = sorted(scanned, key=lambda entry: entry.name)
+        self._seen += len(found)
+        if self._seen > MOST_SEEN:
+            self.left_out.add(TOO_MANY, readable(folder) or ".")
+            return
         names = {entry.name for entry in found}
         rules = _rules_here(descriptor, folder, names, rules)
         for entry in found:
@@ -112,7 +118,7 @@ class FileWalk:
         is_folder = stat.S_ISDIR(status.st_mode)
         if not is_folder and not stat.S_ISREG(status.st_mode):
             return
-        if path in self._hidden or self._owner not in (None, status.st_uid) or entry.name == _GIT:
+        if path in self._hidden or entry.name == _GIT or not self._may_read(status):
             return
         if (is_folder and entry.name in CACHES) or is_ignored(rules, path, is_folder, self._steps):
             return
@@ -138,6 +144,11 @@ class FileWalk:
         finally:
             os.close(descriptor)
 
+    def _may_read(self, status: os.stat_result) -> bool:
+        """As root reads all, whether the sandbox's user may: what was hidden and moved away is root's, and closed."""
+        needed = 0o005 if stat.S_ISDIR(status.st_mode) else 0o004
+        return self._owner in (None, status.st_uid) or status.st_mode & needed == needed
+
     def _refused(self, size: int) -> str:
         if size > LARGEST:
             return TOO_LARGE
@@ -155,7 +166,7 @@ class FileWalk:
             return None
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or self._owner not in (None, status.st_uid):
+            if not stat.S_ISREG(status.st_mode) or not self._may_read(status):
                 return None
             written = may_be_written(descriptor)
             with open(descriptor, "rb", closefd=False) as file:

@@ -132,6 +132,9 @@ async def test_what_is_no_text_or_too_large_or_too_many_is_left_out_and_said(
     searcher.put("z.py", "canary\n")
     assert await searcher.places("canary") == ["a.py"]  # the other one is binary
     assert (await searcher.find("canary")).update.left_out.counts[workspace_files.TOO_MANY] == 2
+    monkeypatch.setattr(workspace_files, "MOST_SEEN", 5)
+    none = await searcher.find("canary")
+    assert (none.places, none.update.left_out.examples) == ((), {workspace_files.TOO_MANY: "."})
 
 
 async def test_an_update_that_takes_long_goes_on_at_the_next_search(

@@ -94,6 +94,7 @@ async def test_what_shares_no_word_is_found_by_meaning_and_each_text_is_embedded
     renamed = await until_embedded(search, workspace, "weather")
     assert renamed.places[0].path == "moved.py"
     assert len([text for text in model.texts if "\n" in text]) == 13  # the changed one alone
+    await search.close()
     other = TopicModel("other")  # vectors of two models are never compared
     search = opened(other)
     await until_embedded(search, workspace, "weather")

@@ -113,12 +113,17 @@ async def test_nothing_hidden_or_secret_is_shown(bench: Bench) -> None:
     for query in ("canary", "hidden words", "k secret keys"):
         seen = await bench.call("codebase_search", query=query, limit=20)
         assert "hidden words" not in seen.preview.replace(query, "")
-        assert "secret.py" not in seen.preview
-        assert "keys" not in seen.preview.replace(query, "")
+        assert not [line for line in seen.preview.split("\n") if line.startswith(("secret.py:", "keys/"))]
     shown = (await bench.call("codebase_search", query="canary token")).preview
     assert "open.py:1-3" in shown
     assert "[secret: GitHub token]" in shown
     assert KEY not in shown
+    inner = "".join(f"MIIEpAIBAAKCAQEA{number:048}\n" for number in range(60))
+    bench.put("pem.txt", f"-----BEGIN RSA PRIVATE KEY-----\n{inner}-----END RSA PRIVATE KEY-----\nparakeet\n")
+    parts = (await bench.call("codebase_search", query="parakeet")).preview
+    assert parts.startswith("pem.txt:41-63")
+    assert "63\tparakeet" in parts
+    assert "MIIEpAIB" not in parts
     for path in ("secret.py", "keys", "keys/deep"):
         refused = await bench.call("codebase_search", query="canary", path=path)
         assert refused.outcome == "refused"
