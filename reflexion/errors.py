@@ -7,7 +7,6 @@ ReflexionError
 ├── LessonRefused              the store works, and says no
 │   ├── LessonOutdated         somebody changed the lesson since it was looked at
 │   └── LessonOutOfScope       it would reach further than whoever wrote it may
-├── EmbeddingUnavailable       the model of meaning does not answer: lessons are found by words alone
 ├── ExecutionOpen              an execution is judged once it has finished
 ├── ReflectionUnusable         what the model wrote is not a reflection
 └── JudgementUnusable          what the judge wrote is no reading of this record
@@ -42,10 +41,6 @@ class LessonOutdated(LessonRefused):
 
 class LessonOutOfScope(LessonRefused):
     """The lesson would reach another server, another thread, or all servers."""
-
-
-class EmbeddingUnavailable(ReflexionError):
-    """The embedding model cannot be loaded or did not answer; lessons are found by their words alone."""
 
 
 class ExecutionOpen(ReflexionError):

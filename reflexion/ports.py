@@ -16,19 +16,6 @@ from reflexion.lessons.lesson import (
 from reflexion.lessons.lifecycle import Showing
 
 
-class Embedder(Protocol):
-    """A model of meaning: texts that mean the same get vectors that point the same way."""
-
-    @property
-    def name(self) -> str:
-        """Which model it is; vectors of two models are never compared."""
-        ...
-
-    async def embed(self, texts: Sequence[str]) -> tuple[bytes, ...]:
-        """A vector for each text, of unit length, in signed bytes; raises ``EmbeddingUnavailable``."""
-        ...
-
-
 class LessonStore(Protocol):
     """Reflections of sessions and lessons of scopes; every question names the guild it is asked for.
 

@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Policy,
     Reflected,
 )
+from agentic.ports.embedder import Embedder
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, LanguageModel, Store
 from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
@@ -55,7 +56,7 @@ from reflexion.measurement.showings import (
     similar,
     verdict_of,
 )
-from reflexion.ports import Embedder, LessonStore
+from reflexion.ports import LessonStore
 from reflexion.reflection.error_excerpt import error_signature, evidence_of
 from reflexion.reflection.feedback_question import question_of
 from reflexion.reflection.injected_orders import (

@@ -36,6 +36,7 @@ AgenticError
 │   ├── GitFailed              git could not fetch, read or push; nothing was changed there
 │   │   └── BranchMoved        somebody pushed meanwhile: nothing was overwritten
 │   └── NotPublished           a rule of ours says no; the words say which, and what to do
+├── EmbeddingUnavailable       the model of meaning does not answer: words have to do
 └── LogInvalid                 events that no execution could have written
 """
 
@@ -255,6 +256,10 @@ class BranchMoved(GitFailed):
 
 class NotPublished(RemoteError):
     """A rule of ours keeps it from being published; the message says which."""
+
+
+class EmbeddingUnavailable(AgenticError):
+    """The embedding model cannot be loaded or did not answer; what it would have found is found by words alone."""
 
 
 class LogInvalid(AgenticError):

@@ -14,6 +14,7 @@ PERMISSIONS = {
 }
 
 EXAMPLES = {
+    "codebase_search": '{"query": "where is the price of a cart rounded"}',
     "grep": '{"pattern": "def total\\\\(", "glob": "*.py", "context": 2}',
     "read": '{"path": "src/cart.py", "offset": 40, "limit": 60}',
     "edit": '{"path": "src/cart.py", "old": "    return price", "new": "    return round(price, 2)"}',

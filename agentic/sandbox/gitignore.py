@@ -84,7 +84,11 @@ class Ignored:
                 self._wild.append((number, pattern, pattern.rest))
 
     def names(self, path: str, folder: bool, steps: Steps) -> bool:
-        """Whether this very path is named (not what lies above it): the last pattern that matches decides."""
+        """Whether this very path is named (not what lies above it)."""
+        return self.verdict(path, folder, steps) is True
+
+    def verdict(self, path: str, folder: bool, steps: Steps) -> bool | None:
+        """Whether this very path is named: the last pattern that matches decides; None where none does."""
         base = path.rpartition("/")[2]
         last = max(self._named_plainly(True, base, folder), self._named_plainly(False, path, folder))
         steps.take(1 + len(self._wild))
@@ -98,7 +102,7 @@ class Ignored:
             if fits and rest.accepts(name, len(pattern.begins), steps):
                 last = number
                 break
-        return last >= 0 and not self._patterns[last].negative
+        return None if last < 0 else not self._patterns[last].negative
 
     def _named_plainly(self, base_only: bool, name: str, folder: bool) -> int:
         """The number of the last pattern without wildcards that is this name; -1 for none."""

@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
+from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
@@ -31,6 +32,7 @@ from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
+from agentic.ports.embedder import Embedder
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import Clock, SessionRow, Sink, Store
@@ -71,6 +73,7 @@ from bot.charts.renderer import Studio
 from bot.config.home import (
     ACCOUNTS,
     CHECKPOINTS,
+    CODE_INDEX,
     DATABASE,
     LESSONS,
     MIRRORS,
@@ -213,9 +216,13 @@ class App:
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
         snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
+        meaning = embedder(settings.embeddings)
+        code_search = CodeSearch(place.home / CODE_INDEX, meaning)
+        stack.push_async_callback(code_search.close)
         workshop = Workshop(
             sandboxes, Workspaces(place.home / "workspaces", place.bound), download, AttachmentUrls(bot.desk), snapshots,
             offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
+            code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
         offers, answers, pulls = BranchOfferMessages(store), AnswerMessages(store), PullMessages(store)
         forges = Forges(settings.forge_hosts, os.environ)
@@ -256,7 +263,7 @@ class App:
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
         labels = CalibrationLabels(store)
-        reflexion = _reflexion(settings, policy, store, lessons, router, purse, lasts=place.recovers)
+        reflexion = _reflexion(settings, policy, store, lessons, router, purse, meaning, lasts=place.recovers)
         learning = AfterRunPipeline(
             reflexion, store,
             (
@@ -496,6 +503,7 @@ def _reflexion(
     lessons: LessonStore,
     router: ModelRouter,
     purse: BudgetLedger,
+    meaning: Embedder | None,
     *,
     lasts: bool,
 ) -> Reflexion:
@@ -505,5 +513,5 @@ def _reflexion(
     return Reflexion(
         store, lessons, router, clock, policy=policy, build=BUILD, asks=lasts, caps=caps_from(settings),
         judge=Judge(router, purse, clock, lessons, judges, mode=settings.judge),
-        readers=judges if settings.judge != "off" else (), embedder=embedder(settings.embeddings),
+        readers=judges if settings.judge != "off" else (), embedder=meaning,
     )  # fmt: skip

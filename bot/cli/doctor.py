@@ -21,6 +21,7 @@ from bot.cli.console import say
 from bot.cli.integrity import troubles
 from bot.config.home import (
     CHECKPOINTS,
+    CODE_INDEX,
     DATABASE,
     SANDBOXES,
     TASKS,
@@ -89,6 +90,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         lessons(settings),
     )
     hosts = (*await repositories(settings), *await webhooks(settings))
+    code = await asyncio.to_thread(code_search, settings, learned.adapter)
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
@@ -103,6 +105,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         *tiers,
         *loaded,
         learned,
+        code,
     )
 
 
@@ -298,7 +301,7 @@ async def _loaded(library: str) -> str:
 
 async def lessons(settings: Settings) -> Component:
     """Check what finds lessons for a task: their words and, where that extra is enabled and really runs, their meaning."""
-    from reflexion.errors import EmbeddingUnavailable
+    from agentic.ports.errors import EmbeddingUnavailable
     from reflexion.retrieval.embedding import embedder
 
     model = embedder("auto")
@@ -317,6 +320,27 @@ async def lessons(settings: Settings) -> Component:
         todo = "reinstall it with `make embeddings`, or set THREADWRIGHT_EMBEDDINGS=off"
         return Component("lessons", BY_WORDS, "limited", f"semantic search is installed but does not work: {why}", todo)
     return Component("lessons", "found by words and by meaning", "ok", f"semantic search works ({model.name})")
+
+
+def code_search(settings: Settings, found: str) -> Component:
+    """Check what finds code for an agent: as lessons are ``found``, and along the syntax of files where that can be read."""
+    from agentic.code_index.syntax_reader import SyntaxReader
+
+    if settings.code_search == "off":
+        todo = "to let agents search the code of a workspace, remove THREADWRIGHT_CODE_SEARCH"
+        return Component("code search", "off", "ok", "turned off by THREADWRIGHT_CODE_SEARCH=off", todo)
+    reader = SyntaxReader()
+    try:
+        read = [name for chunk in reader.chunks("trial.py", b"def trial():\n    pass\n") for name in chunk.names]
+    finally:
+        reader.close()
+    if not read:
+        why = "the syntax of files cannot be read, so they are cut by lines"
+        return Component("code search", found, "limited", why, "install the packages of requirements/run.txt again")
+    folder = settings.home / CODE_INDEX
+    count = sum(1 for _ in folder.glob("*.sqlite"))
+    much = f"{count} workspace{'' if count == 1 else 's'} indexed, {_megabytes(_size(folder))}"
+    return Component("code search", found, "ok", much if count else "no workspace was searched yet")
 
 
 def python() -> Component:

@@ -6,6 +6,7 @@ checkpoints/<thread>/ the files as they were before and after each execution
 sandboxes/            homes of the sandboxes
 mirrors/              bare copies of repositories
 accounts/             tokens of people who linked an account, in no backup
+code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
@@ -33,6 +34,7 @@ CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"
 MIRRORS = "mirrors"
 ACCOUNTS = "accounts"
+CODE_INDEX = "code_index"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 _REASONS = {

@@ -148,8 +148,13 @@ class Settings(BaseSettings):
     )
     embeddings: Literal["auto", "off"] = Field(
         default="auto",
-        description="Whether lessons are also found by meaning, not only by words. 'auto' does it where `make embeddings` was "
-        "run; 'off' never.",
+        description="Whether lessons and code are also found by meaning, not only by words. 'auto' does it where `make "
+        "embeddings` was run; 'off' never.",
+    )
+    code_search: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether agents can search the code of their workspace by a question. 'on' keeps an index of each "
+        "workspace that was searched.",
     )
     schema_models: Names = Field(
         default=(),

@@ -22,6 +22,7 @@ _VERBS: dict[str, Verbs] = {
     "list": ("Listing", "Listed"),
     "glob": ("Looking for files", "Looked for files"),
     "grep": ("Searching for", "Searched for"),
+    "codebase_search": ("Searching the code for", "Searched the code for"),
     "read_output": ("Rereading an output", "Reread an output"),
     "job": ("Checking a background command", "Checked a background command"),
     "todo": ("Updating the to-do list", "Updated the to-do list"),

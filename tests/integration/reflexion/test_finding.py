@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import Policy
+from agentic.ports.embedder import likenesses
+from agentic.ports.errors import EmbeddingUnavailable
 from agentic.stores.sqlite.file.connection import connect
-from reflexion.errors import EmbeddingUnavailable
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
 from reflexion.retrieval.embedding import (
     EXTRA,
     embedder,
-    likenesses,
     revision_of,
     text_of,
 )

@@ -8,12 +8,14 @@ from pathlib import Path
 import orjson
 import pytest
 
+from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import Tier
 from agentic.models.providers.catalogue import keeps_prefix
 from agentic.models.providers.prices import ModelFacts, Prices
 from agentic.ports.runtime import Prepared
 from agentic.prompts.tools import EXAMPLES
-from agentic.tools.toolbox import StandardToolbox
+from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.toolbox import STANDARD, StandardToolbox
 from bot.config.settings import Settings
 from bot.sessions.start import policy_from, strategy_of, windows_of
 from bot.workspace.environment import (
@@ -67,8 +69,9 @@ async def _no_world():
 
 
 @pytest.mark.parametrize("tool", sorted(EXAMPLES))
-def test_each_example_of_a_good_call_is_one(tool: str) -> None:
-    prepared = StandardToolbox(_no_world).prepare(tool, orjson.loads(EXAMPLES[tool]))
+def test_each_example_of_a_good_call_is_one(tool: str, tmp_path: Path) -> None:
+    tools = (*STANDARD, codebase_search_tool(CodeSearch(tmp_path)))
+    prepared = StandardToolbox(_no_world, tools).prepare(tool, orjson.loads(EXAMPLES[tool]))
     assert isinstance(prepared, Prepared), prepared
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.code_index import syntax_reader
 from agentic.models.providers.server_check import Finding
 from agentic.models.tier_config import tiers_from
 from agentic.sandbox.backends.host import Host
@@ -13,7 +14,17 @@ from agentic.sandbox.pool import Choice
 from bot.cli.arguments import PROVIDERS
 from bot.cli.checks.model_access import KEYED, Answer
 from bot.cli.costs import CostsArguments, costs
-from bot.cli.doctor import LEGEND, Component, lessons, model_components, provider_components, sandbox_component, show
+from bot.cli.doctor import (
+    LEGEND,
+    Component,
+    code_search,
+    lessons,
+    model_components,
+    provider_components,
+    sandbox_component,
+    show,
+)
+from bot.config.home import CODE_INDEX
 from bot.config.settings import Settings
 from reflexion.retrieval import embedding
 
@@ -123,6 +134,23 @@ async def test_lessons_by_meaning_are_told_with_what_to_do(
     assert ("THREADWRIGHT_EMBEDDINGS" in row.todo) == (mode == "off" or row.state == "limited")
     assert ("works" in row.why) == used
     assert ("not installed" in row.why) == (there == "missing")
+
+
+def test_the_code_search_is_told_with_its_indexes_or_why_it_is_off_or_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Settings(_env_file=None, home=tmp_path)  # type: ignore[call-arg]
+    assert code_search(here, "found by words").why == "no workspace was searched yet"
+    (tmp_path / CODE_INDEX).mkdir()
+    (tmp_path / CODE_INDEX / "1.sqlite").write_bytes(b"x" * 200_000)
+    row = code_search(here, "found by words and by meaning")
+    assert (row.adapter, row.state, row.why) == ("found by words and by meaning", "ok", "1 workspace indexed, 0.2 MB")
+    off = code_search(Settings(_env_file=None, home=tmp_path, code_search="off"), "found by words")  # type: ignore[call-arg]
+    assert (off.adapter, off.state) == ("off", "ok")
+    assert "THREADWRIGHT_CODE_SEARCH" in off.todo
+    for program in ("/bin/false", "/nowhere/python"):
+        monkeypatch.setattr(syntax_reader.sys, "executable", program)
+        assert code_search(here, "found by words").state == "limited"
 
 
 async def test_costs_of_an_empty_home_are_no_error_and_of_a_search_without_a_match_are(

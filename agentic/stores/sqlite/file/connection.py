@@ -51,6 +51,10 @@ class Connection(Protocol):
         """Whether a transaction is open."""
         ...
 
+    def config(self, op: int, *args: int) -> int:
+        """Set one of the connection's options."""
+        ...
+
     def set_busy_timeout(self, milliseconds: int) -> None:
         """How long to wait for another writer."""
         ...

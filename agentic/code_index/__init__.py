@@ -1,0 +1,1 @@
+"""Search over the code of a workspace, by words and by meaning."""
