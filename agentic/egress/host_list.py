@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from agentic.egress.package_hosts import PACKAGE_HOSTS
 
 NONE, PACKAGES = "none", "packages"
+ADDS = "+"
+"""What a list begins with that is added to the wider place's."""
 HTTP, HTTPS = 80, 443
 PORTS = frozenset((HTTP, HTTPS))
 MOST_HOSTS = 50
@@ -84,6 +86,23 @@ def authority(written: str, default: int | None = None) -> Authority:
     if not (port.isascii() and port.isdigit() and 1 <= len(port) <= 5 and 0 < int(port) < 65536):
         raise NoHost(f"{_shown(written)} has no port that can be read")
     return Authority(host_name(host), int(port))
+
+
+def stored(setting: str) -> str:
+    """A setting as it is kept for one place, with ``ADDS`` before what only adds.  Raises ``NoHost``."""
+    adds = setting.strip().startswith(ADDS)
+    named = " ".join(patterns(setting.strip().removeprefix(ADDS)))
+    if adds and named == NONE:
+        raise NoHost("after + come the hosts to be added")
+    return f"{ADDS}{named}" if adds else named
+
+
+def joined(wider: str, setting: str) -> str:
+    """What counts in a place with this setting, of what counts in the wider one around it."""
+    if not setting.startswith(ADDS):
+        return setting
+    words = dict.fromkeys((*wider.split(), *setting.removeprefix(ADDS).split()))
+    return " ".join(word for word in words if word != NONE)
 
 
 def patterns(setting: str) -> tuple[str, ...]:

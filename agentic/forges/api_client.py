@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -17,6 +17,7 @@ import aiohttp
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from agentic.ports.errors import (
+    AnswerTooLarge,
     ForgeBusy,
     ForgeRejected,
     ForgeUnclear,
@@ -25,13 +26,17 @@ from agentic.ports.errors import (
     TokenRefused,
 )
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 SECONDS = 20.0
 ANSWER_BYTES = 4 * 1024 * 1024
 REMEMBERED = 200
 REDIRECTS = 4
-PAGE, MOST_PAGES = 50, 6
+PAGE, MOST_PAGES = 50, 50
+"""Entries of a page, and pages of a list that are read: all comments that GitHub takes on one pull request."""
+CHECKS_PAGE, MOST_CHECKS = 30, 600
+"""Checks on a page, whose summaries may be long, and checks of a commit."""
 _MOVED = (301, 302, 303, 307, 308)
 _AGENT = "Threadwright"
 
@@ -58,15 +63,27 @@ class ApiClient:
         """What stands at a path; a repository that was renamed is found under its new name."""
         return self._read(await self._call("GET", path, query=query), shape)
 
-    async def pages(self, path: str, shape: TypeAdapter[tuple[T, ...]], size: str, **query: str) -> tuple[T, ...]:
-        """All entries of a list, at most ``MOST_PAGES`` pages; ``size`` is what the host calls the size of a page."""
+    async def pages(
+        self, path: str, shape: TypeAdapter[S], inside: Callable[[S], tuple[T, ...]], size: str, each: int = PAGE,
+        most: int = MOST_PAGES, **query: str,
+    ) -> tuple[T, ...]:  # fmt: skip
+        """The entries of a list, at most ``most`` pages; ``size`` is what the host calls the number of them on a page."""
         found: list[T] = []
-        for page in range(1, MOST_PAGES + 1):
-            some = await self.get(path, shape, **query, **{size: str(PAGE), "page": str(page)})
+        for page in range(1, most + 1):
+            some = inside(await self.get(path, shape, **query, **{size: str(each), "page": str(page)}))
             found += some
-            if len(some) < PAGE:
+            if len(some) < each:
                 break
         return tuple(found)
+
+    async def checks(
+        self, path: str, shape: TypeAdapter[S], inside: Callable[[S], tuple[T, ...]], size: str
+    ) -> tuple[T, ...]:
+        """All checks of a list: half of them are no green.  Raises ``AnswerTooLarge`` where there are too many."""
+        found = await self.pages(path, shape, inside, size, CHECKS_PAGE, MOST_CHECKS // CHECKS_PAGE)
+        if len(found) >= MOST_CHECKS:
+            raise AnswerTooLarge(f"{self.host} lists {MOST_CHECKS} or more checks of it, which is more than I read.")
+        return found
 
     async def send(self, method: str, path: str, body: dict[str, JsonValue], shape: TypeAdapter[T]) -> T:
         """Ask for a change."""
@@ -130,7 +147,7 @@ class ApiClient:
         async with self._session.request(
             method, address, params=query, json=body, headers=headers, allow_redirects=False
         ) as answer:
-            content = await _bounded(answer)
+            content = await self._bounded(answer, whole=method == "GET" and keeps)
             if answer.status == 304 and known is not None:
                 self._known.move_to_end(name)
                 return 200, answer.headers, known[1]
@@ -139,6 +156,20 @@ class ApiClient:
                 while len(self._known) > REMEMBERED:
                     self._known.popitem(last=False)
             return answer.status, answer.headers, content
+
+    async def _bounded(self, answer: aiohttp.ClientResponse, *, whole: bool) -> bytes:
+        """An answer's content; of one that is too long the end, or ``AnswerTooLarge`` where only the ``whole`` is of use."""
+        kept = bytearray()
+        async for piece in answer.content.iter_chunked(64 * 1024):
+            kept += piece
+            if whole and len(kept) > ANSWER_BYTES:
+                raise AnswerTooLarge(
+                    f"{self.host} answers with more than {ANSWER_BYTES // 2**20} MB at once, which is more than I read. "
+                    "Very long comments or summaries of checks can be the reason."
+                )
+            if len(kept) > 2 * ANSWER_BYTES:
+                del kept[:-ANSWER_BYTES]
+        return bytes(kept[-ANSWER_BYTES:])
 
     def _problem(self, method: str, status: int, headers: Mapping[str, str], content: bytes) -> Exception:
         said = _said(content)
@@ -161,16 +192,6 @@ class ApiClient:
         if 400 <= status < 500:
             return ForgeRejected(f"{self.host} refused: {said or f'HTTP {status}'}", status)
         return ForgeUnclear(f"{self.host} failed with HTTP {status}. I'll look again before I repeat anything.")
-
-
-async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
-    """An answer's content; of one that is too long, the end."""
-    kept = bytearray()
-    async for piece in answer.content.iter_chunked(64 * 1024):
-        kept += piece
-        if len(kept) > 2 * ANSWER_BYTES:
-            del kept[:-ANSWER_BYTES]
-    return bytes(kept[-ANSWER_BYTES:])
 
 
 class _Refusal(BaseModel):

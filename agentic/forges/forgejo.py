@@ -15,6 +15,8 @@ from agentic.ports.errors import ForgeRejected, RepositoryGone, RightMissing
 from agentic.ports.forge import CheckState, ForgeHost, Hosted, PullRequest, Remark, Remote, RemoteCheck, remote_at
 
 DRAFT = "WIP: "
+LISTED_PAGES = 6
+"""Pages of open pull requests in which one of ours is looked for, the one that was changed last first."""
 _JOB = re.compile(r".{0,300}/actions/runs/(\d{1,12})/jobs/(\d{1,9})(?:/attempt/\d{1,4})?")
 
 
@@ -130,7 +132,9 @@ class Forgejo:
 
     async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
         """The open pull request from this branch to that one; the list cannot be asked for one branch alone."""
-        pulls = await self._api.pages(f"{_at(remote)}/pulls", _PULLS, "limit", state="open", sort="recentupdate")
+        pulls = await self._api.pages(
+            f"{_at(remote)}/pulls", _PULLS, tuple, "limit", most=LISTED_PAGES, state="open", sort="recentupdate"
+        )
         return next((self._pull(remote, each) for each in pulls if each.joins(branch, base)), None)
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
@@ -154,8 +158,9 @@ class Forgejo:
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:
         """The newest status of each context."""
-        read = await self._api.get(f"{_at(remote)}/commits/{sha}/status", TypeAdapter(_Statuses))
-        return tuple(self._check(each) for each in read.statuses or ())
+        path = f"{_at(remote)}/commits/{sha}/status"
+        read = await self._api.checks(path, TypeAdapter(_Statuses), lambda read: read.statuses or (), "limit")
+        return tuple(self._check(each) for each in read)
 
     async def log_of(self, remote: Remote, check: RemoteCheck, most: int) -> str:
         """The end of a job's log where this version gives it out, else what its status says."""
@@ -167,12 +172,10 @@ class Forgejo:
         return check.summary[-most:]
 
     async def remarks(self, remote: Remote, number: int) -> tuple[Remark, ...]:
-        """Comments, reviews, and comments on lines."""
+        """Comments, reviews, and comments on lines; only reviews come in pages."""
         at = _at(remote)
-        found = [
-            _remark("c", each) for each in await self._api.pages(f"{at}/issues/{number}/comments", _COMMENTS, "limit")
-        ]
-        for review in await self._api.pages(f"{at}/pulls/{number}/reviews", _COMMENTS, "limit"):
+        found = [_remark("c", each) for each in await self._api.get(f"{at}/issues/{number}/comments", _COMMENTS)]
+        for review in await self._api.pages(f"{at}/pulls/{number}/reviews", _COMMENTS, tuple, "limit"):
             if review.state == "PENDING":
                 continue
             found.append(_remark("r", review))

@@ -171,9 +171,10 @@ class GitHub:
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:
         """Check runs and commit statuses; a token without the right to one of them raises, for half of them is no green."""
-        runs = await self._api.get(f"{_at(remote)}/commits/{sha}/check-runs", _RUNS, per_page="100")
-        statuses = await self._api.get(f"{_at(remote)}/commits/{sha}/status", _STATUSES, per_page="100")
-        return (*map(_of_run, runs.check_runs), *map(_of_status, statuses.statuses))
+        at = f"{_at(remote)}/commits/{sha}"
+        runs = await self._api.checks(f"{at}/check-runs", _RUNS, lambda read: read.check_runs, "per_page")
+        statuses = await self._api.checks(f"{at}/status", _STATUSES, lambda read: read.statuses, "per_page")
+        return (*map(_of_run, runs), *map(_of_status, statuses))
 
     async def log_of(self, remote: Remote, check: RemoteCheck, most: int) -> str:
         """The end of a check's log, what the check itself wrote where there is no log to be read."""
@@ -198,7 +199,7 @@ class GitHub:
                 Remark(
                     f"{kind}{each.id}", each.user.login if each.user else "", each.body or "", each.path, each.line or 0
                 )
-                for each in await self._api.pages(path, _COMMENTS, "per_page")
+                for each in await self._api.pages(path, _COMMENTS, tuple, "per_page")
                 if each.body and each.state != "PENDING"
             ]
         return tuple(found)

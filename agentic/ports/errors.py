@@ -32,6 +32,7 @@ AgenticError
 │   ├── ForgeBusy              429: later
 │   ├── ForgeRejected          the host understood and does not do it; its words say why
 │   ├── ForgeUnclear           5xx, a broken connection: it may have been done, so look before it is asked again
+│   ├── AnswerTooLarge         more than is read: asking again soon changes nothing
 │   ├── GitFailed              git could not fetch, read or push; nothing was changed there
 │   │   └── BranchMoved        somebody pushed meanwhile: nothing was overwritten
 │   └── NotPublished           a rule of ours says no; the words say which, and what to do
@@ -238,6 +239,10 @@ class ForgeRejected(RemoteError):
 
 class ForgeUnclear(RemoteError):
     """The host broke off or failed: what was asked for may have been done."""
+
+
+class AnswerTooLarge(RemoteError):
+    """The host has more to say than is read; asking again soon changes nothing."""
 
 
 class GitFailed(RemoteError):

@@ -41,8 +41,8 @@ git remote set-url origin {web}
 if git rev-parse -q --verify 'HEAD^{{commit}}' 2>/dev/null; then git reset --quiet --hard; fi
 rm -f "$unfinished"
 exec 2>/dev/null
-if [ -f .gitmodules ]; then echo has-submodules; fi
-if grep -qs 'filter=lfs' .gitattributes; then echo has-lfs; fi
+if [ -f .gitmodules ] || git ls-files -s | grep -q '^160000'; then echo has-submodules; fi
+if git ls-files -z | grep -zE '(^|/)[.]gitattributes$' | xargs -0 -r cat -- | grep -q 'filter=lfs'; then echo has-lfs; fi
 """
 """Cut off anywhere, it goes on where it was; what is there before that is nobody's yet."""
 _LOOK = """exec 2>/dev/null

@@ -396,8 +396,7 @@ class _Taken:
         """Push with a lease; False where the branch was there already.  Raises ``BranchMoved``."""
         expected = (await self._pushed_before()).get(branch, "")
         address, ref = self._git.address(self._mirror.remote), f"refs/heads/{branch}"
-        listed = await self._run("ls-remote", "--end-of-options", address, ref, remote=self._mirror.remote)
-        there = next((line.split()[0] for line in listed.decode().splitlines() if line.endswith(f"\t{ref}")), "")
+        there = await self._at_host(address, ref)
         if there != self.commit:
             if there not in ("", expected) and not await self._is_ancestor(there):
                 raise BranchMoved(
@@ -405,14 +404,23 @@ class _Taken:
                     f"onto origin/{branch}, and publish again; or name another branch."
                 )
             reach("publish.push.before")
-            await self._run(
-                "push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{there}", "--end-of-options", address,
-                f"{self.commit}:{ref}", remote=self._mirror.remote, seconds=PUSH_SECONDS,
-            )  # fmt: skip
+            try:
+                await self._run(
+                    "push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{there}", "--end-of-options", address,
+                    f"{self.commit}:{ref}", remote=self._mirror.remote, seconds=PUSH_SECONDS,
+                )  # fmt: skip
+            except GitFailed:
+                if await self._at_host(address, ref) != self.commit:
+                    raise  # else the host has taken it, and failed afterwards
             reach("publish.push.after")
         await self._run("update-ref", f"refs/threadwright/{self._mark}/pushed/{branch}", self.commit)
         reach("publish.noted")
         return there != self.commit
+
+    async def _at_host(self, address: str, ref: str) -> str:
+        """The commit that the host has there now, '' where there is none."""
+        listed = await self._run("ls-remote", "--end-of-options", address, ref, remote=self._mirror.remote)
+        return next((line.split()[0] for line in listed.decode().splitlines() if line.endswith(f"\t{ref}")), "")
 
     async def _pushed_before(self) -> dict[str, str]:
         """The branches that this thread has pushed, with the commits it has pushed last."""

@@ -18,7 +18,15 @@ from typing import Protocol
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, QuotedMessage
 from agentic.core.events.ids import execution_id
 from agentic.forges.hosts import Forges
-from agentic.ports.errors import AgenticError, ForgeBusy, ForgeUnclear, RemoteError, RepositoryGone, RightMissing
+from agentic.ports.errors import (
+    AgenticError,
+    AnswerTooLarge,
+    ForgeBusy,
+    ForgeUnclear,
+    RemoteError,
+    RepositoryGone,
+    RightMissing,
+)
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Remark, RemoteCheck
 from agentic.ports.runtime import Store
@@ -29,7 +37,9 @@ from bot.rendering.discord_text import inline, plain
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
 
 SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
-"""Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other."""
+"""Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other.
+
+All of them at the usual pace, which is set by the first one."""
 EACH = 3.0
 """Seconds that a host has between two looks, however many pull requests are watched there."""
 RINGS_KEPT = 100
@@ -89,10 +99,10 @@ class Around:
 class PullWatch:
     """Asks for as long as ``run`` runs."""
 
-    def __init__(self, store: Store, forges: Forges, around: Around, pace: float = 1.0) -> None:
+    def __init__(self, store: Store, forges: Forges, around: Around, seconds: float = SHORTEST) -> None:
         self._store, self._forges, self._around = store, forges, around
         self.rows = PullRows(store)
-        self.pace = pace
+        self.pace = seconds / SHORTEST
         """Factor of all pauses."""
         self.gap = 2.0
         """Seconds between two looks at a pull request that webhooks ask for, for each that is watched at its host."""
@@ -177,8 +187,7 @@ class PullWatch:
             if await self._seen(row):
                 pause = SHORTEST
         except ForgeBusy as busy:
-            pause = max(busy.retry_after, pause)
-            self._rests[self._hosts[key]] = _now() + busy.retry_after * self.pace
+            self._rests[self._hosts[key]] = _now() + busy.retry_after
         except ForgeUnclear as unclear:
             log.info("pull request %s: %s", key, unclear)
         except RemoteError as error:
@@ -202,7 +211,7 @@ class PullWatch:
         checks, unseen = (), ""
         try:
             checks = await forge.checks(remote, pull.sha) if pull.state == "open" else ()
-        except RightMissing as missing:
+        except (RightMissing, AnswerTooLarge) as missing:
             unseen = str(missing)
         remarks = await forge.remarks(remote, row.number)
         account = await forge.account() if remarks else ""
@@ -211,16 +220,17 @@ class PullWatch:
             return False  # what runs there may be about to mend it; the next look decides
         if change.row == row:
             return False
-        await self._follow(row, change)
+        now = await self._follow(row, change)
         reach("watch.told")
         newest = await self.rows.of(row.key) or row  # it may have been published to meanwhile
-        await self.rows.put(newest.model_copy(update={name: getattr(change.row, name) for name in _SEEN}))
+        await self.rows.put(newest.model_copy(update={name: getattr(now, name) for name in _SEEN}))
         if change.ended:
             await self.rows.ended(row.key)
         await self._around.changed(row.key)
         return change.moved
 
-    async def _follow(self, row: PullRow, change: Change) -> None:
+    async def _follow(self, row: PullRow, change: Change) -> PullRow:
+        """Tell and begin what follows; returns the row as it is from now on."""
         now = change.row
         said = {
             "number": row.number, "names": _names([check.name for check in change.red] or list(now.checks)),
@@ -237,21 +247,22 @@ class PullWatch:
             await self._say(row, f"{now.sha}.green", GREEN.format(**said))
         elif change.gives_up:
             await self._say(row, f"{now.sha}.given-up", GIVEN_UP.format(**said), notify=True)
-        elif change.red:
-            await self._mend(row, change, said)
+        elif change.red and not await self._mend(row, change, said):
+            return now.model_copy(update={"attempts": row.attempts})
+        return now
 
-    async def _mend(self, row: PullRow, change: Change, said: Mapping[str, object]) -> None:
-        """Begin a task that mends what failed, where its person may still give one."""
+    async def _mend(self, row: PullRow, change: Change, said: Mapping[str, object]) -> bool:
+        """Begin a task that mends what failed, where its person may still give one; whether there is one."""
         session = await self._store.session(row.thread)
         if session is None:
-            return
+            return False
         person = await self._around.present(row.person, session.guild)
         if person is None or not may(person.level, "start"):
             await self._say(row, f"{change.row.sha}.left", LEFT.format(**said), notify=True)
-            return
+            return False
         id = f"checks.{_digest(row.key, change.row.sha, str(change.row.attempts))}"
         if await self._store.execution(execution_id(row.thread, id)) is not None:
-            return
+            return True
         quoted = [await self._log_of(row, check) for check in change.red[:LOGS_QUOTED]]
         await self._say(row, f"{change.row.sha}.red", RED.format(**said))
         item = InboxItem(
@@ -259,6 +270,7 @@ class PullWatch:
             quoted=tuple(quoted), unspoken=True,
         )  # fmt: skip
         await self._around.deliver(item, guild=session.guild)
+        return True
 
     async def _log_of(self, row: PullRow, check: RemoteCheck) -> QuotedMessage:
         forge = self._forges.forge(row.remote)

@@ -248,7 +248,8 @@ class App:
         def doing(thread: str) -> ThreadState:
             return threads.state(thread)
 
-        watch = PullWatch(store, forges, Around(pulls.changed, tell, deliver, doing, present))
+        around = Around(pulls.changed, tell, deliver, doing, present)
+        watch = PullWatch(store, forges, around, settings.pull_request_seconds)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
         may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: len(bot.guilds))
         accounts = _accounts(stack, settings, place)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from agentic.egress.host_list import NONE, HostList, read
+from agentic.egress.host_list import ADDS, NONE, HostList, read
 from agentic.ports.stores import Sessions
 from bot.config.preferences import Preferences, Scope, UnknownChoice
 
@@ -38,15 +38,18 @@ class ThreadNetworks:
         return _read(await self.chosen(thread))
 
     async def keep(self, thread: str, hosts: tuple[str, ...]) -> str:
-        """Add hosts to the choice that applies in a thread: its own where it has one, else its channel's; say so."""
-        before = await self.chosen(thread)
-        channel, guild = self._places.get(thread, ("", ""))
-        origin = (await self._preferences.origins(thread, channel, guild))["network"][1]
-        scope: Scope = "thread" if origin == "thread" or not channel else "channel"
+        """Add hosts to a thread's own choice where it has one, else to its channel's; say so.
+
+        What a wider place chooses goes on counting, also when it changes.
+        """
+        await self.chosen(thread)
+        channel, _ = self._places.get(thread, ("", ""))
+        own = await self._preferences.at("thread", thread, "network")
+        scope: Scope = "thread" if own or not channel else "channel"
+        place = channel if scope == "channel" else thread
+        before = await self._preferences.at(scope, place, "network") or ADDS
         try:
-            await self._preferences.put(
-                scope, channel if scope == "channel" else thread, "network", f"{before} {' '.join(hosts)}"
-            )
+            await self._preferences.put(scope, place, "network", f"{before} {' '.join(hosts)}")
         except UnknownChoice as full:
             return f"They could not be kept for later tasks: {full}"
         return f"Later tasks in this {scope} may too."

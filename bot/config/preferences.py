@@ -16,7 +16,7 @@ from typing import Literal, cast, get_args
 import orjson
 
 from agentic.core.prompt.roles import LOOKS, ROLES
-from agentic.egress.host_list import NONE, PACKAGES, NoHost, patterns
+from agentic.egress.host_list import ADDS, NONE, PACKAGES, NoHost, joined, stored
 from agentic.ports.stores import Facts
 from bot.access.permissions import Act
 from bot.config.time_zones import zone_named
@@ -74,6 +74,8 @@ class PreferenceChoice:
         """Return what a value does."""
         if value in self.values:
             return self.values[value]
+        if self.names_hosts and value.startswith(ADDS):
+            return f"{self.meaning(value.removeprefix(ADDS)).removesuffix(', and nothing else')} as well"
         if self.names_hosts:
             hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in value.split())
             return f"commands reach {', '.join(hosts)}, and nothing else"
@@ -91,7 +93,11 @@ class PreferenceChoice:
     def offered(self) -> Mapping[str, str]:
         """The values as people write them, with what they do."""
         if self.names_hosts:
-            return {**self.values, "hosts": "names like `example.org` or `*.example.org`, separated by spaces"}
+            return {
+                **self.values,
+                "hosts": "names like `example.org` or `*.example.org`, separated by spaces",
+                "+hosts": "these as well as what the channel or the server allows",
+            }
         if self.names_zone:
             return {
                 **self.values,
@@ -113,7 +119,7 @@ class PreferenceChoice:
             return value.strip() if _MODEL.fullmatch(value.strip()) else None
         if self.names_hosts:
             with suppress(NoHost):
-                return " ".join(patterns(value))
+                return stored(value)
         id = _ROLE.fullmatch(found)
         return (id[1] or id[2]) if self.names_role and id else None
 
@@ -216,9 +222,14 @@ class Preferences:
         """Return each choice's value and where it was made."""
         applies: dict[str, tuple[str, Origin]] = {name: (each.default, "default") for name, each in CHOICES.items()}
         for scope, id in zip(SCOPES, (guild, channel, thread), strict=True):
-            if id:
-                applies |= {name: (value, scope) for name, value in (await self._chosen(scope, id)).items()}
+            for name, value in (await self._chosen(scope, id)).items() if id else ():
+                counts = joined(applies[name][0], value) if CHOICES[name].names_hosts else value
+                applies[name] = (counts, scope)
         return applies
+
+    async def at(self, scope: Scope, id: str, name: str) -> str:
+        """Return what was chosen for exactly this place, '' where nothing was."""
+        return (await self._chosen(scope, id)).get(name, "")
 
     async def put(self, scope: Scope, id: str, name: str, value: str) -> None:
         """Choose for one place; '' withdraws the choice. Raises ``UnknownChoice``."""
@@ -255,7 +266,7 @@ def checked(name: str, value: str) -> str:
 
 def _no_host(value: str) -> str:
     try:
-        patterns(value)
+        stored(value)
     except NoHost as wrong:
         return f": {wrong}"
     return ""

@@ -206,6 +206,13 @@ class Settings(BaseSettings):
         default=None,
         description="The secret that the host signs its webhooks with, at least 16 characters; without it none is received.",
     )
+    pull_request_seconds: float = Field(
+        default=20.0,
+        ge=0.05,
+        le=3_600.0,
+        description="Seconds until a pull request is looked at again after something changed there; where nothing changes, "
+        "the pause grows to 30 times that. No model is asked.",
+    )
     mask_secrets: bool = Field(
         default=True,
         description="Replace keys, tokens and passwords by placeholders such as [secret: GitHub token] before models, logs "

@@ -67,8 +67,8 @@ GROUPS = (
         "The defaults suit most people. Change these only if you know why.",
         ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
          "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
-         "sandbox_image", "network_private", "repository_mb", "max_sandboxes", "max_executions", "drain_seconds",
-         "log_prompts", "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
+         "sandbox_image", "network_private", "repository_mb", "pull_request_seconds", "max_sandboxes", "max_executions",
+         "drain_seconds", "log_prompts", "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
     ),
 )  # fmt: skip
 PROVIDERS_ABOUT: Mapping[str, str] = {

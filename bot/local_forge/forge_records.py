@@ -76,9 +76,9 @@ class HostedRepository:
     name: str
     folder: Path
     default_branch: str = "main"
+    private: bool = False
     protected: set[str] = field(default_factory=set[str])
     may_push: bool = True
-    private: bool = True
     pulls: list[Pull] = field(default_factory=list[Pull])
     checks: dict[str, list[CheckRun]] = field(default_factory=dict[str, list[CheckRun]])
     pushes: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
@@ -114,8 +114,7 @@ class HostedRepository:
 
     def tag(self) -> str:
         """A tag of everything that can be read here, for conditional requests."""
-        return hashlib.sha256(
-            repr(
-                (self.full, self.default_branch, self.may_push, self.protected, self.pulls, self.checks, self.pushes)
-            ).encode()
-        ).hexdigest()[:24]
+        shown = (
+            self.full, self.default_branch, self.private, self.may_push, self.protected, self.pulls, self.checks, self.pushes,
+        )  # fmt: skip
+        return hashlib.sha256(repr(shown).encode()).hexdigest()[:24]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import json
+import os
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -41,6 +43,11 @@ class LocalForge:
         """How many of them were answered with 304."""
         self.check: tuple[str, tuple[str, ...]] | None = None
         """The name and the command of the check that runs on every push; None for none."""
+        self.pushes = folder / "pushes"
+        """The pipe into which what a push changes is written."""
+        self._pipe = -1
+        self._half = b""
+        """The part of a line that was read of it."""
         self._runner: web.AppRunner | None = None
         self._port = 0
         self._beside: set[asyncio.Task[object]] = set()
@@ -56,6 +63,10 @@ class LocalForge:
         return f"http://{self.host}"
 
     async def __aenter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(self.pushes)
+        self._pipe = os.open(self.pushes, os.O_RDWR | os.O_NONBLOCK)
+        asyncio.get_running_loop().add_reader(self._pipe, self._note_pushes)
         app = web.Application(client_max_size=512 * 1024 * 1024)
         app.router.add_route("*", "/{tail:.*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None)
@@ -73,17 +84,20 @@ class LocalForge:
         await asyncio.gather(*self._beside, return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
+        asyncio.get_running_loop().remove_reader(self._pipe)
+        os.close(self._pipe)
+        self.pushes.unlink()
 
     # --- what people do there -------------------------------------------------------------------------------------
 
     def create(
-        self, full: str, files: Mapping[str, str | None] | None = None, branch: str = "main"
+        self, full: str, files: Mapping[str, str | None] | None = None, branch: str = "main", *, private: bool = False
     ) -> HostedRepository:
         """Make a repository with these files as its first commit; without files it is empty."""
         owner, _, name = full.partition("/")
         folder = self.folder / owner / f"{name}.git"
         make_bare(folder, branch)
-        held = self.repositories[full.lower()] = HostedRepository(owner, name, folder, branch)
+        held = self.repositories[full.lower()] = HostedRepository(owner, name, folder, branch, private=private)
         if files:
             commit(folder, branch, files, "First commit")
         held.happened = lambda event: self._told(held, event)
@@ -186,11 +200,22 @@ class LocalForge:
             return no(404, "Not Found")
         if "receive-pack" in f"{rest} {request.query_string}" and not held.may_push:
             return no(403, "Permission to push was denied")
-        before = len(held.pushes)
-        answered = await serve(request, held, rest)
-        for _, _, sha in held.pushes[before:]:
-            self.run_check(held, sha)
+        answered = await serve(request, held, rest, self.pushes)
+        self._note_pushes()
         return answered
+
+    def _note_pushes(self) -> None:
+        """Take in what pushes have changed, and begin their checks."""
+        with contextlib.suppress(BlockingIOError):
+            while read := os.read(self._pipe, 65536):
+                self._half += read
+        *lines, self._half = self._half.split(b"\n")
+        folders = {str(held.folder.resolve()): held for held in self.repositories.values()}
+        for line in lines:
+            before, after, branch, folder = line.decode().split(" ", 3)
+            if (held := folders.get(folder)) is not None and before != after:
+                held.pushes.append((branch, before.strip("0") and before, after.strip("0") and after))
+                self.run_check(held, after.strip("0") and after)
 
     def run_check(self, held: HostedRepository, sha: str) -> None:
         """Begin the check of a commit, where there is one."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from aiohttp import web
 
@@ -12,6 +13,7 @@ from bot.local_forge.forge_records import Account, CheckRun, HostedRepository, N
 from bot.local_forge.git_endpoint import branches, tip
 
 Json = dict[str, object]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +98,14 @@ def answer(
                 return no(404, "Branch not found")
             return _json({"name": branch, "protected": branch in held.protected})
         case "GET", ["pulls"]:
-            return _json([shape.pull(held, each) for each in _sought(held, shape, request)])
+            return _json([shape.pull(held, each) for each in _page(_sought(held, shape, request), request)])
         case "POST", ["pulls"]:
             return _open(held, shape, body, who)
         case "GET", ["commits", sha, "check-runs"] if shape.kind == "github":
-            return _json({"check_runs": [shape.run(held, each) for each in held.checks.get(sha, [])]})
+            return _json({"check_runs": [shape.run(held, each) for each in _page(held.checks.get(sha, []), request)]})
         case "GET", ["commits", sha, "status"]:
             runs = [] if shape.kind == "github" else held.checks.get(sha, [])
-            return _json({"state": "pending", "statuses": [shape.status(held, each) for each in runs]})
+            return _json({"state": "pending", "statuses": [shape.status(held, each) for each in _page(runs, request)]})
         case "GET", ["actions", "jobs" | "runs", id, *_]:
             return _log(held, id)
         case method, ["pulls" | "issues", number, *rest] if number.isdecimal() and held.pull(int(number)) is not None:
@@ -130,9 +132,10 @@ def _of_pull(
             return _json(shape.note(note), 201)
         case "GET", ["comments"]:
             kind = "line" if "/pulls/" in request.path else "comment"
-            return _json([shape.note(each) for each in pull.notes if each.kind == kind])
+            notes = [each for each in pull.notes if each.kind == kind]
+            return _json([shape.note(each) for each in (_page(notes, request) if shape.kind == "github" else notes)])
         case "GET", ["reviews"]:
-            reviews = [each for each in pull.notes if each.kind == "review"]
+            reviews = _page([each for each in pull.notes if each.kind == "review"], request)
             lines = [each.review for each in pull.notes if each.kind == "line"]
             return _json([shape.note(each) | {"comments_count": lines.count(each.id)} for each in reviews])
         case "GET", ["reviews", id, "comments"]:
@@ -146,7 +149,14 @@ def _sought(held: HostedRepository, shape: Shape, request: web.Request) -> list[
     found = [each for each in held.pulls if state == "all" or each.state == state]
     if shape.kind == "github" and head:
         found = [each for each in found if f"{each.fork or held.owner}:{each.head}" == head]
-    return found if request.query.get("page", "1") == "1" else []
+    return found
+
+
+def _page(rows: Sequence[T], request: web.Request) -> Sequence[T]:
+    """One page of a list, of as many as are asked for, but no more than both kinds of host give out at once."""
+    size = min(int(request.query.get("per_page") or request.query.get("limit") or 30), 50)
+    first = (int(request.query.get("page", "1")) - 1) * size
+    return rows[first : first + size]
 
 
 def _open(held: HostedRepository, shape: Shape, body: Json, who: Account) -> web.Response:

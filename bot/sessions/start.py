@@ -35,6 +35,7 @@ from agentic.models.providers.prices import Prices
 from agentic.models.router import SCRIPTED
 from agentic.models.scripted.tour import NAME as TOUR
 from agentic.ports.errors import StoreCorrupt
+from agentic.ports.retention import Buried
 from agentic.ports.runtime import (
     ExecutionRow,
     SessionRow,
@@ -187,22 +188,24 @@ class Beginning:
         Not what was asked beside it, nor what one had read that it took the place of, whose answer stands there as well.
         Where a log is gone, nobody knows.
         """
+        buried = await self.store.buried(item.thread)
         exposure, newest = UNEXPOSED, None
         for row in reversed(await self.store.executions(item.thread)):
             try:
                 past = fold([envelope async for envelope in self.store.read(row.execution)])
             except StoreCorrupt:
-                exposure = merged(exposure, Exposure(untrusted=(FORGOTTEN,)))
+                exposure = merged(exposure, _FORGOTTEN)
                 break
             exposure = merged(exposure, left(past, item.author))
             if past.side:
                 continue
+            if any(_came_after(each, row) for each in buried):
+                exposure = merged(exposure, _FORGOTTEN)
             newest = newest or past
             if past.started is None or past.started.forked_from is None:
                 break
         else:
-            if await self.store.buried(item.thread):
-                exposure = merged(exposure, Exposure(untrusted=(FORGOTTEN,)))
+            exposure = merged(exposure, _FORGOTTEN if buried else UNEXPOSED)
         return Before(exposure, newest is not None and newest.mind.planning)
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
@@ -254,6 +257,14 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+_FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))
+
+
+def _came_after(buried: Buried, row: ExecutionRow) -> bool:
+    """Whether a task of which nothing is kept may have begun after one whose log is there."""
+    return buried.started_at is None or row.started_at is None or buried.started_at >= row.started_at
 
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:

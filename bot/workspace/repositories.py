@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -54,6 +54,22 @@ NOT_YOURS = (
     "attach`."
 )
 RENAMED = "{old} is called {new} now. I use that; `/repo attach` with the new name makes it tidy for new threads."
+SUBMODULES = (
+    "{repository} has submodules, which I don't fetch: their folders are empty. If the task needs one, start a thread with "
+    "that repository, or send me its files here."
+)
+LFS = (
+    "{repository} keeps large files in Git LFS, which I don't fetch: I see only pointers to them. If the task needs one, send "
+    "it to me here, and say where it belongs."
+)
+EMPTY = (
+    "{repository} has no commit yet, so I can't open a pull request there. Make the first one at the host (a README is "
+    "enough)."
+)
+READ_ONLY = (
+    "I may only read {repository}, so I can't open a pull request there. Whoever runs the bot can give its token the right "
+    "to write contents and pull requests, and its account the right to write."
+)
 FAILED = "I could not get {repository}: {why}"
 NOT_HAD = "Repository: {repository} could not be brought up to date; its files may be missing or old. The person was told why."
 """To the agent.  What git and hosts say may hold names of files and words of others, so it stands in no prompt."""
@@ -245,6 +261,8 @@ class Repositories:
         self._sandboxes.mirrors[row.thread] = mirror.folder
         web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
         checked = await check_out(world(), mirror, web, origin.branch)
+        for what, text in _special(hosted, checked) if checked is not None else ():
+            await self._say(item, what, text.format(repository=inline(str(hosted.remote))))
         return _told(hosted, origin, web, checked)
 
     async def fetch(self, server: str, remote: Remote) -> Hosted:
@@ -386,6 +404,18 @@ def _branch(written: str) -> str:
 
 def _key(scope: str, id: str) -> str:
     return f"repository.{scope}.{id}"
+
+
+def _special(hosted: Hosted, checked: Checked) -> Iterator[tuple[str, str]]:
+    """What a person should know of a repository before work in it begins."""
+    if checked.submodules:
+        yield "submodules", SUBMODULES
+    if checked.lfs:
+        yield "lfs", LFS
+    if not checked.commit:
+        yield "empty", EMPTY
+    if not hosted.may_push:
+        yield "read-only", READ_ONLY
 
 
 def _told(hosted: Hosted, origin: Origin, web: str, checked: Checked | None) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,7 +32,7 @@ def environment(home: Path, models: Mapping[str, str], **settings: str) -> dict[
 class Running:
     """A started process; ``said`` is its standard output so far."""
 
-    process: Life
+    process: Life | asyncio.subprocess.Process
     said: list[str] = field(default_factory=list[str])
     troubles: list[str] = field(default_factory=list[str])
     _heard: asyncio.Event = field(default_factory=asyncio.Event)
@@ -74,7 +76,9 @@ class Running:
 
     async def kill(self) -> None:
         """As if the machine had lost power: no handler runs."""
-        self.process.send_signal(signal.SIGKILL)
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(signal.SIGKILL)
         await self.process.wait()
 
     async def _read(self, stream: asyncio.StreamReader, into: list[str]) -> None:
@@ -96,18 +100,35 @@ class Running:
 
 @asynccontextmanager
 async def started(
-    *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None
+    *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None, anew: bool = False
 ) -> AsyncGenerator[Running]:
-    """A running `threadwright …`, with what is typed into it; killed at the end if it is still there."""
+    """A running `threadwright …`, with what is typed into it; killed at the end if it is still there.
+
+    ``anew``: with an interpreter and imports of its own, where that is what counts.
+    """
     birth: Birth = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd), "sabotage": ""}
     (output, said), (errors, told) = os.pipe(), os.pipe()
     async with _read(output) as heard, _read(errors) as troubles:
-        running = Running(await cradle().start(birth, (_typed(typed), said, told)))
+        start = _started_anew if anew else cradle().start
+        running = Running(await start(birth, (_typed(typed), said, told)))
         running.listen(heard, troubles)
         try:
             yield running
         finally:
             await running.kill()
+
+
+async def _started_anew(birth: Birth, streams: tuple[int, int, int]) -> asyncio.subprocess.Process:
+    stdin, stdout, stderr = streams
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "bot.cli.main", *birth["arguments"],
+            env={**birth["env"], "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=birth["cwd"],
+            stdin=stdin, stdout=stdout, stderr=stderr,
+        )  # fmt: skip
+    finally:
+        for stream in streams:
+            os.close(stream)
 
 
 @asynccontextmanager

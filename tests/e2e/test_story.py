@@ -1,7 +1,6 @@
 """The moving picture of the README: a failing test, a “done” that the evidence contradicts, the fix, undo, and redo.
 
-The process, its sandbox and the page are real; the model's words are written here. It says nothing before the test has
-seen what came of its last step, so that each frame shows one change.
+The process, its sandbox and the page are real; the model's words are written here.
 """
 
 from __future__ import annotations
@@ -13,15 +12,14 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.async_api import FilePayload, Locator, Page, expect
+from playwright.async_api import FilePayload, Page, expect
 from pydantic import JsonValue
 
-from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
-from agentic.models.scripted.replies import Reply
 from tests.e2e.browsing import CHROMIUM, browsing, looked_at
 from tests.e2e.film import Film
 from tests.e2e.living import ADDRESS
+from tests.e2e.paced_mind import PacedMind, message
 from tests.e2e.processes import environment, started
 from tests.e2e.scenes import finishes, uses
 
@@ -84,22 +82,8 @@ STEPS = (
 )  # fmt: skip
 
 
-class Mind:
-    """Takes one step for each ``go``."""
-
-    def __init__(self) -> None:
-        self.go = asyncio.Semaphore(0)
-        self.steps = 0
-
-    async def __call__(self, request: CapturedRequest) -> Reply:
-        if not request.tools:
-            return Reply("")
-        await self.go.acquire()
-        return STEPS[sum(message.role == "assistant" for message in request.messages)]
-
-
 async def test_done_is_contradicted_by_the_tests_then_true_then_undone_and_redone(tmp_path: Path) -> None:
-    mind = Mind()
+    mind = PacedMind(lambda _: STEPS)
     async with asyncio.timeout(150), ScriptedEndpoint.start(mind) as endpoint:
         env = environment(
             tmp_path / "home", endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
@@ -118,7 +102,7 @@ async def test_done_is_contradicted_by_the_tests_then_true_then_undone_and_redon
             assert shown.info["loop"] == 0
 
 
-async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
+async def _played(page: Page, film: Film, mind: PacedMind, home: Path) -> Path:
     """The story, frame by frame; returns the file that it is about."""
     log = page.get_by_role("log")
     await page.locator("#files").set_input_files(FILES)
@@ -130,26 +114,26 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     await expect(log).to_contain_text("👀")
     await film.take("A thread opens for the task.", 2)
     await opened.click()
-    progress = _message(page, log, "Thinking")
+    progress = message(page, log, "Thinking")
     await expect(progress).to_be_visible()
 
-    await _step(mind, progress, "exit 1")
+    await mind.step(progress, "exit 1")
     await film.take("It runs the tests: both fail.", 2.5)
-    await _step(mind, progress, "Read attachments/price.py")
-    await _step(mind, progress, "✔ Edited")
+    await mind.step(progress, "Read attachments/price.py")
+    await mind.step(progress, "✔ Edited")
     await film.take("It edits the code …", 2)
-    await _step(mind, progress, "Now the tests again")
+    await mind.step(progress, "Now the tests again")
     await film.take("… and runs the tests again: one still fails.", 2.5)
-    await _step(mind, progress, "does not count yet")
+    await mind.step(progress, "does not count yet")
     await expect(progress).to_contain_text("1 of 2 tests failed")
     await film.take("It says “done”. The evidence contradicts it, so it goes on.", 4.5)
     await looked_at(page, "story-contradicted")
-    await _step(mind, progress, "Right, one test still fails")
+    await mind.step(progress, "Right, one test still fails")
     await film.take("It looks again, and mends the rest.", 2.5)
-    await _step(mind, progress, "And once more")
+    await mind.step(progress, "And once more")
     await film.take("Now the tests pass.", 2.5)
-    mind.go.release()
-    card = _message(page, log, "How I know")
+    mind.ends()
+    card = message(page, log, "How I know")
     await expect(card).to_contain_text("✔ All tests pass")
     undo = card.get_by_role("button", name="Undo")
     await expect(undo).to_be_in_viewport()
@@ -158,7 +142,7 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     assert "max(" in price.read_text()
     await film.take("Not what you wanted? Press Undo.", 2.5, undo)
     await undo.click()
-    await expect(_message(page, log, "Undone")).to_be_in_viewport()
+    await expect(message(page, log, "Undone")).to_be_in_viewport()
     redo = log.get_by_role("button", name="Redo").last
     await expect(redo).to_be_in_viewport()
     await expect(undo).to_be_hidden()
@@ -168,15 +152,3 @@ async def _played(page: Page, film: Film, mind: Mind, home: Path) -> Path:
     await redo.click()
     await expect(card.get_by_role("button", name="Undo")).to_be_visible()
     return price
-
-
-def _message(page: Page, log: Locator, words: str) -> Locator:
-    return log.locator("article", has=page.locator(".body", has_text=words)).last
-
-
-async def _step(mind: Mind, shown: Locator, words: str) -> None:
-    """Let the model take its next step, and wait until it is seen, and that nothing of it runs any more."""
-    mind.steps += 1
-    mind.go.release()
-    await expect(shown).to_contain_text(words)
-    await expect(shown).to_contain_text(f"turn {mind.steps + 1} ")

@@ -33,7 +33,7 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     make = Reply(calls=(("shell", {"command": "touch made"}),))
     async with asyncio.timeout(60), ScriptedEndpoint.start([make, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "do it", env=env, cwd=tmp_path) as running:
+        async with started("task", "do it", env=env, cwd=tmp_path, anew=True) as running:
             assert await running.ended() == 0, running.output
     said = "".join(running.said)
     assert "Threadwright: It is done." in said

@@ -415,7 +415,7 @@ async def yard() -> AsyncGenerator[Yard]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tw-inj-", ignore_cleanup_errors=True)))
         folder.chmod(0o755)
         forge = await stack.enter_async_context(LocalForge(folder / "forge"))
-        shop = forge.create("ada/shop", FILES)
+        shop = forge.create("ada/shop", FILES, private=True)
         commit(shop.folder, "main", {"CHANGES.md": "# Changes\n"}, f"Changes\n\n{OBEY}")
         forges = Forges([host_from(f"{forge.web}=FORGE_TOKEN:github")], {"FORGE_TOKEN": forge.token})
         stack.push_async_callback(forges.close)

@@ -203,7 +203,7 @@ class _Everything(Internet):
 
 @pytest.mark.wall("network")
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_no_way_leads_past_the_list(way: Way) -> None:
+async def test_f67_no_way_leads_past_the_list(way: Way) -> None:
     """And whoever is behind the door is told, unless what was too much is only left out."""
     through, there = await tried(way)
     assert not through

@@ -8,7 +8,7 @@ from bot.messages.question_text import Standing
 from bot.outbound.discord_api import DiscordApi
 from bot.outbound.live.live_message import LiveMessages, View
 from bot.rendering.discord_text import Rendered, inline, plain
-from bot.workspace.pull_requests import PullRow, PullRows
+from bot.workspace.pull_requests import ATTEMPTS, PullRow, PullRows
 
 FACT = "pulls.unshown"
 NAMES_SHOWN = 6
@@ -47,8 +47,15 @@ def _state(row: PullRow) -> str:
         return f"✅ All checks passed: {_names(row, 'passed')}"
     if row.colour == "running":
         failed = f" · ❌ {_names(row, 'failed')}" if "failed" in row.checks.values() else ""
-        return f"⏳ Running: {_names(row, 'running')}{failed}"
-    return f"❌ Failed: {_names(row, 'failed')}"
+        return f"⏳ Running: {_names(row, 'running')}{failed}{_attempt(row)}"
+    return f"❌ Failed: {_names(row, 'failed')}{_attempt(row)}"
+
+
+def _attempt(row: PullRow) -> str:
+    """Which attempt to mend it this is, '' before the first."""
+    if row.told.endswith(":given up"):
+        return f" · still red after {ATTEMPTS} attempts, so I stopped"
+    return f" · attempt {row.attempts} of {ATTEMPTS} to fix it" if row.attempts else ""
 
 
 def _names(row: PullRow, state: str) -> str:

@@ -16,7 +16,7 @@ from agentic.models.scripted.replies import Reply
 from agentic.ports.errors import GitFailed, RemoteError, StoreError
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_forge import LocalForge
-from bot.local_forge.forge_records import HostedRepository, Pull
+from bot.local_forge.forge_records import HostedRepository, Note, Pull
 from bot.local_forge.git_endpoint import commit, tip
 from tests.integration.bot.whole import Whole, finishes, uses, whole
 
@@ -38,8 +38,10 @@ async def forge(tmp_path: Path) -> AsyncIterator[LocalForge]:
 
 @pytest.fixture
 def shop(forge: LocalForge) -> HostedRepository:
-    """A repository with a failing test."""
-    return forge.create("ada/shop", BROKEN)
+    """A public repository with a failing test."""
+    made = forge.create("ada/shop", BROKEN)
+    made.private = False
+    return made
 
 
 def changes(old: str, new: str) -> Reply:
@@ -90,7 +92,11 @@ async def until(running: Whole, thread: int, count: int) -> None:
 async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:
-    """Mention, checkout, wrong fix, pull request, red check, its log as data, right fix, the same pull request, green."""
+    """Mention, checkout, wrong fix, pull request, red check, its log as data, right fix, the same pull request, green.
+
+    In a private repository what leaves after the log of a check was read is seen and allowed by a person first, once.
+    """
+    shop.private = True
     script = [
         changes("+ 1", "+ 2"), publishes(), finishes("Opened."),
         changes(" + 2", ""), uses("shell", command="python3 test_price.py"), publishes(), finishes("Mended."),
@@ -105,8 +111,17 @@ async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
         thread = await running.task("fix the failing test")
         card = await running.says(thread, "Pull request")
         await running.says(thread, "failed on pull request")
+        asked = await running.says(thread, "May I publish this to `ada/shop at")
+        assert "I ask because I read the log of a check that failed" in asked.content
+        assert "ada/shop, which is private" in asked.content
+        assert "-    return sum(cents) + 2" in asked.content
+        assert len(shop.pushes) == 1
+        await guild.click(
+            asked.id, next(str(each["custom_id"]) for each in asked.interactive() if each["label"] == "Allow once")
+        )
         await until(running, thread, 2)
         await running.says(thread, "is green")
+        assert sum("May I publish" in message.content for message in running.of_bot(thread)) == 1
         (pull,) = shop.pulls
         first, second = await events(running, thread)
         assert (first.number, first.branch) == (second.number, second.branch)
@@ -272,6 +287,9 @@ async def test_after_three_attempts_it_asks(
         thread = await running.task("fix it")
         end = await running.says(thread, "still fails on pull request")
         assert "after 3 attempts" in end.content
+        await running.says(thread, "Failed: `tests` · still red after 3 attempts")
+        told = [m.content for m in running.of_bot(thread) if "failed on pull request" in m.content]
+        assert [f"(attempt {n} of 3)" in text for n, text in enumerate(told, 1)] == [True] * 3
         assert len(await running.executions(thread)) == 4
         assert len(shop.pulls) == 1
 
@@ -316,6 +334,72 @@ async def test_what_cannot_be_fetched_is_told_to_the_person_and_to_the_agent(
         (started, *_) = [e for e in await running.log((await running.executions(thread))[0]) if isinstance(e, Started)]
         assert any("ada/shop could not be brought up to date" in line for line in started.environment)
         assert not any(words in line for line in started.environment)  # what hosts say stands in no prompt
+
+
+async def test_what_is_special_about_a_repository_is_told_with_what_to_do(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """Submodules, Git LFS, the right to read alone, no commit, more than may be fetched."""
+    forge.create("ada/new")
+    forge.create("ada/large", {"data.txt": os.urandom(1_500_000).hex()})
+    odd = forge.create("ada/odd", {"lib": f"@ {'1' * 40}", "art/.gitattributes": "*.png filter=lfs\n", "a": "a\n"})
+    odd.may_push = False
+    script = [finishes("One."), finishes("Two."), finishes("Three.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(
+            tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",), repository_mb=1
+        ) as running,
+    ):
+        for name, told in (
+            ("odd", ("their folders are empty", "Git LFS, which I don't fetch", "I may only read `ada/odd`")),
+            ("new", ("Make the first one at the host",)),
+            ("large", ("more than 1 MB, which is as much as I fetch",)),
+        ):
+            thread = await running.task(f"look repo:ada/{name}")
+            for words in told:
+                await running.says(thread, words)
+            (execution,) = await running.executions(thread)
+            (started, *_) = [event for event in await running.log(execution) if isinstance(event, Started)]
+            lines = "\n".join(started.environment)
+            signs = ("submodules", "Git LFS", "may only read", "no commit", "brought up to date")
+            assert [sign for sign in signs if sign in lines] == {
+                "odd": ["submodules", "Git LFS", "may only read"], "new": ["no commit"], "large": ["brought up to date"],
+            }[name]  # fmt: skip
+
+
+async def test_a_host_that_refuses_or_says_too_much_is_told_once_and_the_watch_goes_on(
+    guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
+) -> None:
+    """A token that expired, a remark that is too long, and at last a repository that is gone."""
+    forge.check = None
+    script = [changes(" + 1", ""), publishes(), finishes("Opened.")]
+    async with (
+        ScriptedEndpoint.start(script) as endpoint,
+        whole(tmp_path / "home", endpoint, guild, forges=(f"{forge.web}=FORGE_TOKEN:github",)) as running,
+    ):
+        assert running.app.watch is not None
+        running.app.watch.pace = 0.001
+        await attached(running)
+        thread = await running.task("fix it")
+        (pull,) = shop.pulls
+        forge.fault("refuses_token", f"GET */pulls/{pull.number}", 3)
+        await running.says(thread, "I can't look at pull request 1 now: 127.0.0.1")
+        await running.says(thread, "does not take the token")
+        pull.notes.append(Note(901, "bob", "x" * 5_000_000))
+        await running.says(thread, "answers with more than 4 MB at once")
+        await looked(forge, 12)
+        pull.notes.clear()
+        shop.set_check(tip(shop.folder, pull.head), "tests", "success")
+        await running.says(thread, "is green")
+        forge.remove("ada/shop")
+        await running.says(thread, "has nothing there")
+        said = [message.content for message in running.of_bot(thread)]
+        told = [text for text in said if "I can't look at pull request" in text]
+        assert len(told) == 3
+        async with asyncio.timeout(20):
+            while await running.app.watch.rows.watched():
+                await asyncio.sleep(0.02)  # a store tells nobody
 
 
 async def test_a_repository_is_attached_shown_fetched_and_taken_away_by_command(
@@ -371,6 +455,7 @@ async def test_a_red_check_begins_nothing_for_somebody_who_may_start_nothing_any
         asked = len(endpoint.requests)
         shop.set_check(tip(shop.folder, shop.pulls[0].head), "tests", "failure", "E")
         await running.says(said.id, "may not start tasks here any more")
+        assert (await running.says(said.id, "❌ Failed: `tests`")).content.endswith("Failed: `tests`")
         await looked(forge, 12)
         assert len(endpoint.requests) == asked
 
@@ -441,6 +526,7 @@ async def test_a_comment_goes_to_the_repository_that_the_thread_has_and_to_no_ot
     """Another repository may have a pull request of the same number, which is nobody's here."""
     forge.check = None
     other = forge.create("ada/other", BROKEN)
+    other.private = False
     other.pulls.append(Pull(1, "Theirs", "", "theirs", "main"))
     script = [
         changes(" + 1", ""), publishes(), uses("comment", text="One."), finishes("Opened."),

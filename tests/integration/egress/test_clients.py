@@ -47,7 +47,7 @@ CLIENTS = (
     Client("pip", "PIP_INDEX_URL={url}/wheels/ python3 -m pip install -q --retries 0 --cert ca.pem tinypkg && "
            "python3 -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
     Client("uv", "cd \"$(mktemp -d)\" && uv venv -q --python /usr/bin/python3 v && SSL_CERT_FILE=/workspace/ca.pem "
-           "UV_HTTP_RETRIES=0 VIRTUAL_ENV=v uv pip install -q --index-url {url}/wheels/ tinypkg && "
+           "UV_HTTP_RETRIES=0 UV_DEFAULT_INDEX={url}/wheels/ VIRTUAL_ENV=v uv pip install -q tinypkg && "
            "v/bin/python -c 'import tinypkg; print(tinypkg.ANSWER)'", "42"),
     Client("curl", "curl -sS --cacert ca.pem {url}/hello", '"hello"'),
     Client("git", "GIT_SSL_CAINFO=/workspace/ca.pem git clone -q {url}/repo.git && cat repo/README", "hello"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.forges.api_client import ANSWER_BYTES, MOST_CHECKS
 from agentic.forges.hosts import Forges, host_from
 from agentic.ports.errors import (
+    AnswerTooLarge,
     ForgeBusy,
     ForgeRejected,
     ForgeUnclear,
@@ -39,9 +41,15 @@ async def test_a_repository_is_read_with_its_default_branch_and_rights(api: Forg
 
 
 async def test_an_empty_repository_is_known_as_one(forge: LocalForge, forges: Forges) -> None:
-    forge.create("ada/new")
+    forge.create("ada/new", private=True)
     remote = forges.read("ada/new")
-    assert (await forges.forge(remote).repository(remote)).empty
+    held = await forges.forge(remote).repository(remote)
+    assert held.empty
+    assert held.private
+
+
+async def test_a_repository_that_everybody_sees_is_known_as_one(api: Forge, remote: Remote) -> None:
+    assert not (await api.repository(remote)).private
 
 
 async def test_a_renamed_repository_is_found_under_its_new_name(forge: LocalForge, api: Forge, remote: Remote) -> None:
@@ -78,6 +86,46 @@ async def test_checks_are_read_with_the_end_of_their_log(api: Forge, remote: Rem
     assert await api.log_of(remote, check, 18) == "E   assert 3 == 2\n"
     shop.set_check(sha, "tests", "success")
     assert [each.state for each in await api.checks(remote, sha)] == ["passed"]
+
+
+async def test_checks_are_read_page_by_page_and_too_many_are_no_green(
+    api: Forge, remote: Remote, shop: HostedRepository
+) -> None:
+    sha = pushed(shop)
+    for number in range(MOST_CHECKS - 1):
+        shop.set_check(sha, f"t{number}", "success")
+    shop.set_check(sha, "t101", "failure")
+    checks = await api.checks(remote, sha)
+    assert len({check.name for check in checks}) == len(checks) == MOST_CHECKS - 1
+    assert [check.name for check in checks if check.state == "failed"] == ["t101"]
+    shop.set_check(sha, "one more", "success")
+    with pytest.raises(AnswerTooLarge, match="600 or more checks"):
+        await api.checks(remote, sha)
+
+
+async def test_of_an_answer_that_is_too_long_only_a_log_has_a_use(
+    api: Forge, remote: Remote, shop: HostedRepository
+) -> None:
+    sha = pushed(shop)
+    opened = await api.open(remote, "threadwright/fix", "main", "Round prices", "", draft=False)
+    shop.set_check(sha, "tests", "failure", "x" * (2 * ANSWER_BYTES + 9) + "the end")
+    (check,) = await api.checks(remote, sha)
+    assert await api.log_of(remote, check, 8) == "xthe end"
+    shop.pulls[0].notes.append(Note(901, "bob", "x" * ANSWER_BYTES))
+    with pytest.raises(AnswerTooLarge, match="more than 4 MB"):
+        await api.remarks(remote, opened.number)
+
+
+async def test_a_comment_is_found_again_among_as_many_as_a_host_takes(
+    api: Forge, remote: Remote, shop: HostedRepository
+) -> None:
+    pushed(shop)
+    opened = await api.open(remote, "threadwright/fix", "main", "Round prices", "", draft=False)
+    shop.pulls[0].notes += [Note(1_000 + number, "bob", f"no. {number}") for number in range(2_499)]
+    said = await api.comment(remote, opened.number, "Looking at it.")
+    remarks = await api.remarks(remote, opened.number)
+    assert [each.id for each in remarks if each.text == "Looking at it."] == [said]
+    assert len({each.id for each in remarks}) == len(remarks) == 2_500
 
 
 async def test_remarks_of_every_kind_are_read(api: Forge, remote: Remote, shop: HostedRepository) -> None:

@@ -96,8 +96,10 @@ async def test_a_host_that_fails_after_it_did_the_thing_is_looked_at_before_anyt
 ) -> None:
     await bench.check_out()
     await bench.fix()
+    forge.fault(fault, "POST */git-receive-pack")  # pyright: ignore[reportArgumentType]
     forge.fault(fault, "POST */pulls")  # pyright: ignore[reportArgumentType]
     done = await bench.publish()
+    assert len(shop.pushes) == 1
     assert [pull.number for pull in shop.pulls] == [done.pull.number]
     forge.fault(fault, "POST */comments")  # pyright: ignore[reportArgumentType]
     said = await bench.publisher.comment(bench.remote, done.pull.number, "Hello", "k1")
@@ -409,7 +411,7 @@ async def test_a_repository_that_is_too_large_is_told_and_leaves_nothing(
     assert not bench.publisher.mirrors.of(bench.remote).folder.exists()
 
 
-async def test_what_a_hostile_repository_brings_runs_nowhere_on_our_side(
+async def test_f75_what_a_hostile_repository_brings_runs_nowhere_on_our_side(
     bench: Checkout, shop: HostedRepository, forge: LocalForge
 ) -> None:
     commit(

@@ -95,7 +95,55 @@ async def test_the_network_is_a_preset_or_hosts_or_both() -> None:
     )
 
 
-@pytest.mark.parametrize("value", ["https://example.org", "10.0.0.1", "*", "*.org", "everything!"])
+async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
+    store = MemoryStore()
+    kept = Preferences(store)
+    await kept.put("channel", "2", "network", "+ example.org")
+    assert (await kept.of("3", "2", "1")).network == "example.org"
+    await kept.put("guild", "1", "network", "packages")
+    assert (await kept.of("3", "2", "1")).network == "packages example.org"
+    await kept.put("thread", "3", "network", "+packages git.example.org")
+    assert (await Preferences(store).of("3", "2", "1")).network == "packages example.org git.example.org"
+    await kept.put("channel", "2", "network", "none")
+    assert (await kept.of("3", "2", "1")).network == "packages git.example.org"
+    assert CHOICES["network"].meaning("+git.example.org") == "commands reach `git.example.org` as well"
+
+
+async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
+    """What the server chooses goes on counting, and a thread with a list of its own keeps them to itself."""
+    store = MemoryStore()
+    kept = Preferences(store)
+    networks = ThreadNetworks(kept, store)
+    for thread in ("3", "4"):
+        await store.save_session(SessionRow(thread=thread, channel="2", guild="1"))
+    await kept.put("guild", "1", "network", "packages")
+    assert await networks.keep("3", ("example.org",)) == "Later tasks in this channel may too."
+    assert await kept.at("channel", "2", "network") == "+example.org"
+    await networks.keep("3", ("git.example.org",))
+    await kept.put("guild", "1", "network", "none")
+    assert await networks.chosen("4") == "example.org git.example.org"
+    await kept.put("thread", "4", "network", "none")
+    assert await networks.keep("4", ("example.net",)) == "Later tasks in this thread may too."
+    assert await networks.chosen("4") == "example.net"
+    assert not (await networks.hosts("3")).allows("example.net")
+    many = tuple(f"h{number}.example.org" for number in range(51))
+    assert "51 hosts" in await networks.keep("4", many[:50])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "+",
+        "+none",
+        "++example.org",
+        "example.org +example.net",
+        "https://example.org",
+        "10.0.0.1",
+        "*",
+        "*.org",
+        "everything!",
+    ],
+)
 async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
     with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, hosts"):
         checked("network", value)

@@ -10,6 +10,7 @@ from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from agentic.remotes.publication_rules import powerful
 from agentic.stores.memory import MemoryStore
+from bot.outbound.live.pull_messages import pull_message
 from bot.retention.expiry import forget_logs
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
 from bot.workspace.repositories import Named, named_in
@@ -39,6 +40,22 @@ def after(*sightings: Sighting) -> tuple[PullRow, list[Change]]:
 def test_a_red_head_is_mended_once_and_only_when_nothing_of_it_runs_any_more() -> None:
     _, changes = after(seen(checks="fr"), seen(checks="fp"), seen(checks="fp"), seen(checks="ff"))
     assert [len(change.red) for change in changes] == [0, 1, 0, 0]
+
+
+def test_the_message_says_which_attempt_it_is() -> None:
+    heads = ("s1", "s2", "s3", "s4")
+    states = [
+        pull_message(after(*(seen(head, checks="f") for head in heads[:n]))[0]).splitlines()[-1] for n in range(5)
+    ]
+    assert states == [
+        "-# No checks yet. I watch it and say when something changes.",
+        *(f"❌ Failed: `c0` · attempt {n} of 3 to fix it" for n in (1, 2, 3)),
+        "❌ Failed: `c0` · still red after 3 attempts, so I stopped",
+    ]
+    running, _ = after(seen("s1", checks="f"), seen("s2", checks="fr"))
+    assert pull_message(running).endswith("⏳ Running: `c1` · ❌ `c0` · attempt 1 of 3 to fix it")
+    green, _ = after(seen("s1", checks="f"), seen("s2", checks="p"))
+    assert "attempt" not in pull_message(green)
 
 
 def test_green_is_told_once_a_head_and_begins_the_count_of_attempts_anew() -> None:

@@ -1,0 +1,184 @@
+"""The moving picture of a pull request: a failing test is fixed, the check is red, its log wakes the task, it turns green.
+
+The process, its sandbox, git, the check and the page are real; the host is a forge on loopback, and the model's words are
+written here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.async_api import Page, expect
+
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from bot.local_forge import HostedRepository, LocalForge
+from bot.local_forge.git_endpoint import tip
+from tests.e2e.browsing import CHROMIUM, browsing, looked_at
+from tests.e2e.film import Film
+from tests.e2e.living import ADDRESS
+from tests.e2e.paced_mind import PacedMind, message
+from tests.e2e.processes import environment, started
+from tests.e2e.scenes import finishes, uses
+
+pytestmark = [
+    pytest.mark.chromium,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
+    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
+]
+
+TASK = "Fix the failing test in test_price.py repo:ada/shop"
+SHOP = {
+    "price.py": "def to_pay(cents, voucher=0):\n    return sum(cents) - voucher\n",
+    "receipt.py": """from price import to_pay
+
+
+def receipt(cents, voucher=0):
+    total = to_pay(cents, voucher)
+    left = max(-total, 0)
+    return f"{max(total, 0)} to pay, {left} left"
+""",
+    "test_price.py": """import unittest
+
+from price import to_pay
+
+
+class ToPay(unittest.TestCase):
+    def test_a_large_voucher_leaves_nothing_to_pay(self):
+        self.assertEqual(to_pay([500], voucher=800), 0)
+""",
+    "test_receipt.py": """import unittest
+
+from receipt import receipt
+
+
+class Receipt(unittest.TestCase):
+    def test_it_says_what_is_left_of_a_voucher(self):
+        self.assertEqual(receipt([500], voucher=800), "0 to pay, 300 left")
+""",
+}
+CHECK = ("/usr/bin/python3", "-m", "unittest")
+ONE, ALL = "python3 -m unittest test_price", "python3 -m unittest"
+PULL = {"title": "A voucher makes no price negative", "body": "What is left of it was subtracted from nothing."}
+FIRST = (
+    uses("shell", "I run that test first.", command=ONE),
+    uses("read", "It fails. I look at the code.", path="price.py"),
+    uses(
+        "edit", "A large voucher gives a price below zero.", path="price.py",
+        old="return sum(cents) - voucher", new="return max(sum(cents) - voucher, 0)",
+    ),
+    uses("shell", "The same test again.", command=ONE),
+    uses("shell", "Now it passes; I commit.", command="git commit -qam 'A voucher makes no price negative'"),
+    uses("publish", **PULL),
+    finishes("The test passes now, and the pull request is open.", {"text": "It passes", "command": ONE, "exit_code": 0}),
+)  # fmt: skip
+SECOND = (
+    uses("shell", "The check ran all tests, I only one. All of them, then.", command=ALL),
+    uses("read", "Another one fails: the receipt.", path="receipt.py"),
+    uses(
+        "edit", "The receipt counted on the price below zero.", path="receipt.py",
+        old="left = max(-total, 0)", new="left = max(voucher - sum(cents), 0)",
+    ),
+    uses("shell", "All of them again.", command=ALL),
+    uses("shell", "All pass; I commit.", command="git commit -qam 'The receipt counts by itself'"),
+    uses("publish", **PULL),
+    finishes(
+        "The receipt relied on the price below zero.", {"text": "All tests pass", "command": ALL, "exit_code": 0}
+    ),
+)  # fmt: skip
+
+
+def script(request: CapturedRequest) -> Sequence[Reply]:
+    """The first task, or the one that the check has begun, with the end of its log."""
+    if "of the checks of pull request" not in request.text():
+        return FIRST
+    assert "'0 to pay, 0 left' != '0 to pay, 300 left'" in request.text()
+    return SECOND
+
+
+async def test_a_pull_request_whose_check_is_red_is_mended_and_turns_green(tmp_path: Path) -> None:
+    mind = PacedMind(script)
+    async with (
+        asyncio.timeout(200),
+        ScriptedEndpoint.start(mind) as endpoint,
+        LocalForge(tmp_path / "forge") as forge,
+    ):
+        shop = forge.create("ada/shop", SHOP)
+        env = environment(
+            tmp_path / "home", endpoint.environment(), THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
+            THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_DRAIN_SECONDS="0.2", THREADWRIGHT_JUDGE="off",
+            THREADWRIGHT_FORGES=f"{forge.web}=FORGE_TOKEN:github", FORGE_TOKEN=forge.token,
+            THREADWRIGHT_PULL_REQUEST_SECONDS="0.3",
+        )  # fmt: skip
+        async with started("run", env=env, cwd=tmp_path) as running:
+            url = (await running.until_said(ADDRESS))[1]
+            async with browsing(url, 580, 660, 2) as page:
+                film = Film(page, tmp_path)
+                await _played(page, film, mind, forge, shop)
+            assert await running.end() == 0
+        (pull,) = shop.pulls
+        assert [name for name, _, _ in shop.pushes] == [pull.head, pull.head]
+        assert [run.state for run in shop.checks[tip(shop.folder, pull.head)]] == ["success"]
+    for path in (film.write("light", "pull-light.webp"), film.write("dark", "pull-dark.webp")):
+        with Image.open(path) as shown:
+            assert getattr(shown, "n_frames", 1) > 8
+            assert shown.info["loop"] == 0
+
+
+async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, shop: HostedRepository) -> None:
+    """The story, frame by frame."""
+    log = page.get_by_role("log")
+    await page.get_by_label("Message", exact=True).fill(f"@Threadwright {TASK}")
+    await film.take("A test of your repository fails. You ask for a fix.", 2.5)
+    await page.keyboard.press("Enter")
+    opened = log.get_by_role("button", name=re.compile("Fix the failing test"))
+    await expect(opened).to_be_visible()
+    await opened.click()
+    progress = message(page, log, "Thinking")
+    await expect(progress).to_be_visible()
+    await mind.step(progress, "exit 1")
+    await film.take("A thread opens with its files. The test fails there too.", 2.5)
+    await mind.step(progress, "Read price.py")
+    await mind.step(progress, "✔ Edited")
+    await mind.step(progress, "The same test again")
+    await mind.step(progress, "Now it passes")
+    await film.take("It fixes the code: that test passes.", 2.5)
+    await mind.step(progress, "Used publish")
+    shop.set_check(sha := tip(shop.folder, shop.pulls[0].head), "tests", "pending")
+    card = message(page, log, "Pull request 1: A voucher")
+    await expect(card).to_contain_text("Running: tests")
+    await film.take("It opens a pull request. The token never enters its sandbox.", 3.5)
+    mind.ends()
+    await expect(message(page, log, "the pull request is open")).to_be_in_viewport()
+    await film.take("The host now runs its check. Nothing to do, nothing spent.", 3)
+
+    forge.set_check("tests", CHECK)
+    forge.run_check(shop, sha)
+    red = message(page, log, "failed on pull request")
+    await expect(red).to_contain_text("attempt 1 of 3")
+    await expect(card).to_contain_text("Failed: tests")
+    again = message(page, log, "Thinking")
+    await expect(again).to_be_in_viewport()
+    await film.take("The check is red: it ran all tests. Its log wakes the task.", 4.5)
+    await looked_at(page, "pull-red")
+    await mind.step(again, "exit 1")
+    await film.take("By itself it runs all of them: another one fails now.", 2.5)
+    await mind.step(again, "Read receipt.py")
+    await mind.step(again, "✔ Edited")
+    await mind.step(again, "All of them again")
+    await mind.step(again, "All pass")
+    await film.take("It mends that as well: all tests pass.", 2.5)
+    await mind.step(again, "Used publish")
+    mind.ends()
+    green = message(page, log, "is green")
+    await expect(green).to_be_in_viewport()
+    await expect(message(page, log, "Pull request 1: A voucher")).to_contain_text("All checks passed")
+    await film.take("Published again to the same pull request: green.", 5)
+    await looked_at(page, "pull-green")
