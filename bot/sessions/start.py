@@ -188,8 +188,8 @@ class Beginning:
         Not what was asked beside it, nor what one had read that it took the place of, whose answer stands there as well.
         Where a log is gone, nobody knows.
         """
-        buried = await self.store.buried(item.thread)
         exposure, newest = UNEXPOSED, None
+        buried = await self.store.buried(item.thread)
         for row in reversed(await self.store.executions(item.thread)):
             try:
                 past = fold([envelope async for envelope in self.store.read(row.execution)])
@@ -199,13 +199,14 @@ class Beginning:
             exposure = merged(exposure, left(past, item.author))
             if past.side:
                 continue
-            if any(_came_after(each, row) for each in buried):
-                exposure = merged(exposure, _FORGOTTEN)
             newest = newest or past
             if past.started is None or past.started.forked_from is None:
+                if any(_came_after(each, row) for each in buried):
+                    exposure = merged(exposure, _FORGOTTEN)
                 break
         else:
-            exposure = merged(exposure, _FORGOTTEN if buried else UNEXPOSED)
+            if buried:
+                exposure = merged(exposure, _FORGOTTEN)
         return Before(exposure, newest is not None and newest.mind.planning)
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:

@@ -156,14 +156,14 @@ class Way:
                         task = f"fix it and open a pull request repo:{self.shop.full}"
                         self.threads.append(await bot.person.mention(task))
                     await self.encourage(bot)
-                    unfinished = sum(self.stage(thread) != "3 green" for thread in self.threads)
+                    unfinished = sum(not self.is_green(thread) for thread in self.threads)
                     await self.happen(endpoint, self.luck.randint(0, A_LIFE * unfinished))
                     await asyncio.sleep(self.luck.uniform(0, 0.2))
                     await bot.running.kill()
                     self.moments.update(map(self.stage, self.threads))
             async with living(self.home, endpoint, **self.settings) as bot:
                 async with asyncio.timeout(120 + 60 * self.tasks):
-                    while not all(self.stage(thread) == "3 green" for thread in self.threads):
+                    while not all(map(self.is_green, self.threads)):
                         await self.encourage(bot)
                         await asyncio.sleep(0.1)  # neither a forge nor a thread tells anybody
                 for thread in self.threads:
@@ -181,7 +181,7 @@ class Way:
         asked = self.asked(endpoint)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(QUIET):
-                while self.asked(endpoint) < asked + more:
+                while self.asked(endpoint) < asked + more and not all(map(self.is_green, self.threads)):
                     await asyncio.sleep(0.01)  # neither tells anybody
 
     def asked(self, endpoint: ScriptedEndpoint) -> int:
@@ -200,6 +200,10 @@ class Way:
         if len(pushes) < 2:
             return "1 opened" if pushes else "0 begun"
         return "3 green" if [run.state for run in self.shop.checks.get(pushes[-1], [])] == ["success"] else "2 mended"
+
+    def is_green(self, thread: str) -> bool:
+        """Whether its check has passed after the second push."""
+        return self.stage(thread) == "3 green"
 
     async def encourage(self, bot: Living) -> None:
         """What was killed so often that it was set aside asks a person, who wants it to go on."""

@@ -135,6 +135,7 @@ async def test_a_pull_request_whose_check_is_red_is_mended_and_turns_green(tmp_p
 async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, shop: HostedRepository) -> None:
     """The story, frame by frame."""
     log = page.get_by_role("log")
+    await expect(log).to_contain_text("Nothing here yet")  # a page that is still opening empties its box
     await page.get_by_label("Message", exact=True).fill(f"@Threadwright {TASK}")
     await film.take("A test of your repository fails. You ask for a fix.", 2.5)
     await page.keyboard.press("Enter")
@@ -151,7 +152,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await mind.step(progress, "Now it passes")
     await film.take("It fixes the code: that test passes.", 2.5)
     await mind.step(progress, "Used publish")
-    shop.set_check(sha := tip(shop.folder, shop.pulls[0].head), "tests", "pending")
+    shop.set_check(tip(shop.folder, shop.pulls[0].head), "tests", "pending")
     card = message(page, log, "Pull request 1: A voucher")
     await expect(card).to_contain_text("Running: tests")
     await film.take("It opens a pull request. The token never enters its sandbox.", 3.5)
@@ -159,8 +160,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await expect(message(page, log, "the pull request is open")).to_be_in_viewport()
     await film.take("The host now runs its check. Nothing to do, nothing spent.", 3)
 
-    forge.set_check("tests", CHECK)
-    forge.run_check(shop, sha)
+    _check(forge, shop)
     red = message(page, log, "failed on pull request")
     await expect(red).to_contain_text("attempt 1 of 3")
     await expect(card).to_contain_text("Failed: tests")
@@ -177,8 +177,17 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await film.take("It mends that as well: all tests pass.", 2.5)
     await mind.step(again, "Used publish")
     mind.ends()
+    await expect(message(page, log, "relied on the price below zero")).to_be_in_viewport()
+    _check(forge, shop)
     green = message(page, log, "is green")
     await expect(green).to_be_in_viewport()
     await expect(message(page, log, "Pull request 1: A voucher")).to_contain_text("All checks passed")
     await film.take("Published again to the same pull request: green.", 5)
     await looked_at(page, "pull-green")
+
+
+def _check(forge: LocalForge, shop: HostedRepository) -> None:
+    """Let the host run its check of what was pushed last."""
+    forge.set_check("tests", CHECK)
+    forge.run_check(shop, tip(shop.folder, shop.pulls[0].head))
+    forge.check = None  # not by itself at the next push, so that the film shows one thing after the other
