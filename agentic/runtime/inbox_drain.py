@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentic.core.events.execution_events import InboxItem, InputReceived, Sort
 from agentic.core.events.ids import side_target
+from agentic.core.fold.exposure import typed
 from agentic.core.state.execution import Execution
 
 TAKEN: frozenset[Sort] = frozenset(
@@ -38,6 +39,7 @@ def received(item: InboxItem) -> InputReceived:
         files=item.files,
         target=item.target,
         quoted=item.quoted,
+        exposure=typed(item.text),
     )
 
 

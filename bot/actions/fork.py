@@ -31,6 +31,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import execution_id
+from agentic.core.fold.exposure import typed
 from agentic.core.fold.fold import fold
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
@@ -266,7 +267,9 @@ class Forking:
         lost = "; ".join((*cut.not_kept, *_never_kept(wanted)))
         back = WorkspaceRestored(manifest=cut.manifest, lost=lost, by=item.author, way="rewind", turn=cut.turn)
         more = extension(copy, cut, item, self.clock.now())
-        said = InputReceived(inbox=item.id, sort="guidance", author=item.author, text=item.text)
+        said = InputReceived(
+            inbox=item.id, sort="guidance", author=item.author, text=item.text, exposure=typed(item.text)
+        )
         return [back, *more, *([said] if item.text else [])]
 
     async def _afterwards(self, name: str, found_: _Source) -> None:

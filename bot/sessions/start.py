@@ -27,7 +27,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.fold.exposure import left, merged, reachable
+from agentic.core.fold.exposure import left, merged, reachable, typed
 from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
@@ -43,7 +43,6 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime.budget_ledger import DailyCaps
-from agentic.text.secret_patterns import secrets_in
 from bot.config.models import start_with, usual_start
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
@@ -56,7 +55,6 @@ OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 FORGOTTEN = "what earlier tasks here had read, of which nothing is kept"
-TYPED = "a secret in the task's words"
 _PLAN = re.compile(r"\s{0,20}plan(?: first)?\s{0,3}:", re.IGNORECASE)
 
 
@@ -182,7 +180,7 @@ class Beginning:
     async def _exposure(self, item: InboxItem) -> Exposure:
         """Return what its place and its words expose it to."""
         place = await self.exposure(item.thread) if self.exposure else UNEXPOSED
-        return merged(place, Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED)
+        return merged(place, typed(item.text))
 
     async def _before(self, item: InboxItem) -> Before:
         """Return what the thread's last task leaves to the next one: what it had read holds what those before it had.

@@ -284,7 +284,7 @@ class Yard:
         async def pulls() -> Mapping[int, Remote]:
             return {pull.number: self.remote for pull in self.shop.pulls}
 
-        return WayOut(self.publisher, THREAD, Origin(self.remote), footer, opened, pulls)
+        return WayOut(self.publisher, THREAD, Origin(self.remote), footer, opened, contextlib.nullcontext, pulls)
 
     async def exposure(self, public: bool, _: str) -> Exposure:
         """As ``bot/workspace/repositories.py`` says it."""

@@ -108,6 +108,8 @@ class InputReceived(Frozen):
     """What it replies to or passes on: data, never an order."""
     target: str = ""
     """What it is about: a question's id, or '<execution>/result' or '<execution>/turn:3'.  A vote stands in ``text``."""
+    exposure: Exposure = UNEXPOSED
+    """What its words expose the execution to, beyond who wrote them."""
 
 
 class PolicyChanged(Frozen):

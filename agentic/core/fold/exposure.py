@@ -27,11 +27,13 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
+from agentic.text.secret_patterns import secrets_in
 
 MESSAGE = "a message that somebody else wrote"
 FOREIGN_FILE = "a file that somebody else sent"
 DEPENDENCIES = "files of a dependency"
 ATTACHED = "attached files"
+TYPED = "a secret in what a person wrote"
 HIDDEN = "a secret in the files"
 CUT_OFF = "what a command that was cut off may have fetched"
 ANSWERED, ANSWERS = "what {tool} answered", "what {tool} answers"
@@ -45,7 +47,7 @@ _PLACEHOLDER = "[secret: "
 _FOLDERS = ("node_modules", "site-packages", "bower_components", "third_party", "vendor")
 _NAMED = re.compile(rf"(?:^|[^\w.-])(?:{'|'.join(_FOLDERS)})(?:[^\w.-]|$)")
 _LISTED = re.compile(rf"^(?:[\w.@-]+/)*(?:{'|'.join(_FOLDERS)})/", re.MULTILINE)
-_LEFT_OUT = re.compile(r"--(?:exclude|ignore)[a-z-]*[= ]\S+|(?:-not|!) -path \S+|:!\S+")
+_LEFT_OUT = re.compile(r"--(?:exclude|ignore)[a-z-]{0,20}[= ]\S+|(?:-not|!) -path \S+|:!\S+")
 """How a command says where it does not look."""
 
 
@@ -67,6 +69,11 @@ def reachable(tools: Iterable[ToolRef]) -> Exposure:
     return Exposure(private=_first((), tuple(ANSWERS.format(tool=tool.name) for tool in tools if tool.private)))
 
 
+def typed(text: str) -> Exposure:
+    """What is not public in what a person wrote.  It is recorded, since the forms of secrets become more."""
+    return Exposure(private=(TYPED,)) if secrets_in(text) else UNEXPOSED
+
+
 def begun(event: Started) -> Exposure:
     """What it is exposed to before its first turn."""
     return merged(event.exposure, Exposure(untrusted=_read(event.quoted, event.files), private=_attached(event.files)))
@@ -77,7 +84,8 @@ def heard(execution: Execution, event: InputReceived) -> Exposure:
     own = _vouched_for(event.author, execution.requester)
     said = () if own or event.sort not in _WORDS or _chooses(execution, event) else (MESSAGE,)
     read = (*said, *_read(event.quoted, event.files))
-    return merged(execution.exposure, Exposure(untrusted=read, private=_attached(event.files)))
+    exposure = merged(execution.exposure, Exposure(untrusted=read, private=_attached(event.files)))
+    return merged(exposure, event.exposure)
 
 
 def left(execution: Execution, reader: Person) -> Exposure:

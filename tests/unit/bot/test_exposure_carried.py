@@ -21,14 +21,14 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.core.events.ids import execution_id
-from agentic.core.fold.exposure import ATTACHED, MESSAGE
+from agentic.core.fold.exposure import ATTACHED, MESSAGE, TYPED
 from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bot.config.settings import Settings
-from bot.sessions.start import FORGOTTEN, TYPED, Beginning, policy_from
+from bot.sessions.start import FORGOTTEN, Beginning, policy_from
 from reflexion.retrieval.selection import Choice
 
 ADA = Person(id="7", name="ada")
@@ -83,6 +83,30 @@ async def test_what_was_read_goes_on_from_task_to_task_and_a_side_question_takes
     await ends(store, second)
     await ends(store, Started(thread="9", task="?", requester=ADA, side=True, inbox="3"))
     assert (await began(store, "4")).exposure == second.exposure
+
+
+HERS = Started(thread="9", task="b", requester=ADA)
+HIS = HERS.model_copy(update={"requester": Person(id="8", name="bob")})
+TAINTED = HERS.model_copy(update={"exposure": Exposure(untrusted=("the log of a check",))})
+LEFT: tuple[tuple[tuple[Started, ...], tuple[str, ...]], ...] = (
+    ((HERS,), ()),
+    ((TAINTED, HERS), ()),
+    ((TAINTED, HERS.model_copy(update={"forked_from": ("x", 3)})), ("the log of a check",)),
+    ((HIS,), (MESSAGE,)),
+    ((HERS, HIS.model_copy(update={"side": True})), (MESSAGE,)),
+    ((HERS, HERS.model_copy(update={"side": True})), ()),
+)
+
+
+@pytest.mark.parametrize(("past", "untrusted"), LEFT)
+async def test_words_that_stand_before_the_next_task_count_whoever_left_them(
+    past: tuple[Started, ...], untrusted: tuple[str, ...]
+) -> None:
+    """Also of a task that another took the place of, of somebody else's, and of a question beside one; not her own."""
+    store = MemoryStore()
+    for number, started in enumerate(past):
+        await ends(store, started.model_copy(update={"inbox": str(number)}))
+    assert (await began(store, "9")).exposure.untrusted == untrusted
 
 
 @pytest.mark.parametrize("left", ["nothing", "an older one"])

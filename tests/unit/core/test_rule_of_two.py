@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
     FileRef,
     Gated,
     HandedOver,
+    InboxItem,
     InputReceived,
     Option,
     OwnerChanged,
@@ -30,11 +31,23 @@ from agentic.core.events.execution_events import (
     ToolRef,
     ToolStarted,
 )
-from agentic.core.fold.exposure import ATTACHED, CUT_OFF, DEPENDENCIES, FOREIGN_FILE, HIDDEN, MESSAGE, left, merged
+from agentic.core.fold.exposure import (
+    ATTACHED,
+    CUT_OFF,
+    DEPENDENCIES,
+    FOREIGN_FILE,
+    HIDDEN,
+    MESSAGE,
+    TYPED,
+    left,
+    merged,
+    typed,
+)
 from agentic.core.fold.fold import fold
 from agentic.core.rules.approvals import ALWAYS, OUTSIDE, goes_to, leaves, options_of, why_gated
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import Ask, Record, UseTools
+from agentic.runtime.inbox_drain import received
 from tests.unit.core.building import BOSS, TOOLS, YOU, Log, Said
 
 LOG = "the log of a check that failed"
@@ -255,6 +268,13 @@ def test_a_task_leaves_what_it_had_read_and_its_own_words_to_whoever_did_not_wri
     past = Exposed(both(reach=("example.org",), fetches=True)).execution
     told = (LOG, MESSAGE) if counts else (LOG,)
     assert left(past, reader) == Exposure(untrusted=told, private=PRIVATE.private)
+
+
+def test_a_secret_that_a_person_writes_meanwhile_is_private_as_one_in_the_task_is() -> None:
+    said = {"id": "i", "thread": "t", "sort": "guidance", "author": YOU, "at": Exposed(Exposure()).now}
+    for text, private in (("the key is ghp_" + "a1B2c3D4" * 4 + "e5F6", (TYPED,)), ("the key is at home", ())):
+        item = InboxItem.model_validate({**said, "text": text})
+        assert Exposed(Exposure()).add(received(item)).exposure == typed(text) == Exposure(private=private)
 
 
 READS_A_DEPENDENCY: tuple[tuple[str, dict[str, object], str, bool], ...] = (

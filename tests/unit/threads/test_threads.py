@@ -7,31 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agentic.core.events.execution_events import (
-    TOUR,
-    Envelope,
     Exposure,
-    FileRef,
     Finished,
-    InboxItem,
     InputReceived,
-    OutboxItem,
-    Person,
-    Policy,
     Started,
-    Tier,
     ToolStarted,
 )
-from agentic.core.fold.exposure import MESSAGE
 from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.errors import SandboxLost, SandboxUnavailable
-from agentic.ports.runtime import Answer, SessionRow, ToolSpec
-from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.ports.runtime import Answer, ToolSpec
 from agentic.stores.sqlite.store import SQLiteStore
-from bot.sessions.start import Beginning
-from reflexion.service import Reflexion
-from reflexion.stores.memory import MemoryLessonStore
-from tests.unit.threads.house import ANN, Bench, house
+from tests.unit.threads.house import Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -321,43 +307,6 @@ async def test_what_nobody_asked_for_changes_nothing_while_no_plan_was_agreed_to
             started = (await home.log())[0].event
             assert isinstance(started, Started)
             assert started.planning is planning, text
-
-
-async def test_a_task_is_exposed_to_whatever_left_words_in_its_thread() -> None:
-    """Also where a task took the place of one that had read them, or somebody asked beside it; not to its own."""
-    bob, log = Person(id="8", name="Bob"), "the log of a check"
-    read = Started(thread="1", task="a", requester=ANN, exposure=Exposure(untrusted=(log,)))
-    own = Started(thread="1", task="b", requester=ANN)
-    instead = own.model_copy(update={"forked_from": ("x", 3)})
-    beside = own.model_copy(update={"requester": bob, "side": True})
-    cases: tuple[tuple[tuple[Started, ...], tuple[str, ...]], ...] = (
-        ((own,), ()),
-        ((read,), (log,)),
-        ((read, own), ()),
-        ((read, instead), (log,)),
-        ((own.model_copy(update={"requester": bob}),), (MESSAGE,)),
-        ((own, beside), (MESSAGE,)),
-        ((own, beside.model_copy(update={"requester": ANN})), ()),
-    )
-    for past, untrusted in cases:
-        store = MemoryStore()
-        lease = await store.acquire("1", "this")
-        assert lease is not None
-        for number, started in enumerate(past):
-            name, at = f"x{number}", SystemClock().now()
-            await store.begin(name, lease, [Envelope(execution=name, seq=1, at=at, fence=lease.fence, event=started)])
-        reflexion = Reflexion(store, MemoryLessonStore(), ScriptedModel([]), SystemClock())
-        begin = Beginning(store, reflexion, Policy(tiers=(Tier(number=2, models=(TOUR,)),)), _nothing, _unheard)
-        item = InboxItem(id="i", thread="1", sort="task", author=ANN, at=SystemClock().now(), text="c")
-        assert (await begin(item, SessionRow("1", "2", "3"), Bench())).exposure == Exposure(untrusted=untrusted), past
-
-
-async def _nothing(item: InboxItem) -> tuple[FileRef, ...]:
-    return ()
-
-
-async def _unheard(item: OutboxItem) -> None:
-    """Nobody is told."""
 
 
 async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
