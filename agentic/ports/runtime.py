@@ -151,7 +151,9 @@ class Prepared:
     created: frozenset[str] = frozenset()
     """Files that the execution made itself, as in ``prepare``."""
     approved: bool = False
-    """A person has approved it: what it destroys stays destroyed."""
+    """A person has approved it."""
+    destroys: bool = False
+    """With what it does to the workspace: what it destroys stays destroyed."""
     hosts: tuple[str, ...] = ()
     """What it would let commands reach."""
     lasting: bool = False

@@ -210,6 +210,7 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
     return replace(
         prepared,
         approved=bool(approval),
+        destroys=bool(approval) and call.gated is not None and bool(call.gated.reason),
         lasting=call.lasting,
         reach=execution.opened_hosts,
         state=call.gated.state_sha if call.gated is not None else "",

@@ -247,9 +247,9 @@ class StandardToolbox(Toolbox):
         return exposure if exposure != known else UNEXPOSED
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
-        """The way back from what a call does; None where it runs no command, or a person let it."""
+        """The way back from what a call does; None where it runs no command, or a person let it destroy."""
         runs = tool.permission == "execute" and prepared.effect == "unkeyed"
-        if self._snapshots is None or prepared.approved or not runs:
+        if self._snapshots is None or prepared.destroys or not runs:
             return None
         if self._savepoints is None:
             self._savepoints = Savepoints(self._snapshots, (await self._open()).real)

@@ -150,8 +150,14 @@ async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Be
     assert not (guarded.workspace / "src").exists()
     guarded.put("src/a.py", "one\n")
     guarded.put("src/b.py", "two\n")
-    assert (await call(guarded, "python3 tool.py", approved=True)).put_back is None
+    assert (await call(guarded, "python3 tool.py", approved=True, destroys=True)).put_back is None
     assert not (guarded.workspace / "src").exists()
+
+
+async def test_a_yes_to_something_else_of_a_call_lets_nothing_be_destroyed(guarded: Bench) -> None:
+    before = standing(guarded.workspace)
+    assert (await call(guarded, "python3 tool.py", approved=True)).put_back is not None
+    assert standing(guarded.workspace) == before
 
 
 async def test_rows_of_a_database_are_files_words(guarded: Bench) -> None:

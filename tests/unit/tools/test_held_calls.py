@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentic.core.events.execution_events import CallBlock, Departure, Gated, ToolFinished
-from agentic.core.state.execution import Call
+from agentic.core.state.execution import Call, Execution
 from agentic.ports.runtime import Prepared, Preview, Refused
 from agentic.runtime import effects
 
@@ -36,3 +36,11 @@ def test_a_publication_whose_commits_changed_is_shown_anew_before_it_is_asked_ab
     assert (again.shown, again.state_sha, again.publishes, again.put_back) == ("+ unseen", "newer", True, False)
     plain = Gated(call="c", args_sha="sha", reason="deletes src", put_back=True)
     assert not effects.is_previewed(Call("c", BLOCK, gated=plain), None)
+
+
+def test_a_yes_to_what_leaves_is_no_yes_to_what_is_destroyed() -> None:
+    seen = Gated(call="c", args_sha="sha", reason="deletes src", state_sha="s")
+    leaves = Gated(call="c", args_sha="sha", reason="", leaving=LEAVING)
+    for gated, destroys in ((seen, True), (leaves, False)):
+        permitted = effects.permitted(Execution(), Call("c", BLOCK, gated=gated), PREPARED, "q1")
+        assert (permitted.approved, permitted.destroys) == (True, destroys)
