@@ -22,6 +22,7 @@ from agentic.core.events.execution_events import (
     Envelope,
     Expected,
     FileChange,
+    FileRef,
     Level,
     Noted,
     Outcome,
@@ -36,6 +37,7 @@ from agentic.core.events.execution_events import (
     WakeRequested,
 )
 from agentic.core.state.conversation import *
+from agentic.core.state.execution import Reply
 from agentic.ports.stores import *
 
 # --- time -----------------------------------------------------------------------------------------------------
@@ -157,6 +159,10 @@ class Prepared:
     """What the task's commands may reach so far beside what is chosen for the thread."""
     state: str = ""
     """The state of what it touches that the approval is bound to."""
+    attended: bool = True
+    """Somebody can answer what it asks."""
+    replies: tuple[Reply, ...] = ()
+    """What people answered to it so far; it goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,8 @@ class Question:
     options: tuple[str, ...] = ()
     parts: tuple[QuestionPart, ...] = ()
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
+    resume: str = ""
+    """What the call needs to go on with the answer; '' where the answer is its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +247,8 @@ class Observation:
     place: str = ""
     refused_hosts: tuple[str, ...] = ()
     opened_hosts: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    """Files that it brought into the workspace; the pictures among them are shown to the model."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

@@ -191,6 +191,8 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
         lasting=call.lasting,
         reach=execution.opened_hosts,
         state=call.gated.state_sha if call.gated is not None else "",
+        attended=execution.attended,
+        replies=call.replies,
     )
 
 
@@ -252,6 +254,7 @@ def observed(
             place=observation.place,
             refused_hosts=observation.refused_hosts,
             opened_hosts=observation.opened_hosts,
+            files=observation.files,
         )
     )
     return events, blobs
@@ -268,7 +271,9 @@ def asked(call: str, question: str, put: Question) -> Asked:
         Part(id=str(number), text=part.text, options=_options(part.options))
         for number, part in enumerate(put.parts, start=1)
     )
-    return Asked(question=question, text=put.text, options=_options(put.options), parts=parts, call=call)
+    return Asked(
+        question=question, text=put.text, options=_options(put.options), parts=parts, call=call, resume=put.resume
+    )
 
 
 def _options(labels: tuple[str, ...]) -> tuple[Option, ...]:

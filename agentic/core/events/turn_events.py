@@ -19,6 +19,7 @@ from agentic.core.events.values import (
     Expected,
     FailureClass,
     FileChange,
+    FileRef,
     Frozen,
     Level,
     Moment,
@@ -147,6 +148,8 @@ class ToolFinished(Frozen):
     """Hosts that commands were not let reach, until it ended."""
     opened_hosts: tuple[str, ...] = ()
     """What commands may reach besides, from then to the end of the task."""
+    files: tuple[FileRef, ...] = ()
+    """Files that it brought into the workspace; the pictures among them are shown to the model."""
 
 
 class CancelRequested(Frozen):

@@ -128,10 +128,13 @@ class Channel:
         header: Mapping[str, JsonValue],
         payload: bytes = b"",
         *,
-        timeout: float,
+        timeout: float | None,
         on_output: Callable[[bytes], None] | None = None,
     ) -> Reply:
-        """Ask and wait for the answer; no answer in ``timeout`` seconds means that the sandbox is lost."""
+        """Ask and wait for the answer; no answer in ``timeout`` seconds means that the sandbox is lost.
+
+        None: the answer is the end of something that runs for as long as the sandbox does.
+        """
         if self._lost is not None:
             raise SandboxLost(self._lost)
         self._next += 1
@@ -144,7 +147,7 @@ class Channel:
                 await self._transport.outlet.drain()
                 reply = await future
         except TimeoutError:
-            self.fail(f"the sandbox did not answer {header.get('op')} within {timeout:.0f} s")
+            self.fail(f"the sandbox did not answer {header.get('op')} within {timeout or 0:.0f} s")
             raise SandboxLost(self._lost or "") from None
         except (ConnectionError, OSError) as broken:
             self.fail(f"the pipe to the sandbox broke: {broken}")
@@ -154,6 +157,16 @@ class Channel:
         if "error" in reply.header:
             raise _as_error(reply)
         return reply
+
+    def tell(self, header: Mapping[str, JsonValue], payload: bytes) -> None:
+        """Say something that has no answer."""
+        if self._lost is not None:
+            raise SandboxLost(self._lost)
+        try:
+            self._transport.outlet.write(pack(header, payload))
+        except (ConnectionError, OSError) as broken:
+            self.fail(f"the pipe to the sandbox broke: {broken}")
+            raise SandboxLost(self._lost or "") from broken
 
     def fail(self, reason: str) -> None:
         """Give up on this supervisor: every open request ends with ``SandboxLost``, and it hears of its owner no more."""

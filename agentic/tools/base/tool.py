@@ -69,6 +69,11 @@ class AgentWorld:
     masks: bool = True
     """Secrets of known form are shown as placeholders."""
 
+    @property
+    def agent(self) -> str:
+        """Who acts, as other agents of the thread are told of its changes."""
+        return self.model.agent
+
     def hide(self, text: str) -> str:
         """An output as the agent is shown it."""
         return mask(text).text if self.masks else text
