@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import mcp_types as types
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from agentic.core.state.execution import Reply
+from agentic.core.state.execution import CallReply
 from agentic.core.text.foreign_text import one_line
-from agentic.mcp_client.connection import Elicited, Wanted
+from agentic.mcp_client.server_connection import Elicited, Wanted
 from agentic.ports.runtime import Question, QuestionPart
 
 MOST_PARTS = 4
@@ -90,7 +90,7 @@ class GoesOn:
     given: tuple[tuple[str, types.ElicitResult], ...] = ()
 
 
-def goes_on(replies: Sequence[Reply]) -> GoesOn:
+def goes_on(replies: Sequence[CallReply]) -> GoesOn:
     """What people answered, as the server reads it; raises ``AnswerUnusable``."""
     if not replies:
         return GoesOn()
@@ -117,7 +117,7 @@ def _requests(left: _Left) -> dict[str, Elicited]:
     return {key: _FORM.validate_python(each) for key, each in left.requests.items()}
 
 
-def _responses(left: _Left, reply: Reply) -> dict[str, types.ElicitResult]:
+def _responses(left: _Left, reply: CallReply) -> dict[str, types.ElicitResult]:
     requests = _requests(left)
     parts = _parts(requests)
     if len(parts) == 1:

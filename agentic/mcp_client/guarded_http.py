@@ -32,7 +32,7 @@ class AddressRefused(httpx2.ConnectError):
     """A host may not be connected to; nothing was sent."""
 
 
-class TooLong(httpx2.StreamError):
+class AnswerTooLong(httpx2.StreamError):
     """An answer is longer than what is read."""
 
 
@@ -101,7 +101,7 @@ class _Bounded(httpx2.AsyncByteStream):
         async for piece in self._pieces:
             left -= len(piece)
             if left < 0:
-                raise TooLong(f"the answer has more than {ANSWER_BYTES >> 20} MB")
+                raise AnswerTooLong(f"the answer has more than {ANSWER_BYTES >> 20} MB")
             yield piece
 
     async def aclose(self) -> None:

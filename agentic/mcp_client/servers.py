@@ -18,11 +18,11 @@ import httpx2
 import mcp_types as types
 from pydantic import JsonValue
 
-from agentic.mcp_client.catalogue import Catalogue, Pinned
-from agentic.mcp_client.connection import McpConnection, ServerTrouble, Wanted
+from agentic.mcp_client.agreed_tools import Catalogue, Pinned
 from agentic.mcp_client.elicitation import GoesOn
 from agentic.mcp_client.guarded_http import HttpServer
 from agentic.mcp_client.sandbox_transport import SandboxServer
+from agentic.mcp_client.server_connection import McpConnection, ServerTrouble, Wanted
 from agentic.mcp_client.server_file import Endpoint, Launch, McpServer, ServerFile
 from agentic.ports.errors import AgenticError
 from agentic.sandbox.protocol.results import Changes

@@ -37,7 +37,7 @@ from agentic.core.events.execution_events import (
     WakeRequested,
 )
 from agentic.core.state.conversation import *
-from agentic.core.state.execution import Reply
+from agentic.core.state.execution import CallReply
 from agentic.ports.stores import *
 
 # --- time -----------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Prepared:
     """The state of what it touches that the approval is bound to."""
     attended: bool = True
     """Somebody can answer what it asks."""
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[CallReply, ...] = ()
     """What people answered to it so far; it goes on from there."""
 
 

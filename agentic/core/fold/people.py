@@ -19,7 +19,7 @@ from agentic.core.fold import escalation_signs
 from agentic.core.fold.ownership import brought, heard_from, unsaved_with
 from agentic.core.prompt.user_messages import guidance, pictures_of
 from agentic.core.state.counters import DayRaise
-from agentic.core.state.execution import Execution, Failure, Reply
+from agentic.core.state.execution import Execution, Failure, CallReply
 from agentic.core.state.replace import changed
 from agentic.core.text.amounts import COUNTED, read
 from agentic.core.text.answers import in_parts, option_of, refusal
@@ -205,7 +205,7 @@ def _resumed(execution: Execution, question: Asked, event: Decided) -> Execution
     """A call that asked begins again, with the answer."""
     call = call_of(execution, question.call)
     replies = call.replies if call is not None else ()
-    reply = Reply(question.resume, event.choice, event.text, event.answers)
+    reply = CallReply(question.resume, event.choice, event.text, event.answers)
     return change_call(execution, question.call, asked="", intent=None, fence=0, replies=(*replies, reply))
 
 

@@ -54,7 +54,7 @@ FINISH = "finish"
 
 
 @dataclass(frozen=True)
-class Reply:
+class CallReply:
     """What a person answered to a call that asked and goes on with the answer."""
 
     resume: str
@@ -85,7 +85,7 @@ class Call:
     """What it opens stays so for later tasks, as a person chose."""
     denied: str = ""
     """How it was denied, in words for the model."""
-    replies: tuple[Reply, ...] = ()
+    replies: tuple[CallReply, ...] = ()
     """What people answered to it so far, in order."""
     result: ToolFinished | None = None
 

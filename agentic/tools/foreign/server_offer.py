@@ -15,8 +15,8 @@ from pydantic import Field, JsonValue
 
 from agentic.core.events.execution_events import Permission
 from agentic.core.text.foreign_text import one_line
-from agentic.mcp_client.answers import of_prompt, of_resource
-from agentic.mcp_client.connection import ServerTrouble
+from agentic.mcp_client.server_answers import of_prompt, of_resource
+from agentic.mcp_client.server_connection import ServerTrouble
 from agentic.mcp_client.server_file import McpServer
 from agentic.mcp_client.servers import McpServers
 from agentic.ports.runtime import Observation, Prepared, Refused, ToolSpec

@@ -20,9 +20,7 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Effect, FileChange, FileRef, Permission
 from agentic.core.text.foreign_text import one_line
-from agentic.mcp_client.answers import Answered, SentFile, of_call
-from agentic.mcp_client.catalogue import Pinned
-from agentic.mcp_client.connection import ServerTrouble, Wanted
+from agentic.mcp_client.agreed_tools import Pinned
 from agentic.mcp_client.elicitation import (
     MOST_ROUNDS,
     AnswerUnusable,
@@ -32,6 +30,8 @@ from agentic.mcp_client.elicitation import (
     goes_on,
     question_of,
 )
+from agentic.mcp_client.server_answers import Answered, SentFile, of_call
+from agentic.mcp_client.server_connection import ServerTrouble, Wanted
 from agentic.mcp_client.server_file import McpServer
 from agentic.mcp_client.servers import ForeignCall, McpServers, ToolChanged
 from agentic.ports.runtime import Observation, Prepared, Refused, ToolSpec

@@ -74,6 +74,8 @@ class _File(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     servers: dict[str, _Kept] = Field(default_factory=dict[str, _Kept])
+    unreadable: bool = Field(default=False, exclude=True)
+    """It stands for a file that cannot be read, and that nobody overwrites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,23 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._file = self._read()
+        self._read_at: tuple[int, int] = (0, 0)
+        self._contents = _File()
         self.trouble = ""
-        """Why what was seen last could not be kept; '' where all is well."""
+        """Why nothing is known of what was agreed to, or what was seen last could not be kept; '' where all is well."""
+
+    @property
+    def _file(self) -> _File:
+        """As it stands on the disk: somebody may have agreed to something in another process."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            now = (0, 0)
+        else:
+            now = (status.st_mtime_ns, status.st_ino)
+        if now != self._read_at:
+            self._contents, self._read_at = self._read(), now
+        return self._contents
 
     def known(self, server: str) -> bool:
         """Whether its tools were ever seen."""
@@ -136,8 +152,6 @@ class Catalogue:
 
     def agree(self, server: str, name: str, sha: str) -> bool:
         """Somebody who may says yes to a tool as it read when they saw it; False where it reads otherwise by now."""
-        with self._lock:
-            self._file = self._read()
         kept = self._file.servers.get(server)
         tool = kept.waiting.get(name) if kept is not None else None
         if kept is None or tool is None or tool.sha != sha:
@@ -148,32 +162,31 @@ class Catalogue:
 
     def _read(self) -> _File:
         try:
-            return _File.model_validate_json(self._path.read_bytes())
+            read = _File.model_validate_json(self._path.read_bytes())
         except FileNotFoundError:
-            return _File()
+            read = _File()
         except (OSError, ValidationError) as error:
-            raise CatalogueUnreadable(
-                f"{self._path} cannot be read ({type(error).__name__}). It says which tools of MCP servers were agreed to. "
+            self.trouble = (
+                f"{self._path} cannot be read ({type(error).__name__}), so no tool of a server counts as agreed to. "
                 "Delete it to agree to all that they have now."
-            ) from error
+            )
+            return _File(unreadable=True)
+        self.trouble = ""
+        return read
 
     def _write(self, server: str, kept: _Kept) -> None:
         with self._lock:
-            others = self._read().servers
-            self._file = _File(servers={**others, server: kept})
+            before = self._file
+            if before.unreadable:
+                return
             fresh = self._path.with_suffix(f".{os.getpid()}.part")
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-                fresh.write_text(self._file.model_dump_json())
+                fresh.write_text(_File(servers={**before.servers, server: kept}).model_dump_json())
                 fresh.chmod(0o600)
                 fresh.replace(self._path)
-                self.trouble = ""
             except OSError as error:
                 self.trouble = f"{self._path} cannot be written: {error.strerror or error}"
-
-
-class CatalogueUnreadable(Exception):
-    """What was agreed to cannot be read, so nothing is."""
 
 
 def _differs(before: Pinned | None, now: Pinned) -> bool:

@@ -24,7 +24,7 @@ from mcp.client.session import ClientRequestContext, ClientSession, IncomingMess
 from mcp.shared.exceptions import MCPError
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from agentic.mcp_client.catalogue import MOST_TOOLS, NAME_CHARACTERS, Pinned, described
+from agentic.mcp_client.agreed_tools import MOST_TOOLS, NAME_CHARACTERS, Pinned, described
 
 PAGES = 60
 CLOSE_SECONDS = 4.0
