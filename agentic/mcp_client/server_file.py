@@ -103,6 +103,12 @@ class McpServer:
         return _listed(tool, self.idempotent)
 
     @property
+    def shows_private(self) -> bool:
+        """What it answers may not be public: it knows who we are, or stands in a private network."""
+        there = self.reached
+        return isinstance(there, Endpoint) and bool(there.headers or there.private or there.oauth is not None)
+
+    @property
     def in_sandbox(self) -> bool:
         """It runs in the sandbox, and its calls may change the workspace."""
         return isinstance(self.reached, Launch)

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from agentic.core.events.execution_events import Exposure
 from agentic.ports.errors import (
     EditConflict,
     PathRefused,
@@ -211,6 +212,10 @@ class RealWorld:
     def refused(self) -> tuple[RefusedHost, ...]:
         """Hosts that commands were not let reach since this was asked last."""
         return self._sandboxes.refused(self.thread)
+
+    async def exposure(self) -> Exposure:
+        """What commands reached since this was asked last, and what they may reach as it is chosen now."""
+        return await self._sandboxes.exposure(self.thread)
 
     # --- the diary --------------------------------------------------------------------------------------------
 

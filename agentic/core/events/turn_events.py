@@ -11,12 +11,15 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agentic.core.events.values import (
+    UNEXPOSED,
     Attempt,
     BlobRef,
     Block,
     Confidence,
+    Departure,
     Effect,
     Expected,
+    Exposure,
     FailureClass,
     FileChange,
     FileRef,
@@ -54,6 +57,8 @@ class Perceived(Frozen):
     stale: tuple[StaleFile, ...] = ()
     changes: tuple[str, ...] = ()
     environment: str = ""
+    exposure: Exposure = UNEXPOSED
+    """What it is exposed to since it was looked last."""
 
 
 class ModelRequested(Frozen):
@@ -150,6 +155,8 @@ class ToolFinished(Frozen):
     """What commands may reach besides, from then to the end of the task."""
     files: tuple[FileRef, ...] = ()
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
+    exposure: Exposure = UNEXPOSED
+    """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
 
 
 class CancelRequested(Frozen):
@@ -297,10 +304,14 @@ class Gated(Frozen):
     """What it left there besides."""
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
+    exposure: Exposure = UNEXPOSED
+    """Where it had run: what it exposed the execution to."""
     shown: str = ""
     """A difference that whoever decides has to see."""
     publishes: bool = False
     """It would publish, and has not: nothing was done, and nothing has left this machine."""
+    leaving: Departure | None = None
+    """The rule of two asks; besides a reason of the call's own, or alone."""
 
 
 class CommitCreated(Frozen):

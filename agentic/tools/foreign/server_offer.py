@@ -19,7 +19,7 @@ from agentic.mcp_client.server_answers import of_prompt, of_resource
 from agentic.mcp_client.server_connection import ServerTrouble
 from agentic.mcp_client.server_file import McpServer
 from agentic.mcp_client.servers import McpServers
-from agentic.ports.runtime import Observation, Prepared, Refused, ToolSpec
+from agentic.ports.runtime import Observation, Prepared, Preview, Refused, ToolSpec
 from agentic.tools.base.observation import failed, listed, refused
 from agentic.tools.base.terminal_text import clean, visible
 from agentic.tools.base.tool import AnyTool, Arguments, CallContext, Recall, Recalled, Tool
@@ -89,6 +89,7 @@ def _describe_tool(tools: Mapping[str, ServerTool]) -> Tool[DescribeArguments]:
         act=act,
         effect="read",
         permission="read",
+        untrusted=True,
     )
 
 
@@ -158,6 +159,10 @@ class CallTool:
         named = CallArguments.model_validate(prepared.arguments)
         return await called(self.tools[named.tool], named.arguments, prepared, call)
 
+    async def preview(self, prepared: Prepared, call: CallContext) -> Preview:
+        """Its arguments are all that is known before."""
+        return Preview()
+
     async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """Nobody wrote down what became of it."""
         return None
@@ -172,7 +177,17 @@ def _on_demand(tools: Mapping[str, ServerTool], room: int) -> tuple[AnyTool, ...
     async def never(_: CallArguments, __: CallContext) -> Observation:
         raise AssertionError("the named tool is called")
 
-    base = Tool(name="mcp_call", description=lead, example=example, act=never, effect="unkeyed", permission=permission)
+    base = Tool(
+        name="mcp_call",
+        description=lead,
+        example=example,
+        act=never,
+        effect="unkeyed",
+        permission=permission,
+        untrusted=True,
+        private=any(one.server.shows_private for one in tools.values()),
+        outside="always" if any(one.outside == "always" for one in tools.values()) else "network",
+    )
     left = 4 * (room - tokens_of((describe.spec, base.spec)))
     lines: list[str] = []
     for one in tools.values():
@@ -230,6 +245,8 @@ def _prompt_tool(here: ThreadServers, servers: Sequence[McpServer]) -> Tool[Prom
         effect="read",
         permission="read",
         cognitive=True,
+        untrusted=True,
+        private=any(server.shows_private for server in servers),
     )
 
 
@@ -257,6 +274,8 @@ def _resource_tool(here: ThreadServers, servers: Sequence[McpServer]) -> Tool[Re
         act=act,
         effect="read",
         permission="read",
+        untrusted=True,
+        private=any(server.shows_private for server in servers),
     )
 
 

@@ -18,7 +18,7 @@ from typing import cast
 import mcp_types as types
 from pydantic import JsonValue
 
-from agentic.core.events.execution_events import Effect, FileChange, FileRef, Permission
+from agentic.core.events.execution_events import Effect, FileChange, FileRef, Outside, Permission
 from agentic.core.text.foreign_text import one_line
 from agentic.mcp_client.agreed_tools import Pinned
 from agentic.mcp_client.elicitation import (
@@ -34,7 +34,7 @@ from agentic.mcp_client.server_answers import Answered, SentFile, of_call
 from agentic.mcp_client.server_connection import ServerTrouble, Wanted
 from agentic.mcp_client.server_file import McpServer
 from agentic.mcp_client.servers import ForeignCall, McpServers, ToolChanged
-from agentic.ports.runtime import Observation, Prepared, Refused, ToolSpec
+from agentic.ports.runtime import Observation, Prepared, Preview, Refused, ToolSpec
 from agentic.sandbox.protocol.results import Changes
 from agentic.tools.base.argument_schema import quotable
 from agentic.tools.base.error_fingerprint import normal_error
@@ -101,7 +101,17 @@ class ServerTool:
             parameters=self.tool.parameters,
             effect=effect_of(self.server, self.tool),
             permission=self.permission,
+            untrusted=True,
+            private=self.server.shows_private,
+            outside=self.outside,
         )
+
+    @property
+    def outside(self) -> Outside:
+        """One in the sandbox reaches what commands reach; one elsewhere is outside, unless all it does is read."""
+        if self.server.in_sandbox:
+            return "network"
+        return "no" if effect_of(self.server, self.tool) == "read" else "always"
 
     @property
     def permission(self) -> Permission:
@@ -133,6 +143,10 @@ class ServerTool:
     async def run(self, prepared: Prepared, call: CallContext) -> Observation:
         """Call it."""
         return await called(self, prepared.arguments, prepared, call)
+
+    async def preview(self, prepared: Prepared, call: CallContext) -> Preview:
+        """Its arguments are all that is known before."""
+        return Preview()
 
     async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """Nobody wrote down what became of it."""
