@@ -287,6 +287,7 @@ class App:
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             repository=workshop.about_repository,
             remarks=workshop.remarks,
+            exposure=workshop.exposure,
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,

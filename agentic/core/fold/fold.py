@@ -117,6 +117,8 @@ def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execut
 def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Execution:
     """What was perceived stays until an answer has been given in its sight, also over a request that failed."""
     execution = changed(execution, exposure=exposure.merged(execution.exposure, event.exposure))
+    if not (event.stale or event.changes or event.environment):
+        return execution
     before = execution.mind.perceived
     if before is not None:
         event = Perceived(
