@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 
 from agentic.core.state.execution import CallReply
 from agentic.core.text.foreign_text import one_line
-from agentic.mcp_client.server_connection import Elicited, Wanted
+from agentic.mcp_client.server_connection import Elicited, InputWanted
 from agentic.ports.runtime import Question, QuestionPart
 
 MOST_PARTS = 4
@@ -62,7 +62,7 @@ class _Part:
     kind: str
 
 
-def question_of(server: str, tool: str, wanted: Wanted) -> Question:
+def question_of(server: str, tool: str, wanted: InputWanted) -> Question:
     """The question; raises ``CannotAsk``."""
     resume = _Left(
         requests={key: _FORM.dump_python(each, mode="json", by_alias=True) for key, each in wanted.requests.items()},
@@ -105,7 +105,7 @@ def goes_on(replies: Sequence[CallReply]) -> GoesOn:
     return GoesOn(given=tuple(given))
 
 
-def declined(wanted: Wanted) -> GoesOn:
+def declined(wanted: InputWanted) -> GoesOn:
     """Where nobody can answer, the answer is no."""
     no = types.ElicitResult(action="decline")
     if wanted.afresh:

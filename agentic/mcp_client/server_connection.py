@@ -73,7 +73,7 @@ class ServerTrouble(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class InputWanted:
     """A server asks something before it goes on: its requests by key, and its opaque state."""
 
     requests: Mapping[str, Elicited]
@@ -178,7 +178,7 @@ class McpConnection:
         state: str | None = None,
         responses: Mapping[str, types.ElicitResult] | None = None,
         given: Sequence[tuple[str, types.ElicitResult]] = (),
-    ) -> types.CallToolResult | Wanted:
+    ) -> types.CallToolResult | InputWanted:
         """Call a tool once; what it asks comes back.  Raises ``ServerTrouble``."""
         params = types.CallToolRequestParams(
             name=tool,
@@ -198,7 +198,7 @@ class McpConnection:
         finally:
             self._asking.remove(asking)
         if asking.asked:
-            return Wanted({str(number): each for number, each in enumerate(asking.asked)}, afresh=True)
+            return InputWanted({str(number): each for number, each in enumerate(asking.asked)}, afresh=True)
         return _wanted(came) if isinstance(came, types.InputRequiredResult) else came
 
     async def prompt(self, name: str, arguments: dict[str, str], seconds: float) -> types.GetPromptResult:
@@ -342,13 +342,13 @@ def _pinned(tool: types.Tool) -> Pinned:
     )
 
 
-def _wanted(came: types.InputRequiredResult) -> Wanted:
+def _wanted(came: types.InputRequiredResult) -> InputWanted:
     asked: dict[str, Elicited] = {}
     for key, request in (came.input_requests or {}).items():
         if not isinstance(request, types.ElicitRequest):
             raise ServerTrouble("it wants what is not offered here (sampling or roots)", sent=True, answered=True)
         asked[key] = request.params
-    return Wanted(asked, came.request_state)
+    return InputWanted(asked, came.request_state)
 
 
 def _first(wrong: ValidationError) -> str:

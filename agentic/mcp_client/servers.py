@@ -22,7 +22,7 @@ from agentic.mcp_client.agreed_tools import Catalogue, Pinned
 from agentic.mcp_client.elicitation import GoesOn
 from agentic.mcp_client.guarded_http import HttpServer
 from agentic.mcp_client.sandbox_transport import SandboxServer
-from agentic.mcp_client.server_connection import McpConnection, ServerTrouble, Wanted
+from agentic.mcp_client.server_connection import InputWanted, McpConnection, ServerTrouble
 from agentic.mcp_client.server_file import Endpoint, Launch, McpServer, ServerFile
 from agentic.ports.errors import AgenticError
 from agentic.sandbox.protocol.results import Changes
@@ -178,10 +178,10 @@ class McpServers:
 
     async def call(
         self, world: Worlds, thread: str, server: McpServer, call: ForeignCall
-    ) -> tuple[types.CallToolResult | Wanted, Changes]:
+    ) -> tuple[types.CallToolResult | InputWanted, Changes]:
         """Call a tool.  Raises ``ServerTrouble``, ``ToolChanged`` and what a sandbox raises."""
 
-        async def act(held: _Held) -> types.CallToolResult | Wanted:
+        async def act(held: _Held) -> types.CallToolResult | InputWanted:
             self._check(server, held, call.tool)
             on = call.goes_on
             return await held.connection.call(

@@ -167,9 +167,9 @@ def _nothing_opened(_: Arguments) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool(Generic[A]):
-    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all."""
+    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all.  It is equal only to itself."""
 
     name: str
     description: str

@@ -46,13 +46,13 @@ def server_tools(servers: McpServers, thread: str, own: Sequence[AnyTool]) -> tu
     for server, tool in servers.offered():
         name = name_for(server.name, tool.name, tools)
         tools[name] = ServerTool(name, server, tool, here)
-    room = max(BUDGET_TOKENS - tokens_of(tool.spec for tool in own), LEAST_TOKENS)
-    fits = tokens_of(tool.spec for tool in tools.values()) <= room
-    offered: tuple[AnyTool, ...] = tuple(tools.values()) if fits else _on_demand(tools, room)
     prompts = tuple(server for server in servers.servers if servers.catalogue.offers(server.name)[0])
     resources = tuple(server for server in servers.servers if servers.catalogue.offers(server.name)[1])
     more: tuple[AnyTool, ...] = (_prompt_tool(here, prompts),) if prompts else ()
-    return (*offered, *more, *((_resource_tool(here, resources),) if resources else ()))
+    more += (_resource_tool(here, resources),) if resources else ()
+    room = max(BUDGET_TOKENS - tokens_of(tool.spec for tool in (*own, *more)), LEAST_TOKENS)
+    fits = tokens_of(tool.spec for tool in tools.values()) <= room
+    return (*(tuple(tools.values()) if fits else _on_demand(tools, room)), *more)
 
 
 # --- by name ---

@@ -31,7 +31,7 @@ from agentic.mcp_client.elicitation import (
     question_of,
 )
 from agentic.mcp_client.server_answers import Answered, SentFile, of_call
-from agentic.mcp_client.server_connection import ServerTrouble, Wanted
+from agentic.mcp_client.server_connection import InputWanted, ServerTrouble
 from agentic.mcp_client.server_file import McpServer
 from agentic.mcp_client.servers import ForeignCall, McpServers, ToolChanged
 from agentic.ports.runtime import Observation, Prepared, Preview, Refused, ToolSpec
@@ -162,7 +162,7 @@ async def called(
         return failed(f"The MCP server {server} asks on and on; the call was given up.")
     try:
         came, changes = await _answer(one, arguments, prepared, call)
-        if isinstance(came, Wanted):
+        if isinstance(came, InputWanted):
             question = question_of(server, one_line(tool, 100), came)
             return Observation("ok", "Asked.", question=question)
         answered = of_call(tool, came)
@@ -179,7 +179,7 @@ async def called(
 
 async def _answer(
     one: ServerTool, arguments: dict[str, JsonValue], prepared: Prepared, call: CallContext
-) -> tuple[types.CallToolResult | Wanted, Changes]:
+) -> tuple[types.CallToolResult | InputWanted, Changes]:
     """The server's answer; where it only wants to be asked again, or nobody is there whom it could ask, it is."""
 
     async def world() -> AgentWorld:
@@ -190,7 +190,7 @@ async def _answer(
         again = prepared.effect != "unkeyed"
         asked = ForeignCall(one.tool.name, arguments, one.server.seconds, on, again)
         came, changes = await one.here.servers.call(world, one.here.thread, one.server, asked)
-        if not isinstance(came, Wanted) or (came.requests and prepared.attended):
+        if not isinstance(came, InputWanted) or (came.requests and prepared.attended):
             return came, changes
         if came.requests:
             on = declined(came)
