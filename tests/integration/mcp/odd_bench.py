@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -42,8 +43,6 @@ class McpBench:
 
     async def serve(self, servers: Mapping[str, JsonValue], *, look: bool = True) -> None:
         """The file names these servers from now on; they are looked at, and agreed to if they are new."""
-        import json
-
         path = self.folder / "mcp.json"
         path.write_text(json.dumps({"mcpServers": servers}))
         file = load(path, {"ODD_TOKEN": "very-secret-token"})
@@ -54,7 +53,7 @@ class McpBench:
             self.again()
 
     async def use(self, file: ServerFile) -> None:
-        """These servers from now on."""
+        """Have these servers from now on."""
         self.servers = McpServers(file, Catalogue(self.folder / "mcp-tools.json"), self.world)
         self._made.append(self.servers)
         self.again()
@@ -68,11 +67,9 @@ class McpBench:
         self.toolbox = StandardToolbox(world, (*STANDARD, *server_tools(self.servers, "t1", STANDARD)))
 
     async def call(
-        self, tool: str, replies: tuple[CallReply, ...] = (), *, attended: bool = True, **arguments: JsonValue
+        self, tool: str, replies: tuple[CallReply, ...] = (), /, *, attended: bool = True, **arguments: JsonValue
     ) -> Observation:
         """One call, as the loop makes it."""
-        from dataclasses import replace
-
         prepared = self.toolbox.prepare(tool, arguments)
         assert isinstance(prepared, Prepared), prepared
         self.calls += 1
@@ -80,7 +77,7 @@ class McpBench:
         async with asyncio.timeout(CALL_SECONDS):
             return await self.toolbox.run(tool, f"c{self.calls}", prepared, lambda _: None)
 
-    def refused(self, tool: str, **arguments: JsonValue) -> str:
+    def refused(self, tool: str, /, **arguments: JsonValue) -> str:
         """Why a call may not run."""
         prepared = self.toolbox.prepare(tool, arguments)
         assert isinstance(prepared, Refused), prepared
