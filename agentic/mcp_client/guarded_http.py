@@ -116,13 +116,11 @@ class HttpServer:
         self,
         endpoint: Endpoint,
         seconds: float,
-        auth: httpx2.Auth | None = None,
         resolve: Resolve = resolved,
         verify: ssl.SSLContext | bool = True,
     ) -> None:
         self._endpoint = endpoint
         self._seconds = seconds
-        self._auth = auth
         self._transport = GuardedTransport(endpoint, resolve, verify)
 
     @property
@@ -142,9 +140,7 @@ class HttpServer:
         """The transport."""
         headers: Mapping[str, str] = self._endpoint.headers
         timeout = httpx2.Timeout(CONNECT_SECONDS, read=self._seconds + CONNECT_SECONDS)
-        client = httpx2.AsyncClient(
-            transport=self._transport, headers=headers, timeout=timeout, auth=self._auth, trust_env=False
-        )
+        client = httpx2.AsyncClient(transport=self._transport, headers=headers, timeout=timeout, trust_env=False)
         async with (
             client,
             streamable_http_client(self._endpoint.url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,

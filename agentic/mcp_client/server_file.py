@@ -49,7 +49,7 @@ class _Written(BaseModel):
     idempotent: tuple[str, ...] = ()
     timeout: float = Field(default=SECONDS, ge=1, le=3600)
     private: bool = False
-    oauth: dict[str, JsonValue] | None = None
+    oauth: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,6 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     private: bool = False
     """Its host may have an address of a private network."""
-    oauth: Mapping[str, JsonValue] | None = field(default=None, repr=False)
-    """Ask for a token by OAuth, with these settings; None: no."""
 
     @property
     def host(self) -> str:
@@ -106,7 +104,7 @@ class McpServer:
     def shows_private(self) -> bool:
         """What it answers may not be public: it knows who we are, or stands in a private network."""
         there = self.reached
-        return isinstance(there, Endpoint) and bool(there.headers or there.private or there.oauth is not None)
+        return isinstance(there, Endpoint) and bool(there.headers or there.private)
 
     @property
     def in_sandbox(self) -> bool:
@@ -206,8 +204,10 @@ def _endpoint(one: _Written, environment: Mapping[str, str]) -> Endpoint:
         raise ValueError(
             "http:// would send what is said in the clear; use https://, or set private for a host of yours."
         )
+    if one.oauth is not None:
+        raise ValueError("oauth is not supported; give a token of the server's in headers, as ${VARIABLE}.")
     headers = {name: _filled(name, value, environment) for name, value in one.headers.items()}
-    return Endpoint(one.url, headers, private, one.oauth)
+    return Endpoint(one.url, headers, private)
 
 
 def _filled(name: str, value: str, environment: Mapping[str, str]) -> str:

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-import httpx2
 import mcp_types as types
 from pydantic import JsonValue
 
@@ -56,8 +55,6 @@ class InUse(Protocol):
 
 Worlds = Callable[[], Awaitable[InUse]]
 """Opens the world when it is first asked for."""
-Authorised = Callable[[McpServer], httpx2.Auth | None]
-"""How requests to a server show who we are, beside its headers."""
 
 
 class ToolChanged(Exception):
@@ -109,7 +106,6 @@ class McpServers:
         self.catalogue = catalogue
         self._servers = {server.name: server for server in file.servers}
         self._scratch = scratch
-        self._authorised = authorised
         self._held: dict[tuple[str, str], _Held] = {}
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self._looking: asyncio.Task[tuple[Seen, ...]] | None = None
@@ -297,8 +293,7 @@ class McpServers:
                 assert sandbox is not None
                 reached = SandboxServer(sandbox, argv, dict(environment), cwd)
             case Endpoint() as endpoint:
-                auth = self._authorised(server) if self._authorised is not None else None
-                reached = HttpServer(endpoint, server.seconds, auth)
+                reached = HttpServer(endpoint, server.seconds)
         return McpConnection(server.name, reached, server.seconds)
 
     async def _listed(self, server: McpServer, connection: McpConnection) -> dict[str, Pinned]:

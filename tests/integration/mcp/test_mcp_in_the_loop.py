@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from agentic.core.events.execution_events import Asked, InboxItem, Person, Policy, Started, Tier, ToolFinished, ToolRef
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.model import ScriptedModel, answer
+from agentic.ports.pictures import Sight
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
@@ -29,7 +30,7 @@ async def answered(store: MemoryStore, doorbell: asyncio.Event) -> None:
         id="2", thread=THREAD, sort="answer", author=YOU, at=datetime.now(UTC), text="1: blue, 2: 7",
         target=asked[0].question,
     )  # fmt: skip
-    await store.put_inbox(said)
+    await store.put(said)
     doorbell.set()
 
 
@@ -41,10 +42,15 @@ async def run(bench: McpBench, model: ScriptedModel, store: MemoryStore) -> list
         thread=THREAD, task="Buy it.", requester=YOU, tools=tuple(refs), inbox="1",
         policy=Policy(tiers=(Tier(number=2, models=("small",)),), triage_by_model=False),
     )  # fmt: skip
+
+    async def read(_: str, path: str, __: int) -> bytes | None:
+        return (bench.workspace / path).read_bytes()
+
     doorbell = asyncio.Event()
+    loop = Loop(store, model, MachineClock(), sight=Sight(read, lambda _: True))
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         answering = tasks.create_task(answered(store, doorbell))
-        await Loop(store, model, MachineClock()).run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)
+        await loop.run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)
         answering.cancel()
     log = store.read(execution_id(THREAD, "1"))
     return [envelope.event async for envelope in log if isinstance(envelope.event, ToolFinished)]
