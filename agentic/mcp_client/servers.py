@@ -100,7 +100,6 @@ class McpServers:
         file: ServerFile,
         catalogue: Catalogue,
         scratch: RealWorld | None = None,
-        authorised: Authorised | None = None,
     ) -> None:
         self.problems = file.problems
         self.catalogue = catalogue

@@ -13,7 +13,7 @@ from discord.ext import commands
 
 from bot.access.thread_access import OutOfReach, require
 from bot.cogs.commands.command_errors import UnknownSubcommand
-from bot.cogs.commands.replies import answer, answer_at_length, begin, proposed
+from bot.cogs.commands.replies import answer, answer_at_length, begin
 from bot.rendering.discord_text import inline, one_line, plain
 from bot.rendering.unicode_safety import boxed
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentic.mcp_client.agreed_tools import Waiting
     from agentic.mcp_client.servers import McpServers
     from bot.app.client import ThreadwrightBot
-    from bot.cogs.commands.replies import Context, Interaction
+    from bot.cogs.commands.replies import Context
 
 DESCRIPTION = "MCP servers: their tools, and which changed"
 NONE = "There are no MCP servers. Whoever runs the bot can name some in `mcp.json`; the guide shows how."
@@ -85,12 +85,6 @@ class McpCommands(commands.Cog):
         if workshop is None or workshop.mcp is None:
             raise OutOfReach(NONE)
         return workshop.mcp
-
-    @agree.autocomplete("tool")
-    @proposed
-    async def _names(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
-        require(await self.bot.reach.stand(interaction), "settings")
-        return [(one_line(_name(each), 90), _name(each)) for each in _waiting(self._held())]
 
 
 def _waiting(servers: McpServers) -> tuple[Waiting, ...]:

@@ -91,6 +91,8 @@ RIGHT = [
         {"repository": "ada/shop", "branch": "next", "scope": "thread"}),
     Use("repo detach", "!repo detach thread", "Repositories cannot be attached here", {"scope": "thread"}),
     Use("repo refresh", "!repo refresh", "Repositories cannot be attached here"),
+    Use("mcp show", "!mcp show", "There are no MCP servers"),
+    Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
