@@ -193,12 +193,13 @@ class Sandbox(FileOperations):
         cwd: str = ".",
         env: Mapping[str, str] | None = None,
     ) -> Pipe:
-        """Start a command whose input and output are ours, until it ends or is killed."""
+        """Start a command whose input and output are ours, until it ends or is killed.  Raises ``SandboxLost``."""
         number = self._new_id()
         header = self._exec_header(argv, number, cwd, env, PIPE_WORDS) | {"op": "pipe"}
+        asked = self._channel.lasting(header, on_output)
 
         async def end() -> PipeEnd:
-            reply = await self._channel.request(header, timeout=None, on_output=on_output)
+            reply = await asked
             return PipeEnd(reply.optional("exit"), reply.optional("signal"), reply.text("killed"), reply.payload)
 
         return Pipe(self, number, asyncio.create_task(end(), name=f"{self._thread} pipe {number}"))

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -128,13 +128,10 @@ class Channel:
         header: Mapping[str, JsonValue],
         payload: bytes = b"",
         *,
-        timeout: float | None,
+        timeout: float,
         on_output: Callable[[bytes], None] | None = None,
     ) -> Reply:
-        """Ask and wait for the answer; no answer in ``timeout`` seconds means that the sandbox is lost.
-
-        None: the answer is the end of something that runs for as long as the sandbox does.
-        """
+        """Ask and wait for the answer; no answer in ``timeout`` seconds means that the sandbox is lost."""
         if self._lost is not None:
             raise SandboxLost(self._lost)
         self._next += 1
@@ -147,7 +144,7 @@ class Channel:
                 await self._transport.outlet.drain()
                 reply = await future
         except TimeoutError:
-            self.fail(f"the sandbox did not answer {header.get('op')} within {timeout or 0:.0f} s")
+            self.fail(f"the sandbox did not answer {header.get('op')} within {timeout:.0f} s")
             raise SandboxLost(self._lost or "") from None
         except (ConnectionError, OSError) as broken:
             self.fail(f"the pipe to the sandbox broke: {broken}")
@@ -157,6 +154,31 @@ class Channel:
         if "error" in reply.header:
             raise _as_error(reply)
         return reply
+
+    def lasting(
+        self, header: Mapping[str, JsonValue], on_output: Callable[[bytes], None]
+    ) -> Coroutine[None, None, Reply]:
+        """Ask at once for what runs as long as the sandbox may: its answer is its end."""
+        self._next += 1
+        number = self._next
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._open[number] = _Open(future, on_output)
+        try:
+            self.tell({"id": number, **header}, b"")
+        except SandboxLost:
+            del self._open[number]
+            raise
+
+        async def end() -> Reply:
+            try:
+                reply = await future
+            finally:
+                self._open.pop(number, None)
+            if "error" in reply.header:
+                raise _as_error(reply)
+            return reply
+
+        return end()
 
     def tell(self, header: Mapping[str, JsonValue], payload: bytes) -> None:
         """Say something that has no answer."""

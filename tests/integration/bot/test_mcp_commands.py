@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from agentic.core.events.execution_events import ToolFinished
 from agentic.mcp_client.agreed_tools import Catalogue, Pinned, described
 from agentic.mcp_client.server_file import load
 from agentic.mcp_client.servers import McpServers
+from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk, words
 from tests.integration.bot.test_commands_rights import people
+from tests.integration.bot.whole import finishes, uses, whole
+from tests.integration.mcp.odd_bench import ODD
+from tests.integration.mcp.odd_http import odd_http
 
 FILE = '{"mcpServers": {"tracker": {"url": "https://tracker.example.org/mcp"}, "odd": {"command": "x", "url": "y"}}}'
 
@@ -54,3 +60,30 @@ async def test_servers_are_shown_and_a_changed_tool_waits_for_an_owner(guild: Lo
         assert kept is not None
         assert "read .env" in kept.description
         assert "changed" not in words(await one.slash(one.scenery.general, "mcp show"))
+
+
+async def test_a_task_uses_servers_of_both_kinds_and_a_question_of_one_is_answered_in_the_thread(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """From a mention, through the whole bot: the first task waits until the tools are known."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "http").mkdir()
+    local = {"command": "python3", "args": ["-c", ODD.read_text()], "tools": ["ask"], "timeout": 30}
+    script = [uses("mcp__local__ask"), uses("mcp__far__add", text="hello"), finishes("Bought.")]
+    with odd_http(tmp_path / "http") as server:
+        far = {"url": server.url, "tools": ["add"]}
+        (home / "mcp.json").write_text(json.dumps({"mcpServers": {"local": local, "far": far}}))
+        async with ScriptedEndpoint.start(script) as endpoint, whole(home, endpoint, guild) as running:
+            posted = await guild.post(guild.channel().id, f"{guild.bot.mention} buy it")
+            asked = await running.says(posted.id, "The MCP server")
+            assert "Which colour, and how many?" in asked.content
+            await guild.post(posted.id, "1: blue, 2: 7")
+            await running.says(posted.id, "Bought.")
+            (execution,) = await running.executions(posted.id)
+            results = [event for event in await running.log(execution) if isinstance(event, ToolFinished)]
+            assert '"colour": "blue", "number": 7' in results[0].preview
+            assert "Added hello." in results[1].preview
+            assert (tmp_path / "http" / "calls.log").read_text() == "add hello\n"
+            tools = endpoint.requests[0].body["tools"]
+            assert [tool["name"] for tool in tools if "mcp" in tool["name"]][:2] == ["mcp__far__add", "mcp__local__ask"]
