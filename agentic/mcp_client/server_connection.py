@@ -27,6 +27,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from agentic.mcp_client.agreed_tools import MOST_TOOLS, NAME_CHARACTERS, Pinned, described
 
 PAGES = 60
+LIST_CHARACTERS = 2_000_000
+"""Of all descriptions of a server: they are counted at the start of each task."""
 CLOSE_SECONDS = 4.0
 GRACE_SECONDS = 3.0
 """So much longer than the SDK's own time-out a call is waited for."""
@@ -144,10 +146,16 @@ class McpConnection:
         """Its tools, by name.  Raises ``ServerTrouble``."""
         self.stale = False
         found: dict[str, Pinned] = {}
+        size = 0
         async for page in self._pages(lambda session, params: session.list_tools(params=params)):
             for tool in page.tools:
                 if _named(tool.name):
                     found[tool.name] = _pinned(tool)
+                    size += len(tool.description or "") + len(str(tool.input_schema))
+            if size > LIST_CHARACTERS:
+                raise ServerTrouble(
+                    "it describes its tools at such length that nobody reads it", sent=True, answered=True
+                )
             if len(found) > MOST_TOOLS:
                 raise ServerTrouble(f"it has more than {MOST_TOOLS:,} tools", sent=True, answered=True)
         return tuple(found[name] for name in sorted(found))

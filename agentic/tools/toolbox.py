@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -54,7 +55,7 @@ from agentic.tools.base.secret_placeholders import (
 )
 from agentic.tools.base.stored_outputs import KeptOutputs
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext
+from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext, Tool
 from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
 from agentic.tools.files.glob import GLOB_TOOL
 from agentic.tools.files.grep import GREP_TOOL
@@ -127,7 +128,7 @@ class StandardToolbox(Toolbox):
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
         self._tools = {tool.name: tool for tool in tools}
-        self._specs = tuple(map(_spec_of, tools))
+        self._specs = tuple([_spec_of(tool) if isinstance(tool, Tool) else tool.spec for tool in tools])
         self._agent = agent
         self._masks = masks
         self._world: AgentWorld | None = None
@@ -411,7 +412,7 @@ def _unheard(_: str) -> None:
 
 
 @lru_cache(maxsize=24)
-def _spec_of(tool: AnyTool) -> ToolSpec:
+def _spec_of(tool: Tool[Any]) -> ToolSpec:
     """Made once for a tool that all threads share: schemas cost milliseconds, and every execution has a toolbox of its own.
 
     A tool that is bound to one thread is soon forgotten.

@@ -50,6 +50,8 @@ def mcp_servers(
     from agentic.mcp_client.agreed_tools import FILE, Catalogue  # with the SDK, which only they need
     from agentic.mcp_client.servers import McpServers
 
+    for name in ("mcp", "client"):  # the SDK logs what servers send; what matters of it is told to whoever asks
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     scratch = state / "mcp-workspace"
     scratch.mkdir(parents=True, exist_ok=True)
     return McpServers(file, Catalogue(settings.home / FILE), RealWorld(sandboxes, "mcp", scratch))

@@ -59,6 +59,8 @@ class OddServer:
 
     def tools(self) -> list[Json]:
         """What it lists."""
+        if "--long" in self.flags:
+            return [tool(f"long{n}", "Blah. " * 2_000) for n in range(200)]
         many = int(self.flags[self.flags.index("--many") + 1]) if "--many" in self.flags else 0
         if many:
             return [tool(f"tool{n:04}", f"Number {n} of very many. " + "Words. " * 20) for n in range(many)]

@@ -180,6 +180,7 @@ async def test_servers_that_cannot_be_listed_are_named_and_the_others_work(bench
         "dead": {"command": "sh", "args": ["-c", "echo hello; echo why >&2; exit 4"]},
         "endless": odd("--endless"),
         "few": odd(),
+        "long": odd("--long"),
         "loop": odd("--loop"),
         "missing": {"command": "no-such-program"},
         "slow": odd("--slow", timeout=1),
@@ -189,6 +190,7 @@ async def test_servers_that_cannot_be_listed_are_named_and_the_others_work(bench
     assert seen["few"] == ""
     assert "no end" in seen["endless"]
     assert "no end" in seen["loop"]
+    assert "at such length" in seen["long"]
     assert "exit code 4" in seen["dead"]
     assert "why" in seen["dead"]
     assert "no-such-program" in seen["missing"]

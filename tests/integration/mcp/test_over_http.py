@@ -19,7 +19,7 @@ from agentic.mcp_client.server_file import Endpoint
 from .odd_bench import McpBench, open_mcp_bench
 from .odd_http import OddHttp, odd_http, run_over
 
-BELIEVED = {"readOnly": ["*"], "timeout": 5}
+BELIEVED = {"readOnly": ["*"], "timeout": 2}
 
 
 @pytest.fixture
