@@ -14,8 +14,9 @@ STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum
 
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
-OTHERS := tests/integration/mcp/others
-SERVERS := $(OTHERS)/.installed-$(shell cat $(OTHERS)/package-lock.json $(OTHERS)/requirements.txt 2>/dev/null | cksum | tr " " "-")
+LISTED := tests/integration/mcp/others
+OTHERS := build/mcp-servers
+SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
 SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
 
 .PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls
@@ -42,16 +43,17 @@ $(MEANING): | $(STAMP)
 	@rm -f $(VENV)/.embeddings-*
 	@touch $(MEANING)
 
-servers: setup $(SERVERS) ## install the MCP servers that tests run (npm and PyPI, 70 MB, beside the tests)
+servers: setup $(SERVERS) ## install the MCP servers that tests run (npm and PyPI, 90 MB, into build/)
 
 # For the Python that sandboxes have, which need not be ours.
 $(SERVERS): | $(STAMP)
 	@if ! command -v npm >/dev/null; then \
 		echo "npm is not installed, so the tests of other people's MCP servers are skipped." >&2; exit $${CI:+1}; fi; \
+	mkdir -p $(OTHERS); cp $(LISTED)/package.json $(LISTED)/package-lock.json $(OTHERS)/; \
 	npm ci --prefix $(OTHERS) --ignore-scripts --no-audit --no-fund --silent & npm=$$!; \
 	version=$$($(SANDBOX_PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
-		--no-compile --only-binary=:all: --python-version "$$version" --target $(OTHERS)/site -r $(OTHERS)/requirements.txt; \
+		--no-compile --only-binary=:all: --python-version "$$version" --target $(OTHERS)/site -r $(LISTED)/requirements.txt; \
 	wait $$npm; rm -f $(OTHERS)/.installed-*; touch $(SERVERS)
 
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
@@ -96,6 +95,8 @@ LOOK_SECONDS = 4.0
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
 PREVIEW_SECONDS = 300.0
 """So long it may take to find out what a call would do outside; a stop does not wait for it."""
+_SCHEMAS_COST = (Tool,)
+"""Those of servers have theirs at hand, and are so many that the others would be forgotten."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -128,7 +129,7 @@ class StandardToolbox(Toolbox):
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
         self._tools = {tool.name: tool for tool in tools}
-        self._specs = tuple([_spec_of(tool) if isinstance(tool, Tool) else tool.spec for tool in tools])
+        self._specs = tuple([_spec_of(tool) if type(tool) in _SCHEMAS_COST else tool.spec for tool in tools])
         self._agent = agent
         self._masks = masks
         self._world: AgentWorld | None = None
@@ -412,7 +413,7 @@ def _unheard(_: str) -> None:
 
 
 @lru_cache(maxsize=24)
-def _spec_of(tool: Tool[Any]) -> ToolSpec:
+def _spec_of(tool: AnyTool) -> ToolSpec:
     """Made once for a tool that all threads share: schemas cost milliseconds, and every execution has a toolbox of its own.
 
     A tool that is bound to one thread is soon forgotten.

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from .odd_bench import McpBench, open_mcp_bench
 
-OTHERS = Path(__file__).parent / "others"
+OTHERS = Path(__file__).parents[3] / "build" / "mcp-servers"
 PACKAGES = "/home/agent/node_modules/@modelcontextprotocol"
 PYTHON: dict[str, JsonValue] = {"PYTHONPATH": "/home/agent/site"}
 
