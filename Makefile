@@ -54,6 +54,7 @@ $(SERVERS): | $(STAMP)
 	version=$$($(SANDBOX_PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
 		--no-compile --only-binary=:all: --python-version "$$version" --target $(OTHERS)/site -r $(LISTED)/requirements.txt; \
+	$(SANDBOX_PYTHON) -m compileall -q -j 2 $(OTHERS)/site; \
 	wait $$npm; rm -f $(OTHERS)/.installed-*; touch $(SERVERS)
 
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in

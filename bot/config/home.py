@@ -6,6 +6,7 @@ checkpoints/<thread>/ the files as they were before and after each execution
 sandboxes/            homes of the sandboxes
 mirrors/              bare copies of repositories
 guild/                messages of the local guild
+mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 

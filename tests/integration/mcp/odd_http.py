@@ -62,7 +62,7 @@ class OddHttp:
         message = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
         self.tokens.append(request.headers.get("Authorization", ""))
         name = (message.get("params") or {}).get("name") if message.get("method") == "tools/call" else ""
-        if name in ("die", "die_once") and not (self.odd.folder / "died").exists():
+        if name == "die" or (name == "die_once" and not (self.odd.folder / "died").exists()):
             self.odd.did(name)
             (self.odd.folder / "died").touch()
             request.close_connection = True  # as if it had died: nothing is answered
