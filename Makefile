@@ -17,7 +17,12 @@ MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/nu
 DOJO := .venv-dojo
 DOJO_STAMP := $(DOJO)/.set-up-$(shell cat requirements/build.txt requirements/agentdojo.txt 2>/dev/null | cksum | tr " " "-")
 
-.PHONY: help setup embeddings run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo
+LISTED := tests/integration/mcp/others
+OTHERS := build/mcp-servers
+SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
+SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
+
+.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -41,6 +46,20 @@ $(MEANING): | $(STAMP)
 	@rm -f $(VENV)/.embeddings-*
 	@touch $(MEANING)
 
+servers: setup $(SERVERS) ## install the MCP servers that tests run (npm and PyPI, 90 MB, into build/)
+
+# For the Python that sandboxes have, which need not be ours.
+$(SERVERS): | $(STAMP)
+	@if ! command -v npm >/dev/null; then \
+		echo "npm is not installed, so the tests of other people's MCP servers are skipped." >&2; exit $${CI:+1}; fi; \
+	mkdir -p $(OTHERS); cp $(LISTED)/package.json $(LISTED)/package-lock.json $(OTHERS)/; \
+	npm ci --prefix $(OTHERS) --ignore-scripts --no-audit --no-fund --silent & npm=$$!; \
+	version=$$($(SANDBOX_PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--no-compile --only-binary=:all: --python-version "$$version" --target $(OTHERS)/site -r $(LISTED)/requirements.txt; \
+	$(SANDBOX_PYTHON) -m compileall -q -j 2 $(OTHERS)/site; \
+	wait $$npm; rm -f $(OTHERS)/.installed-*; touch $(SERVERS)
+
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)
 
@@ -50,7 +69,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests

@@ -24,6 +24,7 @@ from agentic.core.events.execution_events import (
     Expected,
     Exposure,
     FileChange,
+    FileRef,
     Level,
     Noted,
     Outcome,
@@ -39,6 +40,7 @@ from agentic.core.events.execution_events import (
     WakeRequested,
 )
 from agentic.core.state.conversation import *
+from agentic.core.state.execution import CallReply
 from agentic.ports.stores import *
 
 # --- time -----------------------------------------------------------------------------------------------------
@@ -162,6 +164,10 @@ class Prepared:
     """What the task's commands may reach so far beside what is chosen for the thread."""
     state: str = ""
     """The state of what it touches that the approval is bound to."""
+    attended: bool = True
+    """Somebody can answer what it asks."""
+    replies: tuple[CallReply, ...] = ()
+    """What people answered to it so far; it goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +213,8 @@ class Question:
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
     plan: bool = False
     """``text`` is a plan, which the person agrees to, changes or refuses."""
+    resume: str = ""
+    """What the call needs to go on with the answer; '' where the answer is its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +268,8 @@ class Observation:
     place: str = ""
     refused_hosts: tuple[str, ...] = ()
     opened_hosts: tuple[str, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to, beyond what its tool is declared as."""
     events: tuple[CognitiveEvent, ...] = ()

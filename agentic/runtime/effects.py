@@ -214,6 +214,8 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
         lasting=call.lasting,
         reach=execution.opened_hosts,
         state=call.gated.state_sha if call.gated is not None else "",
+        attended=execution.attended,
+        replies=call.replies,
     )
 
 
@@ -275,6 +277,7 @@ def observed(
             place=observation.place,
             refused_hosts=observation.refused_hosts,
             opened_hosts=observation.opened_hosts,
+            files=observation.files,
             exposure=observation.exposure,
         )
     )
@@ -294,7 +297,9 @@ def asked(call: str, question: str, put: Question) -> Asked:
     )
     if put.plan:
         return Asked(question=question, sort="plan", text=put.text, options=PLAN_OPTIONS, call=call)
-    return Asked(question=question, text=put.text, options=_options(put.options), parts=parts, call=call)
+    return Asked(
+        question=question, text=put.text, options=_options(put.options), parts=parts, call=call, resume=put.resume
+    )
 
 
 def _options(labels: tuple[str, ...]) -> tuple[Option, ...]:

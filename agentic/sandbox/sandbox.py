@@ -8,6 +8,7 @@ A kill is done when the supervisor says that no process of the command is left.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 
@@ -24,15 +25,38 @@ from agentic.sandbox.protocol.results import (
     BackgroundState,
     Changes,
     ExecResult,
+    PipeEnd,
     PythonResult,
 )
 
 PROTOCOL = 1
 KILL_SECONDS = 5.0
+PIPE_WORDS = 4_096
 HEARTBEAT_ENDS = 1.5
 """After so many times its heartbeat's limit a supervisor that hears nothing has ended everything; it looks six times in it."""
 
 log = logging.getLogger(__name__)
+
+
+class Pipe:
+    """A command that runs inside, whose input and output are ours; ``ended`` says how it ended, or raises ``SandboxLost``."""
+
+    def __init__(self, sandbox: Sandbox, exec_id: str, ended: asyncio.Task[PipeEnd]) -> None:
+        self.ended = ended
+        self._sandbox = sandbox
+        self._exec_id = exec_id
+
+    def feed(self, data: bytes) -> None:
+        """Give it bytes; what it does not read in time ends it.  Raises ``SandboxLost``."""
+        self._sandbox.feed(self._exec_id, data)
+
+    async def kill(self) -> None:
+        """End it with everything that it started; returns when nothing of it is left, or its sandbox is gone."""
+        if not self.ended.done():
+            with contextlib.suppress(SandboxError):
+                await self._sandbox.kill(self._exec_id, scan=False)
+        await asyncio.wait((self.ended,), timeout=KILL_SECONDS)
+        self.ended.cancel()
 
 
 class Sandbox(FileOperations):
@@ -160,6 +184,29 @@ class Sandbox(FileOperations):
         number = exec_id or self._new_id()
         await self._ask(self._exec_header(command, number, cwd, env, 0) | {"op": "start", "key": key})
         return number
+
+    def pipe(
+        self,
+        argv: Sequence[str],
+        on_output: Callable[[bytes], None],
+        *,
+        cwd: str = ".",
+        env: Mapping[str, str] | None = None,
+    ) -> Pipe:
+        """Start a command whose input and output are ours, until it ends or is killed.  Raises ``SandboxLost``."""
+        number = self._new_id()
+        header = self._exec_header(argv, number, cwd, env, PIPE_WORDS) | {"op": "pipe"}
+        asked = self._channel.lasting(header, on_output)
+
+        async def end() -> PipeEnd:
+            reply = await asked
+            return PipeEnd(reply.optional("exit"), reply.optional("signal"), reply.text("killed"), reply.payload)
+
+        return Pipe(self, number, asyncio.create_task(end(), name=f"{self._thread} pipe {number}"))
+
+    def feed(self, exec_id: str, data: bytes) -> None:
+        """Give bytes to a command that was started by ``pipe``."""
+        self._channel.tell({"op": "feed", "exec": exec_id}, data)
 
     async def poll(self, exec_id: str, offset: int = 0, limit: int = 64 * 1024) -> BackgroundState:
         """The state of a background command and its output from ``offset`` on."""

@@ -54,7 +54,7 @@ from agentic.tools.base.secret_placeholders import (
 )
 from agentic.tools.base.stored_outputs import KeptOutputs
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext
+from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext, Tool
 from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
 from agentic.tools.files.glob import GLOB_TOOL
 from agentic.tools.files.grep import GREP_TOOL
@@ -97,6 +97,8 @@ LOOK_SECONDS = 4.0
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
 PREVIEW_SECONDS = 300.0
 """So long it may take to find out what a call would do outside; a stop does not wait for it."""
+_SCHEMAS_COST = (Tool,)
+"""Those of servers have theirs at hand, and are so many that the others would be forgotten."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -129,7 +131,7 @@ class StandardToolbox(Toolbox):
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
         self._tools = {tool.name: tool for tool in tools}
-        self._specs = tuple(map(_spec_of, tools))
+        self._specs = tuple([_spec_of(tool) if type(tool) in _SCHEMAS_COST else tool.spec for tool in tools])
         self._agent = agent
         self._masks = masks
         self._world: AgentWorld | None = None

@@ -13,8 +13,9 @@ import contextlib
 import time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from agentic.core.events.execution_events import Exposure
 from agentic.ports.errors import (
@@ -67,6 +68,8 @@ def applied(content: bytes, edits: Sequence[Edit]) -> bytes | Refusal:
         content = content.replace(old, new)
     return content
 
+
+T = TypeVar("T")
 
 KEPT_CHANGES = 1000
 ATTACHMENTS = "attachments"
@@ -169,6 +172,16 @@ class RealWorld:
         """Start a background command, called ``name`` to people; returns its id for ``poll`` and ``stop``."""
         async with self._use(afresh=True) as sandbox:
             return self._beside.began(await sandbox.start(command, cwd=cwd, key=key), name or command)
+
+    async def around(
+        self, act: Callable[[Sandbox], Awaitable[T]], *, by: str = "", scan: bool = True
+    ) -> tuple[T, Changes]:
+        """Do something with a process that lives in the sandbox, which stays meanwhile; and what it changed."""
+        async with self._use(afresh=True) as sandbox:
+            came = await act(sandbox)
+            changes = await sandbox.scan() if scan else Changes()
+        self._saw(changes, by)
+        return came, changes
 
     async def poll(self, exec_id: str, offset: int = 0) -> BackgroundState:
         """A background command's state and its output from ``offset`` on."""

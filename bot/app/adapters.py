@@ -1,15 +1,25 @@
-"""Which sandbox commands run in, tried when it is first needed."""
+"""Which sandbox commands run in, tried when it is first needed; and the MCP servers, where the owner's file names any."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agentic.sandbox.pool import Choice
+from agentic.mcp_client.server_file import FILE as MCP_FILE
+from agentic.mcp_client.server_file import ServerFile, load
+from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.workspace.workspace import RealWorld
 from bot.config.settings import Settings
+
+if TYPE_CHECKING:
+    from agentic.mcp_client.servers import McpServers
+
+log = logging.getLogger(__name__)
 
 
 def chooser(settings: Settings, state: Path, heartbeat: Heartbeat | None = None) -> Callable[[], Awaitable[Choice]]:
@@ -23,3 +33,25 @@ def chooser(settings: Settings, state: Path, heartbeat: Heartbeat | None = None)
         return await choose(settings.sandbox, state, image=settings.sandbox_image, heartbeat=heartbeat)
 
     return choice
+
+
+def mcp_servers(
+    settings: Settings, environment: Mapping[str, str], sandboxes: Sandboxes, state: Path
+) -> McpServers | None:
+    """What the owner's file names, with what they agreed to; None where there is no such file.
+
+    ``state`` holds the folder in which servers run that are looked at while no thread uses them.
+    """
+    file = load(settings.home / MCP_FILE, environment)
+    for problem in file.problems:
+        log.warning("%s", problem)
+    if file == ServerFile():
+        return None
+    from agentic.mcp_client.agreed_tools import FILE, Catalogue  # with the SDK, which only they need
+    from agentic.mcp_client.servers import McpServers
+
+    for name in ("mcp", "client"):  # the SDK logs what servers send; what matters of it is told to whoever asks
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    scratch = state / "mcp-workspace"
+    scratch.mkdir(parents=True, exist_ok=True)
+    return McpServers(file, Catalogue(settings.home / FILE), RealWorld(sandboxes, "mcp", scratch))

@@ -64,7 +64,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser
+from bot.app.adapters import chooser, mcp_servers
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
@@ -224,6 +224,8 @@ class App:
             offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
             code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
+        workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state)
+        stack.push_async_callback(workshop.end_servers)
         offers, answers, pulls = BranchOfferMessages(store), AnswerMessages(store), PullMessages(store)
         forges = Forges(settings.forge_hosts, os.environ)
         stack.push_async_callback(forges.close)
@@ -445,12 +447,16 @@ class App:
             await self.workshop.choice()
         except (AgenticError, OSError) as error:
             log.warning("the sandbox could not be tried: %s", error)
+        if self.workshop.mcp is not None:
+            await self.workshop.mcp.ready()
 
     async def _evict(self) -> None:
         while True:
             await asyncio.sleep(EVICT_EVERY)
             try:
                 self.workshop.tidy()
+                if self.workshop.mcp is not None:
+                    await self.workshop.mcp.evict_idle()
                 await self.sandboxes.evict_idle()
             except Exception:  # one look that failed must not be the last one
                 log.exception("idle sandboxes could not be ended; the next look is in %.0f s", EVICT_EVERY)

@@ -87,6 +87,16 @@ class _Query(argparse.Action):
         setattr(namespace, self.dest, query)
 
 
+def add_mcp(commands: Commands) -> None:
+    """Add the options of `mcp`."""
+    mcp = commands.add_parser(
+        "mcp",
+        help="show each MCP server with its tools, and which of them changed; or agree to a tool that changed",
+        description="Servers are named in mcp.json in the home. A tool that is new or has changed is not used before a yes.",
+    )
+    mcp.add_argument("--agree", default="", metavar="SERVER/TOOL", help="let this tool be used as it is now")
+
+
 def add_calibration(commands: Commands) -> None:
     """Add the options of `calibration`."""
     calibration = commands.add_parser(

@@ -91,6 +91,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
     )
     hosts = (*await repositories(settings), *await webhooks(settings))
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
+    servers = await mcp_servers(settings)
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
@@ -102,6 +103,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         stored,
         *([much] if much else []),
         walls,
+        *servers,
         *tiers,
         *loaded,
         learned,
@@ -433,6 +435,34 @@ def webhook_components(settings: Settings, trouble: CannotListen | None) -> tupl
     return (
         Component("webhooks", settings.webhooks, "ok", "signed ones are received here; polling goes on beside them"),
     )
+
+
+async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
+    """Look at the MCP servers of the owner's file; nothing where there is none."""
+    from agentic.mcp_client.server_file import FILE
+
+    if not (settings.home / FILE).exists():
+        return ()
+    from bot.cli.checks.mcp_access import servers_of
+    from bot.rendering.unicode_safety import revealed
+
+    async with servers_of(settings) as servers:
+        if servers is None:
+            return (Component("MCP", FILE, "limited", "it names no server", "name one, or delete the file"),)
+        rows = [Component("MCP", FILE, "limited", problem) for problem in servers.problems]
+        for seen in await servers.look():
+            waits = servers.catalogue.waiting((seen.server,))
+            if seen.problem:
+                rows.append(Component("MCP", seen.server, "limited", revealed(seen.problem)[:SHOWN_WORDS]))
+            elif waits:
+                named = ", ".join(revealed(each.now.name) for each in waits[:5])
+                why = f"{seen.tools} tools; {len(waits)} new or changed since you agreed: {named}"
+                rows.append(Component("MCP", seen.server, "limited", why, "look at them: threadwright mcp"))
+            else:
+                rows.append(Component("MCP", seen.server, "ok", f"{seen.tools} tools (protocol {seen.protocol})"))
+        if servers.catalogue.trouble:
+            rows.append(Component("MCP", FILE, "limited", servers.catalogue.trouble))
+        return tuple(rows)
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:

@@ -1,5 +1,5 @@
-"""`threadwright setup | run | page | task | doctor | search | replay | calibration | costs | lessons | backup | export |
-import`.
+"""`threadwright setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup |
+export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -141,6 +141,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.doctor import doctor
 
         return doctor(settings, as_json=wanted.json)
+    if wanted.command == "mcp":
+        from bot.cli.checks.mcp_access import mcp
+
+        return mcp(settings, wanted.agree)
     if wanted.command == "search":
         from bot.cli.word_search import search
 
@@ -243,7 +247,10 @@ class _Version(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    names = "setup | run | page | task | doctor | search | replay | calibration | costs | lessons | backup | export | import"
+    names = (
+        "setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup | export | "
+        "import"
+    )
     whole = _Parser(
         prog="threadwright",
         usage=f"threadwright [--help] [--version] [--env-file PATH] {names} …",
@@ -256,6 +263,7 @@ def parser() -> argparse.ArgumentParser:
         add_costs,
         add_keeping,
         add_lessons,
+        add_mcp,
         add_search,
         add_setup,
     )
@@ -284,6 +292,7 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    add_mcp(commands)
     add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
     replay.add_argument("execution", nargs="?", default="", metavar="EXECUTION", help="its id (default: list them)")

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
@@ -26,6 +27,10 @@ from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
+
+if TYPE_CHECKING:
+    from agentic.mcp_client.servers import McpServers
+    from agentic.tools.base.tool import AnyTool
 
 MB = 1024 * 1024
 FILE_BYTES = 25 * MB
@@ -84,6 +89,8 @@ class Workshop:
     """The repositories of threads; None where there are none."""
     code_search: CodeSearch | None = None
     """Searches the code of workspaces; None where that is turned off."""
+    mcp: McpServers | None = None
+    """The MCP servers of the owner's file; None where there is no such file."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -121,8 +128,15 @@ class Workshop:
         if self._trying is not None:
             await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
 
+    async def end_servers(self) -> None:
+        """End the connections to MCP servers."""
+        if self.mcp is not None:
+            await self.mcp.close()
+
     async def end_sandbox(self, thread: str) -> None:
         """End what lives beside the workspace (an interpreter, background commands, /tmp); the files stay."""
+        if self.mcp is not None:
+            await self.mcp.end(thread)
         if thread in self._worlds:
             await self._worlds[thread].close()
 
@@ -134,6 +148,8 @@ class Workshop:
     async def forget(self, thread: str) -> None:
         """End the sandbox of a deleted thread, and delete its workspace and snapshots."""
         world = self._worlds.pop(thread, None)
+        if self.mcp is not None:
+            await self.mcp.end(thread)
         if world is not None:
             await world.close()
         await self.sandboxes.forget(thread)
@@ -168,13 +184,27 @@ class Workshop:
         async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
             return await self.inspect(thread, manifest, since)
 
+        own = (*STANDARD, *searching, *network, *woken, *outward)
         return StandardToolbox(
-            world, (*STANDARD, *searching, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
+            world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out,
         )  # fmt: skip
 
+    def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:
+        """Return the tools of MCP servers, beside an agent's own ones."""
+        if self.mcp is None:
+            return ()
+        from agentic.tools.foreign.server_offer import server_tools  # with the SDK, which only they need
+
+        return server_tools(self.mcp, thread, own)
+
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
-        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails."""
+        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails.
+
+        The first task after a server was added waits, not for long, until its tools are known.
+        """
+        if self.mcp is not None:
+            await self.mcp.ready()
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
 

@@ -26,6 +26,7 @@ from .tally import Wall
 
 LESSON = "l0123456789a"
 LEAST: dict[str, Level] = {
+    "mcp agree": "owner",
     "repo attach": "owner", "repo detach": "owner", "repo refresh": "executor", "repo account": "executor",
     "stop": "executor", "pause": "operator", "retry": "operator", "resume": "operator", "fork": "executor",
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
@@ -37,7 +38,8 @@ LEAST: dict[str, Level] = {
 """Who at least may use a command on another person's task; it is not read from the code."""
 LOOKS = frozenset({
     "status", "checkpoints", "sessions", "cost", "confidence", "escalation", "logs", "memory", "role", "rules", "search",
-    "workspace list", "workspace get", "lessons list", "lessons show", "settings show", "repo show", "privacy", "help",
+    "workspace list", "workspace get", "lessons list", "lessons show", "settings show", "repo show", "mcp show", "privacy",
+    "help",
 })  # fmt: skip
 """What everybody may use: it only shows, and each shows what this person may see."""
 WHO: dict[str, Level] = {"vic": "viewer", "eve": "executor", "ops": "operator"}
@@ -47,7 +49,7 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "settings set": (QUIET, {**QUIET, "scope": "thread"}, {**QUIET, "scope": "channel"}, {**QUIET, "scope": "server"}),
     "settings reset": (NAMED, {**NAMED, "scope": "channel"}, {**NAMED, "scope": "server"}),
     "model": ({"name": "tier3"}, {"name": "large", "scope": "channel"}, {"name": "tier3", "scope": "server"}),
-    "repo attach": ({"repository": "ada/shop"},),
+    "repo attach": ({"repository": "ada/shop"},), "mcp agree": ({"tool": "tracker/search"},),
     "lessons approve": ({"lesson": LESSON},), "lessons retire": ({"lesson": LESSON},),
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
     "schedule add": ({"when": "hourly", "task": "look"},),

@@ -162,6 +162,8 @@ class Asked(Frozen):
     args_sha: str = ""
     who_may: Level = "executor"
     expires: datetime | None = None
+    resume: str = ""
+    """What the call needs to go on with the answer: it begins again with both; '' where the answer is its result."""
 
 
 class Decided(Frozen):

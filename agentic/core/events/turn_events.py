@@ -22,6 +22,7 @@ from agentic.core.events.values import (
     Exposure,
     FailureClass,
     FileChange,
+    FileRef,
     Frozen,
     Level,
     Moment,
@@ -152,6 +153,8 @@ class ToolFinished(Frozen):
     """Hosts that commands were not let reach, until it ended."""
     opened_hosts: tuple[str, ...] = ()
     """What commands may reach besides, from then to the end of the task."""
+    files: tuple[FileRef, ...] = ()
+    """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
 

@@ -153,6 +153,7 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
         exposure=exposure.resulted(execution, event),
         unsaved=unsaved_with(execution, event.changes) if event.changes else execution.unsaved,
         opened_hosts=tuple(dict.fromkeys((*execution.opened_hosts, *event.opened_hosts))),
+        told=_shown(execution.told, event),
         judged=changed(
             judged,
             calls=judged.calls + ran,
@@ -169,6 +170,12 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
             changed=turn.changed or bool(event.changes) or passes_more or event.outcome == "unknown",
         ),
     )
+
+
+def _shown(told: Told, event: ToolFinished) -> Told:
+    """The pictures that a call brought go with its result."""
+    pictures = pictures_of(event.files) if event.files else ()
+    return changed(told, pictures=(*told.pictures, *pictures)) if pictures else told
 
 
 def _cancel_requested(execution: Execution, event: CancelRequested, envelope: Envelope) -> Execution:

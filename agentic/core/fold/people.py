@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from agentic.core.claims import confidence
-from agentic.core.claims.call_counts import change_call
+from agentic.core.claims.call_counts import call_of, change_call
 from agentic.core.events.execution_events import (
     Asked,
     Decided,
@@ -19,7 +19,7 @@ from agentic.core.fold import escalation_signs, exposure
 from agentic.core.fold.ownership import brought, heard_from, unsaved_with
 from agentic.core.prompt.user_messages import guidance, pictures_of
 from agentic.core.state.counters import DayRaise
-from agentic.core.state.execution import Execution, Failure
+from agentic.core.state.execution import CallReply, Execution, Failure
 from agentic.core.state.replace import changed
 from agentic.core.text.amounts import COUNTED, read
 from agentic.core.text.answers import in_parts, option_of, refusal
@@ -203,6 +203,14 @@ def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:
     return changed(execution, question=event, partial={}, answer=None, expired=False, decided=None)
 
 
+def _resumed(execution: Execution, question: Asked, event: Decided) -> Execution:
+    """A call that asked begins again, with the answer."""
+    call = call_of(execution, question.call)
+    replies = call.replies if call is not None else ()
+    reply = CallReply(question.resume, event.choice, event.text, event.answers)
+    return change_call(execution, question.call, asked="", intent=None, fence=0, replies=(*replies, reply))
+
+
 def decided(execution: Execution, event: Decided, envelope: Envelope) -> Execution:
     """The question is closed; what the rules count begins anew."""
     question = execution.question
@@ -213,6 +221,8 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
         approval, lasting = question.question if allowed else "", event.choice == ALWAYS
         execution = change_call(execution, question.call, approval=approval, lasting=lasting, denied=denied)
+    elif question is not None and question.resume:
+        execution = _resumed(execution, question, event)
     return changed(
         execution,
         question=None,

@@ -56,6 +56,19 @@ FINISH = "finish"
 
 
 @dataclass(frozen=True)
+class CallReply:
+    """What a person answered to a call that asked and goes on with the answer."""
+
+    resume: str
+    """What the call left with its question."""
+    choice: str
+    """The id of an option, or 'text'."""
+    text: str
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """To the parts of the question, by the part's id."""
+
+
+@dataclass(frozen=True)
 class Call:
     """A tool call of the current turn: what was asked for, its intent, its result."""
 
@@ -74,6 +87,8 @@ class Call:
     """What it opens stays so for later tasks, as a person chose."""
     denied: str = ""
     """How it was denied, in words for the model."""
+    replies: tuple[CallReply, ...] = ()
+    """What people answered to it so far, in order."""
     result: ToolFinished | None = None
 
     @property

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -154,6 +154,41 @@ class Channel:
         if "error" in reply.header:
             raise _as_error(reply)
         return reply
+
+    def lasting(
+        self, header: Mapping[str, JsonValue], on_output: Callable[[bytes], None]
+    ) -> Coroutine[None, None, Reply]:
+        """Ask at once for what runs as long as the sandbox may: its answer is its end."""
+        self._next += 1
+        number = self._next
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._open[number] = _Open(future, on_output)
+        try:
+            self.tell({"id": number, **header}, b"")
+        except SandboxLost:
+            del self._open[number]
+            raise
+
+        async def end() -> Reply:
+            try:
+                reply = await future
+            finally:
+                self._open.pop(number, None)
+            if "error" in reply.header:
+                raise _as_error(reply)
+            return reply
+
+        return end()
+
+    def tell(self, header: Mapping[str, JsonValue], payload: bytes) -> None:
+        """Say something that has no answer."""
+        if self._lost is not None:
+            raise SandboxLost(self._lost)
+        try:
+            self._transport.outlet.write(pack(header, payload))
+        except (ConnectionError, OSError) as broken:
+            self.fail(f"the pipe to the sandbox broke: {broken}")
+            raise SandboxLost(self._lost or "") from broken
 
     def fail(self, reason: str) -> None:
         """Give up on this supervisor: every open request ends with ``SandboxLost``, and it hears of its owner no more."""

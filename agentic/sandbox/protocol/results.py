@@ -19,6 +19,7 @@ __all__ = [
     "GrepResult",
     "Listing",
     "OutputPage",
+    "PipeEnd",
     "PythonResult",
     "Refusal",
     "SeenChange",
@@ -32,6 +33,16 @@ class Changes:
 
     files: tuple[FileChange, ...] = ()
     more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PipeEnd:
+    """How a command ended whose input and output were the owner's; ``words`` is the end of its standard error."""
+
+    exit_code: int | None
+    signal: int | None
+    killed_reason: str = ""
+    words: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

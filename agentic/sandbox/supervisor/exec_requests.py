@@ -11,6 +11,7 @@ from .limits import OUT_OF_MEMORY, TICK
 from .processes.commands import Command
 from .processes.interpreter import ID as PYTHON
 from .processes.interpreter import Run
+from .processes.piped import Pipes, last_words
 from .processes.proc_table import members, table
 from .session import Session
 
@@ -34,11 +35,15 @@ class Serving:
         self._waiting = waiting
         """How many bytes wait for the owner."""
         self._watching = False
+        self._pipes: dict[str, Pipes] = {}
+        """Of commands whose input and output are the owner's."""
         self._looking: dict[str, Callable[[], None]] = {}
         """What has ended and is not answered before it is known what changed; each can be answered without."""
         self.operations: dict[str, Callable[[Request], None]] = {
             "exec": self._exec,
             "start": self._start,
+            "pipe": self._pipe,
+            "feed": self._feed,
             "poll": self._poll,
             "kill": self._kill,
             "kill_all": self._kill_all,
@@ -49,7 +54,9 @@ class Serving:
     def _send(self, request: Request, header: dict[str, Json], payload: bytes = b"") -> None:
         self._answer(request, header, payload)
 
-    def _launch(self, request: Request, done: Callable[[Command], None], cap: int) -> Command:
+    def _launch(
+        self, request: Request, done: Callable[[Command], None], cap: int, pipes: Pipes | None = None
+    ) -> Command:
         here = self._here
         command = request.optional_text("command")
         argv = request.texts("argv") if command is None else [here.shell, "-c", command]
@@ -58,7 +65,14 @@ class Serving:
         given = request.environment("env")
         env = given if request.flag("own") else {**here.environment, **given}
         started = here.commands.start(
-            request.text("exec"), argv, self._folder(request.text("cwd", ".")), env, request.payload, cap, done
+            request.text("exec"),
+            argv,
+            self._folder(request.text("cwd", ".")),
+            env,
+            request.payload if pipes is None else pipes.theirs_in,
+            cap,
+            done,
+            stdout=pipes.theirs_out if pipes is not None else None,
         )
         self._begin_watch()
         return started
@@ -129,6 +143,33 @@ class Serving:
     def _start(self, request: Request) -> None:
         command = self._launch(request, self._background_ended, 0)
         self._send(request, {"exec": command.id, "pid": command.pid})
+
+    def _pipe(self, request: Request) -> None:
+        """A command whose output goes to the owner as it comes; the answer is its end."""
+        id = request.text("exec")
+        pipes = Pipes(self._reactor, lambda data: self._send(request, {"event": "output"}, data), self._waiting)
+
+        def ended(command: Command) -> None:
+            pipes.close()
+            self._pipes.pop(id, None)
+            header: dict[str, Json] = {"exit": command.exit_code, "signal": command.signal, "killed": command.reason}
+            self._send(request, header, last_words(command.collector))
+
+        try:
+            self._launch(request, ended, request.integer("cap", 65536), pipes)
+        except BaseException:
+            pipes.close()
+            raise
+        finally:
+            os.close(pipes.theirs_in)
+            os.close(pipes.theirs_out)
+        self._pipes[id] = pipes
+
+    def _feed(self, request: Request) -> None:
+        id = request.text("exec")
+        pipes, command = self._pipes.get(id), self._here.commands.running.get(id)
+        if pipes is not None and command is not None and not pipes.feed(request.payload):
+            self._here.commands.kill(command, "it did not read what it was sent", lambda _: None)
 
     def _background_ended(self, command: Command) -> None:
         ended = self._here.commands.ended

@@ -70,6 +70,11 @@ class AgentWorld:
     masks: bool = True
     """Secrets of known form are shown as placeholders."""
 
+    @property
+    def agent(self) -> str:
+        """Who acts, as other agents of the thread are told of its changes."""
+        return self.model.agent
+
     def hide(self, text: str) -> str:
         """An output as the agent is shown it."""
         return mask(text).text if self.masks else text
@@ -162,9 +167,9 @@ def _nothing_opened(_: Arguments) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool(Generic[A]):
-    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all."""
+    """A tool with arguments of type ``A``; ``seconds`` is how long a call may take in all.  It is equal only to itself."""
 
     name: str
     description: str

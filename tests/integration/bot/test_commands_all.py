@@ -93,6 +93,8 @@ RIGHT = [
     Use("repo refresh", "!repo refresh", "Repositories cannot be attached here"),
     Use("repo account", "!repo account", "Repositories cannot be attached here|Everyone here could read that answer",
         {"host": "github.com"}),
+    Use("mcp show", "!mcp show", "There are no MCP servers"),
+    Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),

@@ -95,24 +95,29 @@ class Commands:
         argv: Sequence[str],
         cwd: str,
         env: Mapping[str, str],
-        stdin: bytes,
+        stdin: bytes | int,
         cap: int,
         done: Callable[[Command], None],
         pass_fds: tuple[int, ...] = (),
+        stdout: int | None = None,
     ) -> Command:
-        """Start a command; ``done`` is called once, when it has ended."""
+        """Start a command; ``done`` is called once, when it has ended.
+
+        Its input is these bytes, or comes from this descriptor; with ``stdout`` only what it writes to its standard error
+        is collected.  Descriptors are the caller's to close.
+        """
         if id in self.running:
             raise Fault("failed", f"a command with the id {id} runs already")
         command = Command(id, f"{self._token}:{id}", self.collector(cap), done)
         reader, writer = os.pipe2(os.O_CLOEXEC)
-        source = _as_input(stdin)
+        source = stdin if isinstance(stdin, int) else _as_input(stdin)
         try:
             with contextlib.suppress(OSError):
                 fcntl.fcntl(writer, 1031, PIPE)  # F_SETPIPE_SZ: fewer wake-ups in a flood
             command.child = subprocess.Popen(
                 argv,
                 stdin=source,
-                stdout=writer,
+                stdout=writer if stdout is None else stdout,
                 stderr=writer,
                 cwd=cwd,
                 env={**env, proc_table.TAG: command.tag},
@@ -124,7 +129,7 @@ class Commands:
             raise Fault("failed", f"cannot start {argv[0]}: {error}") from None
         finally:
             os.close(writer)
-            if source != subprocess.DEVNULL:
+            if source not in (stdin, subprocess.DEVNULL):
                 os.close(source)
         command.pid = command.child.pid
         _first_to_be_killed(command.pid)

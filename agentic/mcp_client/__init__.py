@@ -1,0 +1,1 @@
+"""Tools of servers that others wrote, over the Model Context Protocol."""

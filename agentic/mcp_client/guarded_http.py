@@ -1,0 +1,148 @@
+"""HTTP to servers: to the address that was looked at, within bounds, and no further than the file allows.
+
+The name is resolved here, each of its addresses is judged, and the connection goes to one of those.  A redirect is followed
+by the SDK within one origin only, and comes through here again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import cast
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+
+from agentic.egress.addresses import refusal
+from agentic.mcp_client.server_file import Endpoint
+
+ANSWER_BYTES = 16 << 20
+EVENT_BYTES = 8 << 20
+CONNECT_SECONDS = 15.0
+RESOLVE_SECONDS = 10.0
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+class AddressRefused(httpx2.ConnectError):
+    """A host may not be connected to; nothing was sent."""
+
+
+class AnswerTooLong(httpx2.StreamError):
+    """An answer is longer than what is read."""
+
+
+async def resolved(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host."""
+    async with asyncio.timeout(RESOLVE_SECONDS):
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Connects to what was judged; remembers the last status that was an error, of which the SDK says nothing."""
+
+    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolved, verify: ssl.SSLContext | bool = True) -> None:
+        self._own = endpoint.host if endpoint.private else ""
+        self._resolve = resolve
+        self._inner = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False)
+        self.status = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; raises ``AddressRefused`` before anything is sent."""
+        host, port = request.url.host, request.url.port or (443 if request.url.scheme == "https" else 80)
+        address = await self._address(host, port)
+        extensions = {**request.extensions, "sni_hostname": host}
+        request.headers.setdefault("Host", request.url.netloc.decode())
+        there = httpx2.Request(
+            request.method,
+            request.url.copy_with(host=address),
+            headers=request.headers,
+            stream=request.stream,
+            extensions=extensions,
+        )
+        response = await self._inner.handle_async_request(there)
+        self.status = response.status_code if response.status_code >= httpx2.codes.BAD_REQUEST else 0
+        stream = _Bounded(cast(AsyncIterator[bytes], response.stream), response.stream)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
+        )
+
+    async def _address(self, host: str, port: int) -> str:
+        try:
+            addresses = await self._resolve(host, port)
+        except (OSError, TimeoutError, UnicodeError) as error:
+            raise AddressRefused(f"{host} was not found: {error}") from error
+        for address in addresses:
+            if why := refusal(address, own_network=host.lower() == self._own):
+                raise AddressRefused(f"{host} is not connected to: {why}")
+        if not addresses:
+            raise AddressRefused(f"{host} has no address")
+        return addresses[0]
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        await self._inner.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """An answer's bytes, up to a bound."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], whole: object) -> None:
+        self._pieces = pieces
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ANSWER_BYTES
+        async for piece in self._pieces:
+            left -= len(piece)
+            if left < 0:
+                raise AnswerTooLong(f"the answer has more than {ANSWER_BYTES >> 20} MB")
+            yield piece
+
+    async def aclose(self) -> None:
+        if isinstance(self._whole, httpx2.AsyncByteStream):
+            await self._whole.aclose()
+
+
+class HttpServer:
+    """A server over streamable HTTP; afterwards it knows why that ended."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        seconds: float,
+        resolve: Resolve = resolved,
+        verify: ssl.SSLContext | bool = True,
+    ) -> None:
+        self._endpoint = endpoint
+        self._seconds = seconds
+        self._transport = GuardedTransport(endpoint, resolve, verify)
+
+    @property
+    def why(self) -> str:
+        """What is known of why it does not answer, '' for nothing."""
+        status = self._transport.status
+        asks = " It asks who you are: see to the headers of this server." if status in (401, 403) else ""
+        return f"it answered with HTTP {status}.{asks}" if status else ""
+
+    @property
+    def gateway_failed(self) -> bool:
+        """The last answer was an error of which nobody knows whether the request arrived."""
+        return self._transport.status >= httpx2.codes.INTERNAL_SERVER_ERROR
+
+    @asynccontextmanager
+    async def streams(self) -> AsyncGenerator[TransportStreams]:
+        """The transport."""
+        headers: Mapping[str, str] = self._endpoint.headers
+        timeout = httpx2.Timeout(CONNECT_SECONDS, read=self._seconds + CONNECT_SECONDS)
+        client = httpx2.AsyncClient(transport=self._transport, headers=headers, timeout=timeout, trust_env=False)
+        async with (
+            client,
+            streamable_http_client(self._endpoint.url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
+        ):
+            yield streams

@@ -1,0 +1,118 @@
+"""Commands whose input and output are the owner's: bytes in, bytes out, for as long as they run.
+
+What the owner does not read yet waits in the command's own pipe, so a flood is the command's wait and takes no memory here.
+What a command does not read waits here, up to a bound; above it the command is ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Callable
+
+from ..event_loop import Reactor
+from .output import Collector
+
+READ = 1 << 16
+CROWDED = 1 << 20
+"""Bytes waiting for the owner above which a command's output is left in its pipe for now."""
+LATER = 0.01
+MOST_WAITING = 32 << 20
+"""Bytes for a command that does not read."""
+LAST_WORDS = 8 << 20
+
+
+class Pipes:
+    """Both pipes of one command, and what waits to go in."""
+
+    def __init__(self, reactor: Reactor, put: Callable[[bytes], None], waiting: Callable[[], int]) -> None:
+        self.theirs_in, self._in = os.pipe2(os.O_CLOEXEC)
+        self._out, self.theirs_out = os.pipe2(os.O_CLOEXEC)
+        for own in (self._in, self._out):
+            os.set_blocking(own, False)
+        self._reactor = reactor
+        self._put = put
+        self._waiting = waiting
+        self._queue: deque[memoryview] = deque()
+        self._size = 0
+        self._feeds = self._reads = True
+        reactor.watch(self._out, self._readable)
+
+    def feed(self, data: bytes) -> bool:
+        """Give it bytes, now or as soon as it reads; False where more wait than may."""
+        if not self._feeds:
+            return True
+        self._queue.append(memoryview(data))
+        self._size += len(data)
+        self._flush()
+        return self._size <= MOST_WAITING
+
+    def close(self) -> None:
+        """Pass on what it still wrote, and let go of the pipes; safe to call twice."""
+        if self._reads:
+            self._drain()
+        self._stop_feeding()
+        self._stop_reading()
+
+    def _flush(self) -> None:
+        try:
+            while self._queue:
+                piece = self._queue[0]
+                written = os.write(self._in, piece)
+                self._size -= written
+                if written == len(piece):
+                    self._queue.popleft()
+                else:
+                    self._queue[0] = piece[written:]
+        except BlockingIOError:
+            self._reactor.watch_writable(self._in, self._flush)
+            return
+        except OSError:
+            self._stop_feeding()  # it reads no more
+            return
+        self._reactor.forget(self._in)
+
+    def _stop_feeding(self) -> None:
+        if self._feeds:
+            self._feeds = False
+            self._queue.clear()
+            self._size = 0
+            self._reactor.forget(self._in)
+            os.close(self._in)
+
+    def _readable(self) -> None:
+        if not self._reads:
+            return
+        if self._waiting() >= CROWDED:
+            self._reactor.forget(self._out)
+            self._reactor.later(LATER, self._read_again)
+            return
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self._out, READ)
+            if data:
+                self._put(data)
+            else:
+                self._stop_reading()
+
+    def _read_again(self) -> None:
+        if self._reads:
+            self._reactor.watch(self._out, self._readable)
+
+    def _drain(self) -> None:
+        left = LAST_WORDS
+        with contextlib.suppress(BlockingIOError):
+            while left > 0 and (data := os.read(self._out, READ)):
+                left -= len(data)
+                self._put(data)
+
+    def _stop_reading(self) -> None:
+        if self._reads:
+            self._reads = False
+            self._reactor.forget(self._out)
+            os.close(self._out)
+
+
+def last_words(collector: Collector) -> bytes:
+    """The end of what a command wrote to its standard error."""
+    return collector.shown()[-2_000:]

@@ -1,0 +1,1 @@
+"""The parts of the MCP client that need no server."""
