@@ -25,6 +25,7 @@ from agentic.core.events.execution_events import (
     Level,
     Noted,
     Outcome,
+    PlanEntered,
     PullRequestOpened,
     Reported,
     StaleFile,
@@ -166,7 +167,9 @@ class Refused:
     text: str
 
 
-CognitiveEvent = Noted | Reported | StrongerWanted | TodoChanged | WakeRequested | CommitCreated | PullRequestOpened
+CognitiveEvent = (
+    Noted | Reported | StrongerWanted | TodoChanged | PlanEntered | WakeRequested | CommitCreated | PullRequestOpened
+)
 """What a tool may record beside its result."""
 
 
@@ -186,6 +189,8 @@ class Question:
     options: tuple[str, ...] = ()
     parts: tuple[QuestionPart, ...] = ()
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
+    plan: bool = False
+    """``text`` is a plan, which the person agrees to, changes or refuses."""
 
 
 @dataclass(frozen=True, slots=True)

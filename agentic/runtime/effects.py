@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
 )
+from agentic.core.rules.questions import PLAN_OPTIONS
 from agentic.core.state.actions import Consult, Think
 from agentic.core.state.conversation import Prompt
 from agentic.core.state.execution import Call, Execution
@@ -268,6 +269,8 @@ def asked(call: str, question: str, put: Question) -> Asked:
         Part(id=str(number), text=part.text, options=_options(part.options))
         for number, part in enumerate(put.parts, start=1)
     )
+    if put.plan:
+        return Asked(question=question, sort="plan", text=put.text, options=PLAN_OPTIONS, call=call)
     return Asked(question=question, text=put.text, options=_options(put.options), parts=parts, call=call)
 
 

@@ -62,6 +62,7 @@ from agentic.tools.files.read_output import READ_OUTPUT_TOOL
 from agentic.tools.files.write import WRITE_TOOL
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.notes import NOTE_TOOL, REPORT_TOOL, TODO_TOOL
+from agentic.tools.plan import PLAN_MODE_TOOL, PROPOSE_TOOL
 from agentic.tools.shell.jobs import JOB_TOOL
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
@@ -82,7 +83,8 @@ KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
 
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
-    GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL, FINISH_TOOL,
+    GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL,
+    PLAN_MODE_TOOL, PROPOSE_TOOL, FINISH_TOOL,
 )  # fmt: skip
 
 ACKNOWLEDGE_SECONDS = 1.5

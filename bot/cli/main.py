@@ -280,7 +280,7 @@ def parser() -> argparse.ArgumentParser:
         help="the answer to its next question, by an option's name or number, or in words; again for the one after it; "
         "'-' reads them from standard input, a line each",
     )  # fmt: skip
-    task.add_argument("--yes", action="store_true", help="allow every step that needs an approval")
+    task.add_argument("--yes", action="store_true", help="allow every step that needs an approval, and agree to plans")
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")

@@ -29,6 +29,7 @@ _WHOLE = 1_000
 _ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was cancelled"}
 _ALLOWED = {"Allow for this task": "Allowed for this task", "Always allow here": "Always allowed here"}
 """What became of an option, by its label."""
+_PLAN = ("**My plan.** Nothing is changed before you agree.", "")
 Way = Literal["open", "decided", "expired", "ended", "damaged"]
 
 
@@ -92,10 +93,10 @@ def _decided(standing: Standing, event: Decided) -> None:
 
 def question_words(item: OutboxItem, standing: Standing) -> str:
     """Return a question with its options, its answers so far, and how it can be or was answered."""
-    lines = [item.text.strip(), ""]
+    lines = [*(_PLAN if item.asked == "plan" else ()), item.text.strip(), ""]
     for number, part in enumerate(item.parts, 1):
         lines += _part(number, part, standing)
-    lines += _options(item.options, advised=item.asked != "extension")
+    lines += _options(item.options, advised=item.asked not in ("extension", "plan"))
     lines.append(_hint(item) if standing.way == "open" else closing_line(item, standing))
     return "\n".join(lines)
 
@@ -125,6 +126,8 @@ def _options(options: tuple[Option, ...], lead: str = "", *, advised: bool = Tru
 def _hint(item: OutboxItem) -> str:
     if item.parts:
         return "-# Choose below, or write your answers here: a line for each, or `1: …, 2: …`."
+    if item.asked == "plan":
+        return "-# Choose below, or write here what should be different."
     return "-# Choose below, or write your answer here." if item.options else "-# Write your answer here."
 
 

@@ -31,6 +31,8 @@ _VERBS: dict[str, Verbs] = {
     "ask_stronger": ("Asking for a stronger model", "Asked for a stronger model"),
     "network": ("Asking for the network", "Asked for the network"),
     "wake_me": ("Planning when to continue", "Planned when to continue"),
+    "plan_mode": ("Starting with a plan", "Started with a plan"),
+    "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
@@ -46,6 +48,8 @@ _WITHOUT_SUBJECT = frozenset(
         "ask_user",
         "network",
         "wake_me",
+        "plan_mode",
+        "propose_plan",
         "commit",
         "finish",
     )

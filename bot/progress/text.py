@@ -63,7 +63,7 @@ UNANSWERED: dict[str, str] = {
 """Why a model is asked again, by how its request failed."""
 _UNBEGUN = ("denied", "refused", "cancelled")
 _TODO = {"open": "☐", "doing": "▶", "done": "✔"}
-_SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user", "wake_me"))
+_SEEN_ELSEWHERE = frozenset(("todo", "note", "report", "ask_stronger", "finish", "ask_user", "propose_plan", "wake_me"))
 """Calls that are not shown as steps, because the message shows their result elsewhere."""
 STEPS_SHOWN = 5
 TODO_SHOWN = 8

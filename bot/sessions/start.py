@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -47,6 +48,7 @@ log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
+_PLAN = re.compile(r"\s{0,20}plan(?: first)?\s{0,3}:", re.IGNORECASE)
 
 
 Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
@@ -69,6 +71,11 @@ class Quotes(Protocol):
     async def recent(self, thread: str, before: str, reader: str = "") -> tuple[QuotedMessage, ...]:
         """Return messages before a message, at most 50 of the last 30 minutes, that ``reader`` may read as well."""
         ...
+
+
+def wants_plan(task: str) -> bool:
+    """Whether a task asks for a plan before anything is changed: it begins with ``plan:`` or ``plan first:``."""
+    return _PLAN.match(task) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,7 @@ class Beginning:
             inbox=item.id,
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
+            planning=not item.unspoken and wants_plan(item.text),
         )
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:

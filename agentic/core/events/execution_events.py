@@ -60,6 +60,8 @@ class Started(Frozen):
     """The thread is still named by the words of its first task, so a model is asked for a title."""
     ping: str = ""
     """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
+    planning: bool = False
+    """The person wants to agree to a plan before anything is changed."""
 
 
 class OwnerChanged(Frozen):

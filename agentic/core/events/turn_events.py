@@ -216,10 +216,14 @@ class TodoChanged(Frozen):
 
 
 class PlanEntered(Frozen):
+    """Nothing is changed from here on, until a person has agreed to a plan."""
+
     kind: Literal["plan_entered"] = "plan_entered"
 
 
 class PlanExited(Frozen):
+    """A person has agreed to the plan: it is carried out."""
+
     kind: Literal["plan_exited"] = "plan_exited"
     plan: str = ""
 

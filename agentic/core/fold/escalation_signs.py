@@ -37,7 +37,7 @@ def turn_ended(execution: Execution, confidence: Confidence) -> Climb:
     return changed(
         climb,
         low_turns=climb.low_turns + 1 if low else 0,
-        unchanged_turns=0 if files else climb.unchanged_turns + 1,
+        unchanged_turns=0 if files or execution.mind.planning else climb.unchanged_turns + 1,
         calm_turns=climb.calm_turns + 1 if calm else 0,
     )
 

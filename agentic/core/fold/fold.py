@@ -24,6 +24,8 @@ from agentic.core.events.execution_events import (
     Intervened,
     Noted,
     Perceived,
+    PlanEntered,
+    PlanExited,
     PullRequestOpened,
     Reported,
     RulesChanged,
@@ -102,6 +104,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         rules=event.rules,
         tier=starting_tier(event.policy),
         told=Told(texts=(first_message(event),), pictures=pictures_of(event.files)),
+        mind=changed(execution.mind, planning=event.planning),
     )
 
 
@@ -238,6 +241,17 @@ def _todo_changed(execution: Execution, event: TodoChanged, envelope: Envelope) 
     return changed(execution, turn=changed(execution.turn, changed=execution.turn.changed or done_now > done_before))
 
 
+def _plan_entered(execution: Execution, event: PlanEntered, envelope: Envelope) -> Execution:
+    return changed(execution, mind=changed(execution.mind, planning=True))
+
+
+def _plan_exited(execution: Execution, event: PlanExited, envelope: Envelope) -> Execution:
+    """Whoever agreed has seen where it stands: that is progress, whatever the turns before it came to."""
+    execution = loop_detection.progressed(execution)
+    execution = changed(execution, mind=changed(execution.mind, planning=False, plan=event.plan))
+    return changed(execution, turn=changed(execution.turn, changed=True))
+
+
 def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: Envelope) -> Execution:
     execution = changed(execution, checkpoint=execution.checkpoint or event, saved=event, touched=False)
     return changed(execution, unsaved=(), beside=event.not_kept) if event.manifest else execution
@@ -308,6 +322,8 @@ _STEPS = cast(
         "reported": _reported,
         "stronger_wanted": escalation_signs.stronger_wanted,
         "todo_changed": _todo_changed,
+        "plan_entered": _plan_entered,
+        "plan_exited": _plan_exited,
         "gated": gated,
         "checkpoint_saved": _checkpoint_saved,
         "workspace_restored": _workspace_restored,

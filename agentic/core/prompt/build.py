@@ -30,6 +30,7 @@ from agentic.core.text.foreign_text import (
     section,
 )
 from agentic.prompts import identity
+from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 
 _UNTRIAGED = Execution()
@@ -86,6 +87,10 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
             parts.append(section(mark, "Recent changes by others:", changes))
         if perceived.environment:
             parts.append(item(mark, perceived.environment))
+    if mind.planning:
+        parts.append(item(mark, PLANNING))
+    elif mind.plan:
+        parts.append(section(mark, "The plan that the person agreed to:", mind.plan))
     if mind.todo:
         marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
         todo = "\n".join(f"{marks[each.state]} {each.text}" for each in mind.todo)

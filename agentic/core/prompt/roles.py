@@ -23,6 +23,9 @@ from agentic.prompts.roles import TEXTS
 EVERYTHING: tuple[Permission, ...] = ("read", "write", "execute", "admin")
 LOOKS: tuple[Permission, ...] = ("read",)
 SHELL = "shell"
+PROPOSE = "propose_plan"
+"""The tool that puts a plan to the person."""
+_PLANNING = "you are making a plan, and nothing is changed before the person agrees to it"
 _LOOKING = frozenset(
     (
         "basename", "cat", "cd", "cmp", "comm", "cut", "df", "diff", "dirname", "du", "echo", "grep", "head", "jq", "ls",
@@ -70,15 +73,15 @@ ROLES: dict[str, Role] = {
 def in_role(started: Started, triaged: Triaged) -> Triaged:
     """What triage says, with what its role brings.
 
-    What somebody chose counts over what was read.  A role that only looks gives way where the task is to change files:
-    it would only be in the way.  The tour has no role, and talk needs none.
+    What somebody chose counts over what was read.  A role that only looks gives way where the task is to change files,
+    or to carry out a plan once it is agreed to: it would only be in the way.  The tour has no role, and talk needs none.
     """
     role = ROLES.get(started.role or triaged.role)
     if started.policy.tour:
         return triaged.model_copy(update={"role": ""})
     if role is None or triaged.talk:
         return triaged
-    if triaged.changes_files and role.may == LOOKS and not started.role:
+    if (triaged.changes_files or started.planning) and role.may == LOOKS and not started.role:
         return triaged.model_copy(update={"role": ""})
     wrote = dict.fromkeys(result.model for result in started.earlier if result.model and result.files)
     return triaged.model_copy(
@@ -109,19 +112,24 @@ def known(execution: Execution) -> tuple[ToolRef, ...]:
 
 
 def refusal(execution: Execution, call: Call) -> str:
-    """Why a call is none of its role's, in words for the model; '' where it is."""
+    """Why a call is none of its role's, or changes something before a plan is agreed to; '' where it may run."""
     block, role = call.block, execution.triage.role if execution.triage is not None else ""
-    if all(tool.name != block.tool for tool in known(execution)):
+    tool = next((tool for tool in known(execution) if tool.name == block.tool), None)
+    if tool is None:
         return (
             f"This did not run: you work as {role}, which has no tool {block.tool!r}. If the task needs it, finish with what "
             "you have, and say what the person should write to have it done."
         )
-    if block.tool != SHELL or not only_looks(execution):
+    planning = execution.mind.planning
+    if planning and block.tool != SHELL and not (tool.cognitive or tool.permission in LOOKS):
+        return f"This did not run: {_PLANNING}. Look with the tools that read; when the plan is whole, call {PROPOSE}."
+    if block.tool != SHELL or not (planning or only_looks(execution)):
         return ""
     lines = [block.arguments.get(name) for name in ("command", "fallback")]
     if block.arguments.get("background") or not all(looks(line) for line in lines if isinstance(line, str) and line):
+        why = _PLANNING if planning else f"you work as {role}, and change nothing"
         return (
-            f"This did not run: you work as {role}, and change nothing. Here {SHELL} takes commands that only look, "
+            f"This did not run: {why}. Here {SHELL} takes commands that only look, "
             "such as git log, git show, git diff, ls, cat, grep or wc, without redirections to files."
         )
     return ""

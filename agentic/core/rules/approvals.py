@@ -56,9 +56,14 @@ def verdict(options: tuple[Option, ...], said: str, name: str) -> tuple[str, str
     option = option_of(options, said)
     if option is not None and option.id != DENY:
         return option.id, ""
-    if said.strip(" .,!\n").casefold() in _YES:
+    if said_yes(said):
         return ALLOW, ""
     return DENY, f"{name} denied it" if option is not None or not said.strip() else f"{name} denied it and said: {said}"
+
+
+def said_yes(said: str) -> bool:
+    """Whether words are plainly a yes, and nothing else."""
+    return said.strip(" .,!\n").casefold() in _YES
 
 
 def denial(execution: Execution, call: Call) -> ToolFinished | None:

@@ -243,5 +243,7 @@ def _answered_call(execution: Execution, call: Call) -> Action | None:
     decision = execution.decided
     if decision is None or decision.question != call.asked:
         return None
+    if execution.decided_on is not None and execution.decided_on.sort == "plan":
+        return Record(questions.plan_answer(execution, call.id))
     preview = questions.answer_of(execution.decided_on, decision)
     return Record((ToolFinished(call=call.id, outcome="ok", preview=preview),))

@@ -12,13 +12,16 @@ from agentic.core.events.execution_events import (
     InputReceived,
     Intervened,
     Option,
+    PlanExited,
     PolicyChanged,
+    ToolFinished,
 )
 from agentic.core.events.ids import question_id
-from agentic.core.fold.people import DENY, MACHINE
+from agentic.core.fold.people import ALLOW, DENY, MACHINE
 from agentic.core.prompt import recap
+from agentic.core.prompt.roles import PROPOSE
 from agentic.core.rules import model_failures, used_up_limits
-from agentic.core.rules.approvals import verdict
+from agentic.core.rules.approvals import said_yes, verdict
 from agentic.core.rules.task_end import (
     close,
     ended_for,
@@ -47,6 +50,8 @@ FREE = "text"
 """The choice of an answer in words of one's own."""
 AGAIN = "again"
 """The choice that changes no cap: a new day has begun."""
+PLAN_OPTIONS = (Option(id=ALLOW, label="Go ahead"), Option(id=DENY, label="Drop it"))
+"""What can be said to a plan; other words say how it has to change."""
 _MORE = 10
 _NUMBER = re.compile(
     r"\+?(\d{1,3})\b|.*\b(\d{1,3}) (?:more )?turns?\b|.*\bfor (\d{1,3})[.!]?$", re.IGNORECASE | re.DOTALL
@@ -102,6 +107,8 @@ def choice_of(question: Asked, answer: InputReceived) -> tuple[str, str]:
 def decision(execution: Execution, question: Asked, answer: InputReceived) -> Decided:
     """What an answer decides."""
     choice, text = choice_of(question, answer)
+    if question.sort == "plan" and said_yes(answer.text):
+        choice, text = ALLOW, ""
     if question.sort == "approval":
         choice, text = verdict(question.options, answer.text, answer.author.name)
     return Decided(
@@ -129,6 +136,22 @@ def answer_of(question: Asked | None, decided: Decided) -> str:
         return f"{name} answered:\n" + "\n".join(lines)
     said = decided.text or (decided.choice if decided.choice != FREE else "(nothing)")
     return f"{name} answered: {said}"
+
+
+def plan_answer(execution: Execution, call: str) -> tuple[Event, ...]:
+    """What an answer to a plan comes to: it is carried out, made anew, or dropped."""
+    question, decided = execution.decided_on, execution.decided
+    assert question is not None
+    assert decided is not None
+    name = decided.by.name
+    if decided.choice == ALLOW:
+        told = f"{name} agreed to the plan. Carry it out now, as it stands; it stays in your sight."
+        return PlanExited(plan=question.text), ToolFinished(call=call, outcome="ok", preview=told)
+    if decided.choice == DENY:
+        told = f"{name} does not want this plan carried out. Finish with what you found, unless they say what else they want."
+    else:
+        told = f"{name} wants the plan changed:\n{decided.text}\nChange it, and call {PROPOSE} again."
+    return (ToolFinished(call=call, outcome="ok", preview=told),)
 
 
 def granted(execution: Execution) -> tuple[Event, ...]:

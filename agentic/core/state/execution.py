@@ -190,6 +190,10 @@ class Mind:
     """What the agent itself keeps, and what it perceives now."""
 
     todo: tuple[Todo, ...] = ()
+    planning: bool = False
+    """It makes a plan, and changes nothing before a person has agreed to one."""
+    plan: str = ""
+    """The plan that a person agreed to."""
     notes: tuple[str, ...] = ()
     perceived: Perceived | None = None
     guided: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ class Answers:
 
     async def to(self, asked: Asked) -> str | None:
         """Return the id of an option, or words; None where there is no answer."""
-        if asked.sort == "approval" and self._yes:
+        if asked.sort in ("approval", "plan") and self._yes:
             return ALLOW
         note(_shown(asked))
         while (words := await self._next()) is not None:

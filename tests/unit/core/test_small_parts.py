@@ -12,9 +12,9 @@ from agentic.core.events.execution_events import (
     DeadlinePassed,
     FileChange,
     InputReceived,
-    PlanEntered,
     QuotedMessage,
     Started,
+    WakeRequested,
 )
 from agentic.core.events.ids import (
     batch_id,
@@ -109,7 +109,7 @@ def test_files_are_this_execution_s_own_when_the_first_thing_it_did_was_to_make_
 def test_an_event_that_the_rules_do_not_read_moves_only_the_position() -> None:
     log = Log()
     before = log.execution
-    after = log.add(PlanEntered())
+    after = log.add(WakeRequested(wake="w", at=BEGUN, why="to look"))
     assert changed(after, seq=before.seq, at=before.at) == before
 
 
