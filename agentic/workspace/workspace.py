@@ -92,6 +92,8 @@ class RealWorld:
         self.handed = 0
         """How often a sandbox was handed to a call; what is asked of it from then on may have had its effect."""
         self._beside = Beside()
+        self.changing = asyncio.Lock()
+        """Held by a call that may change files, where several agents work here at a time."""
 
     async def visible(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of the paths that ``.aiignore`` does not hide."""

@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     WorkspaceFound,
 )
+from agentic.core.events.ids import is_child
 from agentic.ports.runtime import EventLog
 from bot.progress.model import Progress, update_of
 from bot.rendering.secrets import Discretion
@@ -61,7 +62,9 @@ class Feed:
         self._dirty: dict[str, None] = {}
 
     def saw(self, envelope: Envelope) -> None:
-        """Update the read model of a running execution."""
+        """Update the read model of a running execution; of a child people see what its parent says of it."""
+        if is_child(envelope.execution):
+            return
         event, execution = envelope.event, envelope.execution
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
@@ -85,6 +88,8 @@ class Feed:
 
     def streamed(self, execution: str, text: str) -> None:
         """Keep the end of the streamed text."""
+        if is_child(execution):
+            return
         self._tails[execution] = (self._tails.get(execution, "") + text)[-TAIL_KEPT:]
         self._mark(execution)
 

@@ -21,7 +21,6 @@ from agentic.core.events.execution_events import (
     Started,
     Tier,
     ToolFinished,
-    ToolRef,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.state.tiers import chosen_for
@@ -124,17 +123,7 @@ class Beginning:
             requester=item.author,
             role=await self.role(session) if self.role else "",
             policy=policy,
-            tools=tuple(
-                ToolRef(
-                    name=spec.name,
-                    effect=spec.effect,
-                    permission=spec.permission,
-                    version=spec.version,
-                    cognitive=spec.cognitive,
-                    asks=spec.asks,
-                )
-                for spec in toolbox.specs
-            ),
+            tools=tuple(spec.ref for spec in toolbox.specs),
             files=files,
             earlier=await self._earlier(item.thread),
             quoted=(*recent, *(await self.remarks(item.thread) if self.remarks else ()), *item.quoted),

@@ -9,13 +9,23 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from agentic.core.events.execution_events import FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
-from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.tools.subagent import SUBAGENT_TOOL
+from agentic.tools.toolbox import (
+    OF_CHILDREN,
+    STANDARD,
+    ChildToolbox,
+    InspectWorkspace,
+    SaveWorkspace,
+    StandardToolbox,
+    WorldSource,
+)
 from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
@@ -138,14 +148,28 @@ class Workshop:
         if self.snapshots is not None:
             await self.snapshots.forget(thread)
 
-    def toolbox(self, thread: str) -> StandardToolbox:
-        """Return the tools of a new agent in the thread's workspace."""
+    def child_toolbox(self, thread: str, name: str) -> ChildToolbox:
+        """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
+        world, save, inspect = self._ways(thread)
+        return ChildToolbox(
+            world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+        )
 
+    def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
             return self.world(thread)
 
         async def save() -> Saved:
             return await self.save(thread)
+
+        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
+            return await self.inspect(thread, manifest, since)
+
+        return world, save, inspect
+
+    def toolbox(self, thread: str, children: Children | None = None) -> StandardToolbox:
+        """Return the tools of a new agent in the thread's workspace; ``children`` do parts of its work."""
+        world, save, inspect = self._ways(thread)
 
         async def keep(hosts: tuple[str, ...]) -> str:
             return await self.keep(thread, hosts) if self.keep is not None else ""
@@ -157,12 +181,9 @@ class Workshop:
 
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
-            return await self.inspect(thread, manifest, since)
-
         return StandardToolbox(
-            world, (*STANDARD, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
-            snapshots=self.snapshots, keep=keep, way_out=way_out,
+            world, (*STANDARD, SUBAGENT_TOOL, *network, *woken, *outward), save=save, inspect=inspect, masks=self.masks,
+            snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
         )  # fmt: skip
 
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agentic.core.events.execution_events import Effect, Permission
+from agentic.core.events.execution_events import Effect, Permission, ToolRef
 
 __all__ = ["Message", "Picture", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
 
@@ -28,6 +28,14 @@ class ToolSpec:
     version: int = 1
     asks: bool = False
     """It puts a question to a person."""
+
+    @property
+    def ref(self) -> ToolRef:
+        """What a log keeps of it."""
+        return ToolRef(
+            name=self.name, effect=self.effect, permission=self.permission, version=self.version,
+            cognitive=self.cognitive, asks=self.asks,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
