@@ -63,9 +63,11 @@ class Feed:
 
     def saw(self, envelope: Envelope) -> None:
         """Update the read model of a running execution; of a child people see what its parent says of it."""
-        if is_child(envelope.execution):
-            return
         event, execution = envelope.event, envelope.execution
+        unclear = isinstance(event, ToolFinished) and event.outcome == "unknown"
+        if is_child(execution):
+            self._outbox_grew(unclear)
+            return
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
             known = self._progress[execution] = Progress(execution, self.discretion.text)
@@ -81,10 +83,13 @@ class Feed:
             known.take(envelope)
         if isinstance(event, ModelRequested | ModelAnswered | ToolFinished):
             self._tails.pop(execution, None)
-        if isinstance(event, _VISIBLE) or (isinstance(event, ToolFinished) and event.outcome == "unknown"):
-            self.outbox.set()
+        self._outbox_grew(unclear or isinstance(event, _VISIBLE))
         if update_of(event) is not None:
             self._mark(execution)
+
+    def _outbox_grew(self, grew: bool) -> None:
+        if grew:
+            self.outbox.set()
 
     def streamed(self, execution: str, text: str) -> None:
         """Keep the end of the streamed text."""

@@ -270,7 +270,12 @@ def _ends(before: Execution, event: InputReceived) -> bool:
 
 
 def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxItem, ...]:
-    """Of a side question only the answer is seen, as a reply to who asked; of a child what its parent shows of it."""
+    """Of a side question only the answer is seen, as a reply to who asked.
+
+    Of a child is seen what its parent shows of it, and a call of which nobody knows whether it happened.
+    """
+    if isinstance(event, ToolFinished) and event.outcome == "unknown":
+        return (item.model_copy(update={"text": _unknown(before, event)}),)
     if not isinstance(event, Finished) or before.started is None or before.child:
         return ()
     update = {"sort": "answer", "text": event.answer, "target": before.started.inbox, "notify": True}

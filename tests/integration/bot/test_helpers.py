@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TypeVar
+
+import pytest
 
 from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
@@ -187,3 +190,60 @@ async def test_a_stop_ends_helpers_in_their_own_logs_and_with_all_they_began(gui
     assert [event.result for event in only(SubagentFinished, log)] == ["stopped", "stopped"]
     assert pending == []
     assert "helpers" in card.content or "Working" in card.content
+
+
+async def test_a_pause_holds_helpers_and_a_restart_goes_on_with_each_where_it_was(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """One helper has ended when the bot ends in order; the other is held before its second step, which is done once."""
+    asked: Counter[str] = Counter()
+
+    def script(request: CapturedRequest) -> Reply:
+        done, first = len(request.answers), request.messages[0].text
+        who = next((part["task"] for part in PARTS if part["task"] in first and ASKED in first), "parent")
+        asked[who] += 1
+        if who == "parent":
+            return uses("subagent", tasks=list(PARTS[:2])) if not done else finishes("Both have ended.")
+        if who == PARTS[0]["task"]:
+            return uses("shell", command="echo one >> one.txt") if not done else finishes("One.")
+        steps = (
+            uses("shell", command="until [ -e go.txt ]; do sleep 0.05; done; echo two >> two.txt"),
+            finishes("Two."),
+        )
+        return steps[min(done, 1)]
+
+    async with ScriptedEndpoint.start(script) as endpoint:
+        async with whole(tmp_path, endpoint, guild) as bot:
+            posted = await guild.post(guild.channel().id, f"{guild.bot.mention} Write `one.txt` with helpers")
+            thread = posted.id
+            card = await bot.says(thread, "Working with 2 helpers")
+            await guild.wait_for(lambda g: "1 of 2 done" in g.state.find_message(card.id).content, SECONDS)
+            await guild.react(posted.id, "⏸")
+            [parent] = await bot.executions(thread)
+            logs = {log[0].execution: log for log in await children(bot, thread)}
+            [two] = [name for name, log in logs.items() if "PART-TWO" in only(Started, log)[0].task]
+            async with asyncio.timeout(SECONDS):
+                while not any(event.sort == "pause" for event in only(InputReceived, await envelopes(bot, two))):
+                    await asyncio.sleep(0.02)
+            (bot.workspace(thread) / "go.txt").touch()
+            async with asyncio.timeout(SECONDS):
+                while not only(ToolFinished, await envelopes(bot, two)):
+                    await asyncio.sleep(0.02)
+            before = asked.copy()
+        async with whole(tmp_path, endpoint, guild) as bot:
+            await guild.react(posted.id, "▶")
+            await bot.says(thread, "Both have ended.")
+            await bot.app.threads.idle(str(thread))
+            log, logs_now = await envelopes(bot, parent), await children(bot, thread)
+            folder = bot.workspace(thread)
+            assert (folder / "one.txt").read_text() + (folder / "two.txt").read_text() == "one\ntwo\n"
+            assert await bot.app.store.pending(str(thread)) == []
+    assert before == {"parent": 1, PARTS[0]["task"]: 2, PARTS[1]["task"]: 1}, "held: no step was asked for"
+    assert asked == {"parent": 2, PARTS[0]["task"]: 2, PARTS[1]["task"]: 2}
+    ended = only(SubagentFinished, log)
+    assert [event.result for event in ended] == ["done", "done"]
+    theirs = sum(event.usd for one in logs_now for event in only(ModelAnswered, one))
+    assert sum(event.spent_usd for event in ended) == pytest.approx(theirs)
+    for one in (log, *logs_now):
+        assert verify(one).divergence is None
+        assert broken_promises(one, ()) == ()
