@@ -11,11 +11,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentic.core.events.execution_events import REASONS, Exposure
 from agentic.egress.host_list import HostList, read
 from agentic.egress.proxy import PIECE, Door, Proxy
 from agentic.ports.way_out import RefusedHost
 
 MOST_TOLD = 20
+FETCHED = "what came from {host}"
 BACKLOG = 128
 
 Chosen = Callable[[str], Awaitable[HostList]]
@@ -28,6 +30,7 @@ class _Way:
 
     lent: HostList = field(default_factory=HostList)
     refused: dict[str, RefusedHost] = field(default_factory=dict[str, RefusedHost])
+    reached: dict[str, None] = field(default_factory=dict[str, None])
     server: asyncio.Server | None = None
     path: Path | None = None
     serving: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
@@ -48,7 +51,11 @@ class HostDoors:
         way = self._ways.setdefault(thread, _Way())
         way.path = self._folder / hashlib.sha256(thread.encode()).hexdigest()[:24]
         listening = _listening(way.path, owner)
-        door = Door(lambda host: self._allows(thread, way, host), lambda refused: _note(way, refused))
+        door = Door(
+            lambda host: self._allows(thread, way, host),
+            lambda refused: _note(way, refused),
+            lambda host: _note_reached(way, host),
+        )
 
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.create_task(self._proxy.serve(door, reader, writer), name="egress")
@@ -71,7 +78,13 @@ class HostDoors:
         for task in serving:
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
-        if way.lent == HostList() and not way.refused and way.server is None and self._ways.get(thread) is way:
+        if (
+            way.lent == HostList()
+            and not way.refused
+            and not way.reached
+            and way.server is None
+            and self._ways.get(thread) is way
+        ):
             del self._ways[thread]  # of a thread whose sandbox is gone nothing is kept
 
     async def close_all(self) -> None:
@@ -99,6 +112,15 @@ class HostDoors:
         refused, way.refused = tuple(way.refused.values()), {}
         return refused
 
+    async def exposure(self, thread: str) -> Exposure:
+        """The hosts that were reached since this was asked last, and what may be reached now as it is chosen."""
+        way, chosen = self._ways.get(thread), await self._chosen(thread)
+        reached = tuple(way.reached) if way is not None else ()
+        if way is not None:
+            way.reached = {}
+        fetched = tuple(FETCHED.format(host=host) for host in reached[:REASONS])
+        return Exposure(untrusted=fetched, reach=chosen.beyond_packages, fetches=chosen != HostList())
+
     async def _allows(self, thread: str, way: _Way, host: str) -> bool:
         return way.lent.allows(host) or (await self._chosen(thread)).allows(host)
 
@@ -106,6 +128,11 @@ class HostDoors:
 def _note(way: _Way, refused: RefusedHost) -> None:
     if len(way.refused) < MOST_TOLD:
         way.refused.setdefault(refused.host, refused)
+
+
+def _note_reached(way: _Way, host: str) -> None:
+    if len(way.reached) < MOST_TOLD:
+        way.reached[host] = None
 
 
 def _listening(path: Path, owner: tuple[int, int]) -> socket.socket:

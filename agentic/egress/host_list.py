@@ -51,6 +51,11 @@ class HostList:
             above = above.partition(".")[2]
         return False
 
+    @property
+    def beyond_packages(self) -> tuple[str, ...]:
+        """What of it reaches more than package indexes, as it is written."""
+        return (*sorted(self.exact.difference(PACKAGE_HOSTS)), *(f"*.{parent}" for parent in sorted(self.parents)))
+
     def __or__(self, other: HostList) -> HostList:
         return HostList(self.exact | other.exact, self.parents | other.parents)
 

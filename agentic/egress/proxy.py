@@ -55,6 +55,10 @@ class Bounds:
     """Bytes of one connection, both ways."""
 
 
+def _nobody(_: str) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Door:
     """What a proxy asks of the sandbox behind it."""
@@ -63,6 +67,8 @@ class Door:
     """Whether a host may be reached now."""
     refused: Callable[[RefusedHost], None]
     """Told of each refusal."""
+    reached: Callable[[str], None] = _nobody
+    """Told of each host that is connected to, before anything of it is passed on."""
 
 
 class _Refused(Exception):
@@ -143,6 +149,7 @@ class Proxy:
         async def allowed() -> bool:
             return not checks.listed or await door.allows(place.host)
 
+        door.reached(place.host)
         wire = _Wire(self._bounds, allowed, bounded=checks.bounds)
         try:
             if request.connects:

@@ -33,7 +33,8 @@ class _Rights(_Read):
 class _Repository(_Read):
     full_name: str
     default_branch: str = ""
-    private: bool = False
+    private: bool = True
+    """Where the host does not say, nothing is shown to anybody."""
     empty: bool = False
     size: int = 0
     permissions: _Rights | None = None

@@ -29,7 +29,8 @@ class _Rights(_Read):
 class _Repository(_Read):
     full_name: str
     default_branch: str = ""
-    private: bool = False
+    private: bool = True
+    """Where the host does not say, nothing is shown to anybody."""
     size: int = 0
     pushed_at: str | None = None
     permissions: _Rights = _Rights()

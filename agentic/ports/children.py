@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import (
+    UNEXPOSED,
+    Exposure,
     FileChange,
     Finished,
     SubagentFinished,
@@ -33,6 +35,7 @@ class ChildResult:
     ended: SubagentFinished
     """The same for its parent's log."""
     changes: tuple[FileChange, ...] = ()
+    exposure: Exposure = UNEXPOSED
 
 
 class Children(Protocol):

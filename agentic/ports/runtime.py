@@ -14,6 +14,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
+    UNEXPOSED,
     Attempt,
     Barred,
     Block,
@@ -21,6 +22,7 @@ from agentic.core.events.execution_events import (
     Effect,
     Envelope,
     Expected,
+    Exposure,
     FileChange,
     Level,
     Noted,
@@ -162,6 +164,18 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do outside, for whoever has to approve it."""
+
+    shown: str = ""
+    """All that would leave, as text."""
+    state: str = ""
+    """The state of what it would touch that this was made of; '' as ``Toolbox.state_of`` says."""
+    gate: str = ""
+    """Why a person must approve it besides, as the end of "It …"."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A call that may not run, and what the model is told: an observation, not an error of ours."""
 
@@ -253,6 +267,8 @@ class Observation:
     place: str = ""
     refused_hosts: tuple[str, ...] = ()
     opened_hosts: tuple[str, ...] = ()
+    exposure: Exposure = UNEXPOSED
+    """What it exposed the execution to, beyond what its tool is declared as."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None
@@ -267,6 +283,8 @@ class Perception:
     stale: tuple[StaleFile, ...] = ()
     changes: tuple[str, ...] = ()
     environment: str = ""
+    exposure: Exposure = UNEXPOSED
+    """What it is exposed to since then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +339,10 @@ class Toolbox(Protocol):
         or its absence is told by the call.  Never raises ``AgenticError``; answers within seconds.
         """
         ...
+
+    async def preview(self, tool: str, prepared: Prepared) -> Preview | Refused:
+        """What a call would do outside; ``Refused`` says why it could not be done at all.  Never raises ``AgenticError``."""
+        return Preview()
 
     async def checkpoint(self) -> Saved:
         """Save the workspace as it is; what fails is a ``problem``, not an error.

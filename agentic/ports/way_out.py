@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from agentic.core.events.execution_events import Exposure
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedHost:
@@ -31,6 +33,10 @@ class Doors(Protocol):
 
     def lend(self, thread: str, hosts: Iterable[str]) -> None:
         """What the thread may reach beside what is chosen for it, until this is called again."""
+        ...
+
+    async def exposure(self, thread: str) -> Exposure:
+        """The hosts that were reached since this was asked last, and what may be reached now as it is chosen."""
         ...
 
     def told(self, thread: str) -> tuple[RefusedHost, ...]:

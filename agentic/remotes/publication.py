@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from agentic.ports.errors import (
 from agentic.ports.failpoints import reach
 from agentic.ports.forge import Forge, Hosted, PullRequest, Remote
 from agentic.remotes import publication_rules as rules
-from agentic.remotes.checkout import PACK_BYTES, at_work, packed
+from agentic.remotes.checkout import PACK_BYTES, AtWork, at_work, packed
 from agentic.remotes.host_git import OUT_BYTES, Progress
 from agentic.remotes.mirror import Mirror, Mirrors
 from agentic.workspace.workspace import RealWorld
@@ -95,6 +96,18 @@ class NeedsYes:
     difference: str
 
 
+@contextmanager
+def _unusable_git() -> Generator[None]:
+    """What is wrong with this machine's git, in words."""
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise GitFailed(
+            f"git cannot be used on the bot's machine ({why}). Whoever runs the bot has to look."
+        ) from error
+
+
 def state_of(commit: str) -> str:
     """What an approval of a commit is bound to."""
     return hashlib.sha256(f"{commit}\n".encode()).hexdigest()
@@ -117,21 +130,30 @@ class Publisher:
 
         Raises ``RemoteError`` and what the world raises of its own.
         """
-        try:
+        with _unusable_git():
             return await self._published(world, folder, thread, origin, order, approved, progress)
-        except OSError as error:
-            why = error.strerror or type(error).__name__
-            raise GitFailed(
-                f"git cannot be used on the bot's machine ({why}). Whoever runs the bot has to look."
-            ) from error
 
-    async def _published(
-        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str,
-        progress: Progress | None,
-    ) -> Published | NeedsYes:  # fmt: skip
+    async def preview(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, progress: Progress | None = None
+    ) -> NeedsYes:
+        """Everything that ``publish`` would bring to the host, as far as it can be shown; nothing leaves.
+
+        Raises what ``publish`` would, so that nobody is asked about what could not be done.
+        """
+        with _unusable_git():
+            async with self._taken(world, folder, thread, origin, progress) as taken:
+                powerful = rules.powerful(await taken.unlike_the_base())
+                asks = await taken.question(powerful) if powerful else None
+                await taken.branch(order, self.forges.forge(origin.remote))
+                return NeedsYes(asks.reason if asks else "", state_of(taken.commit), await taken.everything())
+
+    @asynccontextmanager
+    async def _taken(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, progress: Progress | None
+    ) -> AsyncGenerator[_Taken]:
+        """The commit that is checked out, on our side, while the mirror is ours."""
         work = await at_work(world, folder)
-        forge = self.forges.forge(origin.remote)
-        hosted = await forge.repository(origin.remote)
+        hosted = await self.forges.forge(origin.remote).repository(origin.remote)
         if not hosted.may_push:
             raise RightMissing(
                 f"The token may read {hosted.remote}, and not push to it. Whoever runs the bot has to give it the right to "
@@ -140,16 +162,25 @@ class Publisher:
         mirror = await self.mirrors.fetched(hosted, progress)
         base = origin.branch or hosted.default_branch
         async with self.mirrors.lock(hosted.remote):
-            taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work.commit)
+            taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work, hosted, base)
             await taken.take_in(world, folder, await mirror.tip(f"refs/heads/{base}"))
-            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(work.commit):
+            yield taken
+
+    async def _published(
+        self, world: RealWorld, folder: str, thread: str, origin: Origin, order: Order, approved: str,
+        progress: Progress | None,
+    ) -> Published | NeedsYes:  # fmt: skip
+        forge = self.forges.forge(origin.remote)
+        async with self._taken(world, folder, thread, origin, progress) as taken:
+            if (powerful := rules.powerful(await taken.unlike_the_base())) and approved != state_of(taken.commit):
                 return await taken.question(powerful)
-            branch = await taken.branch(order, hosted, base, forge)
+            branch = await taken.branch(order, forge)
             pushed = await taken.push(branch)
-        pull = await self._pull_request(forge, hosted, branch, base, order, work.commit)
+        hosted, commit = taken.hosted, taken.commit
+        pull = await self._pull_request(forge, hosted, branch, taken.target, order, commit)
         moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
         return Published(
-            pull, hosted.remote, work.commit, taken.commits, taken.files, pushed, work.open, moved,
+            pull, hosted.remote, commit, taken.commits, taken.files, pushed, taken.open, moved,
         )  # fmt: skip
 
     async def _pull_request(
@@ -211,10 +242,12 @@ class Publisher:
 class _Taken:
     """A commit of a thread as it comes into the thread's own repository, and from there to the host."""
 
-    def __init__(self, mirror: Mirror, apart: Path, thread: str, commit: str) -> None:
+    def __init__(self, mirror: Mirror, apart: Path, thread: str, work: AtWork, hosted: Hosted, target: str) -> None:
         self._mirror, self._apart, self._git = mirror, apart, mirror.git
         self._mark = hashlib.sha256(thread.encode()).hexdigest()[:24]
-        self._thread, self._commit = thread, commit
+        self._thread, self.commit, self.open = thread, work.commit, work.open
+        self.hosted, self.target = hosted, target
+        """``target`` is the branch that the work is for."""
         self._base = ""
         self.files: tuple[str, ...] = ()
         """What the commits change, to be read."""
@@ -229,12 +262,12 @@ class _Taken:
                 "which a person makes at the host."
             )
         tips = await self._mirror.tips()
-        pack = await packed(world, folder, self._commit, tips)
+        pack = await packed(world, folder, self.commit, tips)
         await self._run("index-pack", "--stdin", "--fix-thin", "--strict", f"--max-input-size={PACK_BYTES}", stdin=pack)
         try:
             known = "".join(f"^{tip}\n" for tip in tips).encode()
-            await self._run("rev-list", "--objects", "--quiet", "--stdin", self._commit, stdin=known)
-            merge_base = await self._run("merge-base", base, self._commit, ok=(0, 1))
+            await self._run("rev-list", "--objects", "--quiet", "--stdin", self.commit, stdin=known)
+            merge_base = await self._run("merge-base", base, self.commit, ok=(0, 1))
         except GitFailed as failed:
             raise NotPublished(f"Parts of the commits are missing in the checkout: {failed}") from failed
         since = merge_base.decode().strip()
@@ -242,14 +275,14 @@ class _Taken:
             raise NotPublished(
                 "The commits do not build on the branch that the work is for. Begin from origin's branch."
             )
-        count = await self._run("rev-list", "--count", f"{base}..{self._commit}")
+        count = await self._run("rev-list", "--count", f"{base}..{self.commit}")
         self.commits = int(count)
         if not self.commits:
             raise NotPublished("There is nothing to publish: commit your changes first (git add, git commit).")
         self.files = tuple(os.fsencode(path).decode("utf-8", "replace") for path in await self._differing(since))
         if len(self.files) > MOST_PATHS:
             raise NotPublished(f"{len(self.files)} files differ, which nobody can look through. Publish in parts.")
-        await self._run("update-ref", f"refs/threadwright/{self._mark}/taken", self._commit)
+        await self._run("update-ref", f"refs/threadwright/{self._mark}/taken", self.commit)
         reach("publish.taken")
 
     async def unlike_the_base(self) -> tuple[str, ...]:
@@ -267,7 +300,7 @@ class _Taken:
             raise NotPublished(TOO_LONG.format(names=names))
         shown = await self._run(
             "diff-tree", "-p", "--text", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
-            self._base, self._commit, "--", *(f":(literal){path}" for path in paths),
+            self._base, self.commit, "--", *(f":(literal){path}" for path in paths),
         )  # fmt: skip
         try:
             text = shown.decode()
@@ -278,23 +311,39 @@ class _Taken:
         if len(text) > SHOWN_CHARACTERS:
             raise NotPublished(TOO_LONG.format(names=names))
         return NeedsYes(
-            f"changes workflows, which run with the repository's rights: {names}", state_of(self._commit), text
+            f"changes workflows, which run with the repository's rights: {names}", state_of(self.commit), text
         )
+
+    async def everything(self) -> str:
+        """All that its commits bring along, one by one: who, the message, the difference; cut where nobody would read on."""
+        shown = await self._run(
+            "log", "--reverse", "--patch", "--stat", "--diff-merges=first-parent", "--no-color", "--no-ext-diff",
+            "--no-textconv", "--no-renames", "--no-notes", "--no-show-signature", "--no-decorate", "--no-mailmap",
+            "--format=commit %h by %an <%ae>%n%B", f"{self._base}..{self.commit}",
+        )  # fmt: skip
+        text = shown.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+        head = f"{self.commits} commits, {len(self.files)} files: {', '.join(one_line(path, 80) for path in self.files[:50])}"
+        more = len(text) - SHOWN_CHARACTERS
+        cut = f"\n… {more} characters more are not shown …" if more > 0 else ""
+        return f"{head}\n\n{text[:SHOWN_CHARACTERS]}{cut}"
 
     async def _differing(self, base: str) -> tuple[str, ...]:
         """The paths in which the commit differs from another one.  Raises ``NotPublished`` where git names too many."""
-        names = await self._run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, self._commit)
+        names = await self._run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, self.commit)
         if len(names) >= OUT_BYTES:  # what stood before that was not kept
             raise NotPublished("More files differ than I can look through. Bring the commits onto origin's branch.")
         return tuple(os.fsdecode(name) for name in names.split(b"\0") if name)
 
-    async def branch(self, order: Order, hosted: Hosted, base: str, forge: Forge) -> str:
+    async def branch(self, order: Order, forge: Forge) -> str:
         """The branch it goes to: as asked for, else the one that this thread has published to, else a new one."""
         ours = await self._pushed_before()
         branch = next(iter(ours)) if not order.branch and len(ours) == 1 else ""
         branch = branch or rules.branch_for(order.branch, order.title, self._thread)
         rules.check_branch(
-            branch, hosted.default_branch, base, protected=await forge.is_protected(hosted.remote, branch)
+            branch,
+            self.hosted.default_branch,
+            self.target,
+            protected=await forge.is_protected(self.hosted.remote, branch),
         )
         return branch
 
@@ -304,7 +353,7 @@ class _Taken:
         address, ref = self._git.address(self._mirror.remote), f"refs/heads/{branch}"
         listed = await self._run("ls-remote", "--end-of-options", address, ref, remote=self._mirror.remote)
         there = next((line.split()[0] for line in listed.decode().splitlines() if line.endswith(f"\t{ref}")), "")
-        if there != self._commit:
+        if there != self.commit:
             if there not in ("", expected) and not await self._is_ancestor(there):
                 raise BranchMoved(
                     f"Somebody else pushed to {branch}; nothing was overwritten. Run `git fetch origin`, bring your commits "
@@ -313,12 +362,12 @@ class _Taken:
             reach("publish.push.before")
             await self._run(
                 "push", "--porcelain", "--no-verify", f"--force-with-lease={ref}:{there}", "--end-of-options", address,
-                f"{self._commit}:{ref}", remote=self._mirror.remote, seconds=PUSH_SECONDS,
+                f"{self.commit}:{ref}", remote=self._mirror.remote, seconds=PUSH_SECONDS,
             )  # fmt: skip
             reach("publish.push.after")
-        await self._run("update-ref", f"refs/threadwright/{self._mark}/pushed/{branch}", self._commit)
+        await self._run("update-ref", f"refs/threadwright/{self._mark}/pushed/{branch}", self.commit)
         reach("publish.noted")
-        return there != self._commit
+        return there != self.commit
 
     async def _pushed_before(self) -> dict[str, str]:
         """The branches that this thread has pushed, with the commits it has pushed last."""
@@ -328,7 +377,7 @@ class _Taken:
 
     async def _is_ancestor(self, commit: str) -> bool:
         try:
-            await self._run("merge-base", "--is-ancestor", commit, self._commit)
+            await self._run("merge-base", "--is-ancestor", commit, self.commit)
         except GitFailed:
             return False
         return True

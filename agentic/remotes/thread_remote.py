@@ -47,6 +47,10 @@ class WayOut:
         await self.opened(event)
         return done, event
 
+    async def preview(self, world: RealWorld, folder: str, order: Order, progress: Progress) -> NeedsYes:
+        """What ``publish`` would bring to the host, whole; nothing leaves."""
+        return await self.publisher.preview(world, folder, self.thread, self.origin, order, progress)
+
     async def comment(self, number: int, text: str, key: str) -> str:
         """Write on one of this thread's pull requests, once for a key."""
         numbers = dict(await self.pulls())

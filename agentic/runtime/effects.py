@@ -15,6 +15,7 @@ from agentic.core.events.execution_events import (
     Asked,
     BlobRef,
     CheckpointSaved,
+    Departure,
     Event,
     Gated,
     ModelAnswered,
@@ -38,7 +39,9 @@ from agentic.ports.runtime import (
     Meter,
     Observation,
     Prepared,
+    Preview,
     Question,
+    Refused,
     Saved,
     Toolbox,
     Used,
@@ -171,16 +174,34 @@ def gate_of(call: Call, prepared: Prepared) -> str:
     return prepared.gate or (call.gated.reason if call.gated is not None else "")
 
 
-def gated(call: Call, prepared: Prepared, state: str) -> Gated:
-    """A call that a person must approve as it is now."""
+def leaving_of(call: Call, leaving: Departure | None) -> Departure | None:
+    """Why the rule of two holds a call: as it says now, or as it said when the call was put to a person."""
+    return leaving or (call.gated.leaving if call.gated is not None else None)
+
+
+def is_previewed(call: Call, leaving: Departure | None) -> bool:
+    """Whether a person has to see what the call would do outside."""
+    return leaving is not None or (call.gated is not None and call.gated.publishes)
+
+
+def held(
+    call: Call, prepared: Prepared, state: str, leaving: Departure | None, preview: Preview | Refused
+) -> Gated | ToolFinished:
+    """A call that a person must approve as it is now; one that could do nothing is not put to anybody."""
+    if isinstance(preview, Refused):
+        return ToolFinished(call=call.id, outcome="refused", preview=preview.text)
+    before = call.gated
     return Gated(
         call=call.id,
         args_sha=prepared.args_sha,
-        reason=gate_of(call, prepared),
+        reason=preview.gate or gate_of(call, prepared),
         who_may=prepared.who_may,
-        state_sha=state,
-        put_back=not prepared.gate,
+        state_sha=preview.state or state,
+        put_back=before is not None and before.put_back and not prepared.gate and not preview.shown,
         hosts=prepared.hosts,
+        shown=preview.shown,
+        publishes=bool(preview.shown),
+        leaving=leaving,
     )
 
 
@@ -222,7 +243,7 @@ def observed(
         return [
             Gated(
                 call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
-                changes=changes, shown=back.shown, publishes=back.publishes,
+                changes=changes, shown=back.shown, publishes=back.publishes, exposure=observation.exposure,
             )
         ], []  # fmt: skip
     if observation.question is not None:
@@ -253,6 +274,7 @@ def observed(
             place=observation.place,
             refused_hosts=observation.refused_hosts,
             opened_hosts=observation.opened_hosts,
+            exposure=observation.exposure,
         )
     )
     return events, blobs

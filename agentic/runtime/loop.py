@@ -14,12 +14,13 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from agentic.core.claims.completion import created_files
 from agentic.core.events.execution_events import (
     CancelRequested,
     DeadlinePassed,
+    Departure,
     Event,
     Finished,
     HandedOver,
@@ -59,6 +60,7 @@ from agentic.ports.runtime import (
     Meter,
     Perception,
     Prepared,
+    Preview,
     Refused,
     Sink,
     Store,
@@ -95,6 +97,7 @@ def taken_up(execution: Execution, started: Started | None, lease: Lease) -> tup
     return (*owner, *rules)
 
 
+T = TypeVar("T")
 PERCEIVE_SECONDS = 5.0
 LEAVE_SECONDS = 3.0
 """So long a copy of the workspace may take where the process ends."""
@@ -148,7 +151,7 @@ class _Running:
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
         self._survey = Survey(recorder, self._surveyed)
-        self._looks: set[asyncio.Task[str]] = set()
+        self._looks: set[asyncio.Task[Any]] = set()
         self._bug: BaseException | None = None
         self._segments = SegmentKeeper()
         self._purse = BudgetLedger(loop.store, loop.caps)
@@ -182,8 +185,8 @@ class _Running:
                 self._recorder.note(asked)
             case Think() | Consult():
                 await self._ask(action)
-            case UseTools(calls):
-                await self._use_tools(calls)
+            case UseTools(calls, leaving):
+                await self._use_tools(calls, leaving)
             case Checkpoint() | Inspect():
                 self._survey.begin(partial(surveyed, action, self._toolbox, self._execution, SURVEY_SECONDS))
                 await self._wait(action.timers)
@@ -259,14 +262,19 @@ class _Running:
         perception, self._looking = self._looking.result(), None
         if perception == Perception():
             return None
-        return Perceived(stale=perception.stale, changes=perception.changes, environment=perception.environment)
+        return Perceived(
+            stale=perception.stale,
+            changes=perception.changes,
+            environment=perception.environment,
+            exposure=perception.exposure,
+        )
 
     def _listen(self) -> asyncio.Task[bool]:
         if self._bell is None or self._bell.done():
             self._bell = asyncio.create_task(self._doorbell.wait(), name=f"{self._execution.id} doorbell")
         return self._bell
 
-    async def _use_tools(self, calls: tuple[Call, ...]) -> None:
+    async def _use_tools(self, calls: tuple[Call, ...], leaving: Departure | None) -> None:
         batch = batch_id(self._execution.id, self._execution.seq + 1)
         begun: list[tuple[Call, Prepared]] = []
         created = created_files(self._execution.deeds)
@@ -275,12 +283,17 @@ class _Running:
             if isinstance(prepared, Refused):
                 self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
                 continue
-            gate = effects.gate_of(call, prepared)
+            leaves = effects.leaving_of(call, leaving)
+            gate = effects.gate_of(call, prepared) or leaves
             state = await self._state_of(call, prepared) if gate or prepared.effect == "unkeyed" else ""
             if state is None:
                 break  # what came in meanwhile is decided on first
             if gate and not covers(call, prepared.args_sha, state):
-                self._recorder.note(effects.gated(call, prepared, state))
+                shows = effects.is_previewed(call, leaves)
+                preview = await self._preview(call, prepared) if shows else Preview()
+                if preview is None:
+                    break
+                self._recorder.note(effects.held(call, prepared, state, leaves, preview))
             else:
                 intent = effects.intent(call, prepared, batch, self._toolbox.diary)
                 self._recorder.note(intent)
@@ -291,7 +304,14 @@ class _Running:
 
     async def _state_of(self, call: Call, prepared: Prepared) -> str | None:
         """What a gated call would touch, as it is now; None where the bell rang meanwhile."""
-        look = asyncio.create_task(self._toolbox.state_of(call.block.tool, prepared.arguments))
+        return await self._look(self._toolbox.state_of(call.block.tool, prepared.arguments))
+
+    async def _preview(self, call: Call, prepared: Prepared) -> Preview | Refused | None:
+        """What a call would do outside; None where the bell rang meanwhile."""
+        return await self._look(self._toolbox.preview(call.block.tool, prepared))
+
+    async def _look(self, looks: Coroutine[None, None, T]) -> T | None:
+        look = asyncio.create_task(looks)
         self._looks.add(look)
         look.add_done_callback(self._looks.discard)
         look.add_done_callback(heard)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from agentic.core.events.execution_events import UNEXPOSED, Exposure
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.ports.way_out import Doors, RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
@@ -181,6 +182,10 @@ class Sandboxes:
     def refused(self, thread: str) -> tuple[RefusedHost, ...]:
         """Hosts that its commands were not let reach since this was asked last."""
         return self._doors.told(thread) if self._doors is not None else ()
+
+    async def exposure(self, thread: str) -> Exposure:
+        """What its commands reached since this was asked last, and what they may reach as it is chosen now."""
+        return await self._doors.exposure(thread) if self._doors is not None else UNEXPOSED
 
     def uncovered(self, thread: str) -> tuple[str, ...]:
         """What ``.aiignore`` hides in the thread's sandbox without its being firm."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from agentic.egress.host_list import patterns
+from agentic.core.events.execution_events import Exposure
+from agentic.egress.host_list import patterns, read
 from agentic.ports.runtime import Observation
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 
@@ -29,7 +30,13 @@ class NetworkArguments(Arguments):
 
 async def _run(arguments: NetworkArguments, _: CallContext) -> Observation:
     named = ", ".join(arguments.hosts)
-    return Observation("ok", f"Commands of this task may reach {named} from now on.", opened_hosts=arguments.hosts)
+    told = f"Commands of this task may reach {named} from now on."
+    return Observation(
+        "ok",
+        told,
+        opened_hosts=arguments.hosts,
+        exposure=Exposure(reach=read(arguments.hosts).beyond_packages, fetches=True),
+    )
 
 
 NETWORK_TOOL = Tool(
@@ -42,6 +49,7 @@ NETWORK_TOOL = Tool(
     act=_run,
     effect="keyed",
     permission="admin",
+    outside="always",
     gates=lambda arguments, _: f"opens the network to {', '.join(arguments.hosts)}",
     opens=lambda arguments: arguments.hosts,
 )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from agentic.ports.runtime import Observation, PutBack
+from agentic.ports.errors import NotPublished
+from agentic.ports.runtime import Observation, Preview, PutBack
 from agentic.remotes.publication import NeedsYes, Order, Published
 from agentic.tools.base.observation import failed
 from agentic.tools.base.paths import FolderPath
@@ -48,6 +49,15 @@ async def _publish(arguments: PublishArguments, call: CallContext) -> Observatio
         return Observation("failed", f"It {done.reason}.", put_back=back)
     published, event = done
     return Observation("ok", visible(_told(published)), events=(event,))
+
+
+async def _preview(arguments: PublishArguments, call: CallContext) -> Preview:
+    if call.way_out is None:
+        raise NotPublished(NO_REPOSITORY)
+    world = await call.world()
+    order = Order(arguments.title, arguments.body, arguments.branch, arguments.draft)
+    seen = await call.way_out.preview(world.real, arguments.repository, order, call.on_output)
+    return Preview(seen.difference, seen.state, seen.reason)
 
 
 def _told(done: Published) -> str:
@@ -98,8 +108,10 @@ PUBLISH_TOOL = Tool(
     act=_publish,
     effect="keyed",
     permission="write",
+    outside="remote",
     seconds=lambda _: PUBLISH_SECONDS,
     looks=_head,
+    previews=_preview,
 )
 COMMENT_TOOL = Tool(
     name="comment",
@@ -110,5 +122,6 @@ COMMENT_TOOL = Tool(
     act=_comment,
     effect="keyed",
     permission="write",
+    outside="always",
     seconds=lambda _: COMMENT_SECONDS,
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pydantic import Field
 
+from agentic.core.fold.exposure import merged
 from agentic.ports.children import ChildResult, ChildRole, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed, refused, tell_changes
@@ -18,7 +21,7 @@ NOT_HERE = "There are no helpers here: do it yourself."
 _SIGNS = {"proven": "proven", "unproven": "not proven", "contradicted": "contradicted"}
 
 
-class Part(Arguments):
+class PartArguments(Arguments):
     """One part of the work."""
 
     task: str = Field(
@@ -34,7 +37,9 @@ class Part(Arguments):
 class SubagentArguments(Arguments):
     """The parts."""
 
-    tasks: tuple[Part, ...] = Field(min_length=1, max_length=MOST, description="Parts that do not need each other.")
+    tasks: tuple[PartArguments, ...] = Field(
+        min_length=1, max_length=MOST, description="Parts that do not need each other."
+    )
 
 
 async def _run(arguments: SubagentArguments, call: CallContext) -> Observation:
@@ -58,6 +63,7 @@ async def _run(arguments: SubagentArguments, call: CallContext) -> Observation:
         output_ref=whole.output_ref,
         error="" if outcome == "ok" else "no helper got it done",
         events=tuple(each.ended for each in results),
+        exposure=reduce(merged, (each.exposure for each in results)),
     )
 
 
@@ -85,11 +91,13 @@ SUBAGENT_TOOL = Tool(
     ),
     example=SubagentArguments(
         tasks=(
-            Part(
+            PartArguments(
                 task="Find every place below src/ that rounds a price. Answer with path and line of each.",
                 role="planner",
             ),
-            Part(task="Review the change in src/cart.py (git diff): is anything rounded twice?", role="reviewer"),
+            PartArguments(
+                task="Review the change in src/cart.py (git diff): is anything rounded twice?", role="reviewer"
+            ),
         )
     ),
     act=_run,

@@ -15,7 +15,8 @@ from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from agentic.core.events.execution_events import FileChange, StaleFile, ToolStarted
+from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, StaleFile, ToolStarted
+from agentic.core.fold.exposure import cut_off, merged
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
@@ -33,6 +34,7 @@ from agentic.ports.runtime import (
     Observation,
     Perception,
     Prepared,
+    Preview,
     PutBack,
     Refused,
     Saved,
@@ -99,6 +101,8 @@ AT_HAND_SECONDS = 10.0
 """So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
 LOOK_SECONDS = 4.0
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
+PREVIEW_SECONDS = 300.0
+"""So long it may take to find out what a call would do outside; a stop does not wait for it."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -140,6 +144,8 @@ class StandardToolbox(Toolbox):
         self._opening = asyncio.Lock()
         self._lost = ""
         """Why the sandbox went away, until the agent was told."""
+        self._told = UNEXPOSED
+        """What its commands may reach, as it was told last."""
         self._made = False
         """There was a sandbox since this agent began."""
 
@@ -181,7 +187,9 @@ class StandardToolbox(Toolbox):
         if not isinstance(seen, NotBegun):
             prepared = Prepared(intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved)
             seen = await self._settled(known, intent.call, prepared) or seen
-        return self._shown(seen) if isinstance(seen, Observation) else seen
+        if not isinstance(seen, Observation):
+            return seen
+        return self._shown(replace(seen, exposure=cut_off(await real.exposure())))
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
@@ -210,9 +218,12 @@ class StandardToolbox(Toolbox):
                 back = await self._settled(known, call, prepared)
                 if back is None:
                     raise
-                return self._shown(back)  # it has ended, and this is to be told
+                return self._shown(
+                    replace(back, exposure=await self._exposed())
+                )  # it has ended, and this is to be told
             reach("tool.effect.after")
             seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
+            seen = replace(seen, exposure=merged(seen.exposure, await self._exposed()))
             if prepared.lasting and seen.opened_hosts and self._keep is not None:
                 seen = replace(seen, preview=f"{seen.preview} {await self._keep(seen.opened_hosts)}")
         except SandboxUnavailable as none:
@@ -234,6 +245,14 @@ class StandardToolbox(Toolbox):
             return seen
         told = "\n".join((seen.preview, *map(_refused_host, refused))).lstrip("\n")
         return replace(seen, preview=told, refused_hosts=tuple(each.host for each in refused))
+
+    async def _exposed(self) -> Exposure:
+        """What its commands reached since this was asked last; what they may reach, where it is another than then."""
+        if self._world is None:
+            return UNEXPOSED
+        exposure = await self._world.real.exposure()
+        known, self._told = self._told, exposure.model_copy(update={"untrusted": ()})
+        return exposure if exposure != known else UNEXPOSED
 
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
         """The way back from what a call does; None where it runs no command, or a person let it."""
@@ -279,6 +298,21 @@ class StandardToolbox(Toolbox):
             return ""
         return hashlib.sha256(seen.output).hexdigest() if not seen.timed_out else ""
 
+    async def preview(self, tool: str, prepared: Prepared) -> Preview | Refused:
+        """What a call would do outside, with secrets hidden; ``Refused`` says why it could not be done at all."""
+        known = self._tools.get(tool)
+        if known is None:
+            return Refused(self._unknown(tool))
+        call = CallContext("preview", prepared.timeout, _unheard, self._open, way_out=self._way_out)
+        try:
+            async with asyncio.timeout(PREVIEW_SECONDS):
+                seen = await known.preview(prepared, call)
+        except (SandboxError, RemoteError) as problem:
+            return Refused(self._hidden(visible(str(problem))))
+        except TimeoutError:
+            return Refused("What it would do could not be shown to a person in time. Try again later.")
+        return replace(seen, shown=self._hidden(visible(seen.shown)), gate=self._hidden(visible(seen.gate)))
+
     async def _at_hand(self) -> None:
         """The sandbox is made; what prevents it is told by the call itself."""
         if self._made:
@@ -320,10 +354,11 @@ class StandardToolbox(Toolbox):
             seen = Perception()
         except SandboxError:
             seen = Perception()  # it is told at the next look; a call that is held up by the same says so itself
+        exposure = await self._exposed()
         lost, self._lost = self._lost, ""
         environment = LOST.format(reason=visible(lost)) if lost else seen.environment
         stale = tuple(StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff))) for file in seen.stale)
-        return Perception(stale, tuple(visible(change) for change in seen.changes), environment)
+        return Perception(stale, tuple(visible(change) for change in seen.changes), environment, exposure)
 
     async def settle(self) -> None:
         """End every effect that still runs, background commands too; return when the sandbox says they ended.
@@ -390,6 +425,17 @@ class ChildToolbox(StandardToolbox):
             world.real.changing
         ):  # a look takes in all changes, also those that a call is about to tell as its own
             return await super().perceive()
+
+    async def _exposed(self) -> Exposure:
+        """What commands of any agent here reached, where this one was not told: its siblings read what they left."""
+        if self._world is None:
+            return UNEXPOSED
+        real = self._world.real
+        now = await real.exposure()
+        real.reached = merged(real.reached, now)
+        exposure = now.model_copy(update={"untrusted": real.reached.untrusted})
+        known, self._told = self._told, exposure
+        return exposure if exposure != known else UNEXPOSED
 
     async def settle(self) -> None:
         """End its background commands; what runs of its calls ends with the calls."""

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
+from agentic.core.events.execution_events import UNEXPOSED, Exposure
 from agentic.ports.errors import (
     EditConflict,
     PathRefused,
@@ -94,6 +95,8 @@ class RealWorld:
         self._beside = Beside()
         self.changing = asyncio.Lock()
         """Held by a call that may change files, where several agents work here at a time."""
+        self.reached = UNEXPOSED
+        """What commands have reached since several agents work here, of which each of them is told."""
 
     async def visible(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of the paths that ``.aiignore`` does not hide."""
@@ -200,6 +203,10 @@ class RealWorld:
     def refused(self) -> tuple[RefusedHost, ...]:
         """Hosts that commands were not let reach since this was asked last."""
         return self._sandboxes.refused(self.thread)
+
+    async def exposure(self) -> Exposure:
+        """What commands reached since this was asked last, and what they may reach as it is chosen now."""
+        return await self._sandboxes.exposure(self.thread)
 
     # --- the diary --------------------------------------------------------------------------------------------
 

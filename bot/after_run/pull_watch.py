@@ -23,6 +23,7 @@ from agentic.ports.failpoints import reach
 from agentic.ports.forge import Remark, RemoteCheck
 from agentic.ports.runtime import Store
 from bot.access.permissions import may
+from bot.inbound.parse import FOREIGN
 from bot.ports.conversation import Receipt, ThreadState
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
@@ -51,7 +52,7 @@ LEFT = (
     "more. Mention me to continue."
 )
 MERGED, CLOSED = "🟣 Pull request {number} was merged.", "⚪ Pull request {number} was closed without merging."
-REMARKED = "💬 {author} on pull request {number}{where}:\n> {text}"
+REMARKED = FOREIGN + " {author} on pull request {number}{where}:\n> {text}"
 HANDLE = "-# Write here what I should do with it."
 UNSEEN = "⚠️ I can't see the checks of pull request {number}, so I don't know whether they pass: {why} {url}"
 TROUBLE = "⚠️ I can't look at pull request {number} now: {why}"
@@ -233,7 +234,8 @@ class PullWatch:
         forge = self._forges.forge(row.remote)
         text = await forge.log_of(row.remote, check, LOG_CHARACTERS)
         name = " ".join(check.name[:NAME_CHARACTERS].split())
-        return QuotedMessage(author="a check that failed", text=f"{name}\n\n{text or '(The host gives no log out.)'}")
+        said = f"{name}\n\n{text or '(The host gives no log out.)'}"
+        return QuotedMessage(author="a check that failed", text=said, what="the log of a check that failed")
 
     async def _in_trouble(self, key: str, error: RemoteError) -> None:
         """Say once why it cannot be looked at; one that is gone is watched no more."""

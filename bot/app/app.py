@@ -37,7 +37,7 @@ from agentic.remotes.host_git import MB, HostGit
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import Publisher
 from agentic.runtime.budget_ledger import BudgetLedger
-from agentic.runtime.children import ChildRegistry
+from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.loop_watchdog import Watchdog
@@ -287,6 +287,7 @@ class App:
             surroundings=lambda where: environment(where, clock.now(), settings.sandbox_image),
             repository=workshop.about_repository,
             remarks=workshop.remarks,
+            exposure=workshop.exposure,
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,

@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.runtime import EventLog
-from bot.access.permissions import ORDER, Speaker, level_of, role_marks
+from bot.access.permissions import ORDER, Speaker, at_least, level_of, role_marks
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.ports.conversation import Conversation
 from bot.rendering.discord_text import cut, named, storable
@@ -25,6 +25,8 @@ from bot.rendering.discord_text import cut, named, storable
 SHARED = 10
 """Number of servers that are asked for a person's level when they write a direct message."""
 QUOTED_CHARACTERS = 2_000
+FOREIGN = "\N{SPEECH BALLOON}"
+"""The sign of messages in which the bot shows what strangers wrote on a pull request."""
 
 log = logging.getLogger(__name__)
 
@@ -102,19 +104,48 @@ class Reader:
             addressed=addressed or direct,
             kind=_kind(message),
             files=tuple(
-                FileRef(name=named(file.filename, "file"), path=file.url, size=file.size)
-                for file in self._files(message)
+                FileRef(name=named(file.filename, "file"), path=file.url, size=file.size, foreign=foreign)
+                for file, foreign in self._files(message)
             ),
-            quoted=_quoted(message),
+            quoted=self._quoted(message),
         )
 
-    def _files(self, message: discord.Message) -> list[discord.Attachment]:
-        """Return the attachments of a message, and those of another person's message that it replies to or forwards."""
+    def _files(self, message: discord.Message) -> list[tuple[discord.Attachment, bool]]:
+        """Return the attachments of a message, and those of another person's message that it replies to or forwards.
+
+        With each, whether somebody else may have sent it.
+        """
         replied = _replied_to(message)
-        others = [file for snapshot in message.message_snapshots for file in snapshot.attachments]
+        files = [(file, False) for file in message.attachments]
+        files += [(file, True) for snapshot in message.message_snapshots for file in snapshot.attachments]
         if replied is not None and replied.author != self._client.user:
-            others += [*replied.attachments, *(f for s in replied.message_snapshots for f in s.attachments)]
-        return [*message.attachments, *others]
+            others = author_of(replied) != author_of(message)
+            files += [(file, others) for file in replied.attachments]
+            files += [(file, True) for snapshot in replied.message_snapshots for file in snapshot.attachments]
+        return files
+
+    def _quoted(self, message: discord.Message) -> tuple[QuotedMessage, ...]:
+        """Return the messages it replies to and forwards."""
+        found: list[tuple[str, str, bool]] = []
+        if (replied := _replied_to(message)) is not None:
+            trusted = self._is_trusted(replied, message)
+            found.append((replied.author.display_name, said_in(replied), trusted))
+        found += [("somebody, forwarded", snapshot.content, False) for snapshot in message.message_snapshots]
+        return tuple(
+            QuotedMessage(author=named(name), text=cut(storable(text), QUOTED_CHARACTERS), trusted=trusted)
+            for name, text, trusted in found
+            if text
+        )
+
+    def _is_trusted(self, replied: discord.Message, message: discord.Message) -> bool:
+        """Whether what a message replies to is its author's own, an operator's, or the bot's own words."""
+        if replied.message_snapshots or replied.webhook_id is not None:
+            return False
+        if replied.author == self._client.user:
+            return FOREIGN not in replied.content
+        return author_of(replied) == author_of(message) or at_least(
+            self._level(replied.author, message.guild), "operator"
+        )
 
     async def speaker_of(self, message: discord.Message) -> Speaker:
         """Return the author with their present level, which a message that was fetched later does not hold."""
@@ -173,15 +204,9 @@ def _replied_to(message: discord.Message) -> discord.Message | None:
     return reference.resolved if reference is not None and isinstance(reference.resolved, discord.Message) else None
 
 
-def _quoted(message: discord.Message) -> tuple[QuotedMessage, ...]:
-    """Return the messages it replies to and forwards."""
-    found: list[tuple[str, str]] = []
-    if (replied := _replied_to(message)) is not None:
-        found.append((replied.author.display_name, said_in(replied)))
-    found += [("somebody, forwarded", snapshot.content) for snapshot in message.message_snapshots]
-    return tuple(
-        QuotedMessage(author=named(name), text=cut(storable(text), QUOTED_CHARACTERS)) for name, text in found if text
-    )
+def author_of(message: discord.Message) -> str:
+    """Return the id of whoever answers for the words of a message; '' where a webhook wrote it, or it passes others' on."""
+    return "" if message.webhook_id is not None or message.message_snapshots else str(message.author.id)
 
 
 def _kind(message: discord.Message) -> Kind:

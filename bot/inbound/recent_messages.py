@@ -10,7 +10,7 @@ from functools import partial
 import discord
 
 from agentic.core.events.execution_events import QuotedMessage
-from bot.inbound.parse import said_in
+from bot.inbound.parse import author_of, said_in
 from bot.outbound.discord_api import (
     DiscordApi,
     Gone,
@@ -52,17 +52,17 @@ class Quoting:
             return ()
         since = discord.utils.snowflake_time(int(before)) - AGE
         return tuple(
-            QuotedMessage(author=named(name), text=cut(storable(text), CHARACTERS))
-            for name, text, at in said
+            QuotedMessage(author=named(name), text=cut(storable(text), CHARACTERS), trusted=author == reader)
+            for author, name, text, at in said
             if at >= since
         )
 
 
-async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, datetime]]:
-    """Return (author, text, when) of messages in a channel before a message, without the bot's own, oldest first."""
+async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, str, datetime]]:
+    """Return (author's id, name, text, when) of messages before a message, without the bot's own, oldest first."""
     found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
-    told = [(m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
-    return [one for one in told[::-1] if one[1]]
+    told = [(author_of(m), m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
+    return [one for one in told[::-1] if one[2]]
 
 
 def _of_the_bot(message: discord.Message) -> bool:

@@ -66,6 +66,7 @@ class HostedRepository:
     default_branch: str = "main"
     protected: set[str] = field(default_factory=set[str])
     may_push: bool = True
+    private: bool = True
     pulls: list[Pull] = field(default_factory=list[Pull])
     checks: dict[str, list[CheckRun]] = field(default_factory=dict[str, list[CheckRun]])
     pushes: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])

@@ -25,7 +25,7 @@ class Shape:
         """A repository."""
         empty = not branches(held.folder)
         shown: Json = {
-            "full_name": held.full, "name": held.name, "owner": {"login": held.owner}, "private": True,
+            "full_name": held.full, "name": held.name, "owner": {"login": held.owner}, "private": held.private,
             "default_branch": held.default_branch, "permissions": {"pull": True, "push": held.may_push, "admin": False},
         }  # fmt: skip
         if self.kind == "github":

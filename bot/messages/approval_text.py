@@ -13,11 +13,13 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
     Asked,
+    Departure,
     Envelope,
     Gated,
     OutboxItem,
 )
 from agentic.core.fold.fold import evolve
+from agentic.core.rules.approvals import OUTSIDE
 from agentic.core.state.execution import Execution
 from agentic.egress.host_list import PACKAGES
 from bot.messages.question_text import Standing, closing_line
@@ -36,6 +38,12 @@ NEEDED = "🔐 **Approval needed.**"
 FILE = "what-would-run.txt"
 _HIDDEN = "⚠️ Contains invisible or text-reordering characters; they are written out as ⟨U+…⟩."
 _FENCED = f"⚠️ Contains {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has the original."
+
+
+LEAVES = "📤 **{what} to {to}?** Nothing has left yet."
+SENT = "May I do this? It goes"
+_SENDS = {"publish": "May I publish this", "comment": "May I post this comment"}
+BECAUSE = "I ask because I read {read}, which could be written to mislead me, and I can see {holds}."
 
 
 _RUN: tuple[tuple[str, str, str], ...] = (
@@ -65,6 +73,8 @@ class Sought:
     """A difference that has to be seen."""
     publishes: bool = False
     """It would publish, and nothing of it was done yet."""
+    leaving: Departure | None = None
+    """What the rule of two asks about."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -94,8 +104,9 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             if gate is None:
                 return Sought(tool, arguments, asked=event)
             return Sought(
-                tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes
-            )
+                tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes,
+                gate.leaving,
+            )  # fmt: skip
     return Sought()
 
 
@@ -115,9 +126,10 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
 
 
 def _head(item: OutboxItem, seeks: Sought) -> str:
+    if seeks.leaving is not None:
+        return _leaving(seeks, seeks.leaving)
     if seeks.hosts:
-        one = len(seeks.hosts) == 1
-        return f"🌐 **May this task's commands reach {'this host' if one else 'these hosts'}?**"
+        return _opens(seeks)
     if not seeks.tool:
         return f"{NEEDED}\n{plain(item.text, 600)}"
     runs = any(seeks.said(name) for name, _, _ in _RUN)
@@ -130,6 +142,20 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
     this = "This" if runs else f"This use of the tool {plain(seeks.tool, 40)}"
     return f"{NEEDED} {this} {_why(seeks.why) or 'must be allowed first'}:"
+
+
+def _opens(seeks: Sought) -> str:
+    one = len(seeks.hosts) == 1
+    return f"🌐 **May this task's commands reach {'this host' if one else 'these hosts'}?**"
+
+
+def _leaving(seeks: Sought, leaving: Departure) -> str:
+    """What would leave, where to, and why I ask: what I read, and what I can read besides."""
+    to = leaving.to if leaving.to == OUTSIDE else inline(leaving.to)
+    asks = _opens(seeks) if seeks.hosts else LEAVES.format(what=_SENDS.get(seeks.tool, SENT), to=to)
+    also = f" It also {_why(seeks.why)}." if seeks.why and not seeks.hosts else ""
+    read, holds = (" and ".join(plain(each, 120) for each in facts) for facts in (leaving.untrusted, leaving.private))
+    return f"{asks}{also}\n{BECAUSE.format(read=read, holds=holds)}"
 
 
 def _why(reason: str) -> str:
@@ -177,9 +203,9 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
         return closing_line(item, standing)
     level = seeks.asked.who_may if seeks.asked is not None else "operator"
     who = "An owner" if level == "owner" else "An operator"
-    covers = (
-        "ports 80 and 443, until the task ends (“Always allow here”: an owner)" if seeks.hosts else "this one command"
-    )
+    always = " (“Always allow here”: an owner)" if seeks.leaving is None else ""
+    one = "exactly this, once" if seeks.leaving is not None else "this one command"
+    covers = f"ports 80 and 443, until the task ends{always}" if seeks.hosts else one
     until = f" Denied automatically <t:{int(item.expires.timestamp())}:R>." if item.expires else ""
     return f"-# {who} decides. Covers {covers}.{until}"
 

@@ -46,6 +46,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.fold.fold import MINUTES
+from agentic.core.rules.approvals import why_gated
 
 WIDTH = 160
 
@@ -144,7 +145,7 @@ def _kept(event: Event) -> str:
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
         case Gated():
             what = "restored what a command had destroyed" if event.put_back else "held back a step"
-            return f"{what}, because it {event.reason}: {_level(event.who_may)} must allow it"
+            return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
         case CancelRequested():
             return f"stopping what runs: {event.reason}"
         case DeadlinePassed():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -17,22 +16,12 @@ from agentic.ports.runtime import (
     Store,
     Toolbox,
 )
-from agentic.runtime.children import ChildRegistry
+from agentic.runtime.child_runs import ChildRegistry, LoopRunner
 from agentic.runtime.shutdown import Leaving
 from bot.ports.actions import ForkAction
 from bot.sessions.learning import Learning
 from bot.sessions.lease import Allow, nothing_to_end
 from bot.sessions.slots import Courtesy, Slots
-
-
-class Runner(Protocol):
-    """The agent loop: ``agentic.runtime.loop.Loop``."""
-
-    async def run(
-        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
-    ) -> Execution:
-        """Run an execution to its end."""
-        ...
 
 
 class ToolSource(Protocol):
@@ -94,7 +83,7 @@ class Ground:
 
     store: Store
     clock: Clock
-    runner: Runner
+    runner: LoopRunner
     workshop: ToolSource
     learning: Learning
     slots: Slots

@@ -32,6 +32,7 @@ from agentic.ports.runtime import (
     Observation,
     Perception,
     Prepared,
+    Preview,
     Refused,
     Saved,
     ToolSpec,
@@ -76,6 +77,10 @@ class NoTools:
 
     async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         """Nothing was begun."""
+
+    async def preview(self, tool: str, prepared: Prepared) -> Preview | Refused:
+        """No call is put to anybody."""
+        return Preview()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         return ""

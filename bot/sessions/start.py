@@ -10,7 +10,10 @@ from typing import Literal, Protocol
 
 from agentic.core.events.calibrator import Calibrator
 from agentic.core.events.execution_events import (
+    FACTS,
+    UNEXPOSED,
     EarlierResult,
+    Exposure,
     FileRef,
     Finished,
     InboxItem,
@@ -23,6 +26,8 @@ from agentic.core.events.execution_events import (
     ToolFinished,
 )
 from agentic.core.events.ids import execution_id
+from agentic.core.fold.exposure import merged
+from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.providers.prices import Prices
@@ -36,6 +41,7 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime.budget_ledger import DailyCaps
+from agentic.text.secret_patterns import secrets_in
 from bot.config.models import start_with, usual_start
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
@@ -48,6 +54,8 @@ OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 _PLAN = re.compile(r"\s{0,20}plan(?: first)?\s{0,3}:", re.IGNORECASE)
+FORGOTTEN = "what earlier tasks here had read, of which nothing is kept"
+TYPED = "a secret in the task's words"
 
 
 Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
@@ -104,6 +112,8 @@ class Beginning:
     """The policy with the model that somebody chose for the thread."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """Makes the shown confidence."""
+    exposure: Callable[[str], Awaitable[Exposure]] | None = None
+    """What a thread's repository and network expose a task to."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
 
@@ -137,10 +147,31 @@ class Beginning:
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
             inbox=item.id,
+            exposure=await self._exposure(item),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
             planning=not item.unspoken and wants_plan(item.text),
         )
+
+    async def _exposure(self, item: InboxItem) -> Exposure:
+        """Return what it is exposed to before anything is said: by its place, and by what earlier tasks here have read."""
+        place = await self.exposure(item.thread) if self.exposure else UNEXPOSED
+        said = Exposure(private=(TYPED,)) if secrets_in(item.text) else UNEXPOSED
+        return merged(merged(place, said), await self._carried(item.thread))
+
+    async def _carried(self, thread: str) -> Exposure:
+        """Return what the thread's last task had read when it ended, which holds what those before it had.
+
+        What lies in the workspace and in earlier answers came of it.  Where its log is gone, nobody knows.
+        """
+        for row in reversed(await self.store.executions(thread)):
+            try:
+                last = fold([envelope async for envelope in self.store.read(row.execution)])
+            except StoreCorrupt:
+                return Exposure(untrusted=(FORGOTTEN,))
+            if not last.side:
+                return Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
+        return Exposure(untrusted=(FORGOTTEN,)) if await self.store.buried(thread) else UNEXPOSED
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""
@@ -242,6 +273,7 @@ def policy_from(
         failure_escalates=settings.failure_escalates,
         trials=settings.trials if tries else "never",
         hold_back=settings.lessons_held_back,
+        rule_of_two=FACTS,
         shows_named_only=True,
     )
 

@@ -130,7 +130,8 @@ def judged(row: PullRow, seen: Sighting) -> Change:
 
 def _quoted(remark: Remark) -> QuotedMessage:
     where = f" on {remark.path}:{remark.line}" if remark.path else ""
-    return QuotedMessage(author=f"{remark.author}, on the pull request{where}", text=remark.text[:UNREAD_CHARACTERS])
+    author, text = f"{remark.author}, on the pull request{where}", remark.text[:UNREAD_CHARACTERS]
+    return QuotedMessage(author=author, text=text, what="a comment on the pull request")
 
 
 def _is_ours(remark: Remark, account: str) -> bool:

@@ -16,6 +16,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.core.events.execution_events import (
+    UNEXPOSED,
+    Exposure,
     InboxItem,
     OutboxItem,
     Person,
@@ -97,6 +99,8 @@ class Repositories:
         self._changed, self._allowed = changed, allowed
         self._origins: dict[str, Origin] = {}
         self._lines: dict[str, tuple[str, ...]] = {}
+        self._public: set[str] = set()
+        """Threads whose repository the host shows to everybody."""
 
     # --- for agents -------------------------------------------------------------------------------------------------
 
@@ -130,6 +134,22 @@ class Repositories:
         """What the agent is told of its repository."""
         return self._lines.get(thread, ())
 
+    def exposure(self, thread: str) -> Exposure:
+        """What a task is exposed to by its repository, and where it publishes.
+
+        What everybody may read, everybody may also propose changes of.  A private one is written by its own people alone;
+        one of which the host said nothing counts as private.
+        """
+        origin = self._origins.get(thread)
+        if origin is None:
+            return UNEXPOSED
+        remote, public = origin.remote, thread in self._public
+        return Exposure(
+            untrusted=(f"{remote}, where anybody may propose changes",) if public else (),
+            private=() if public else (f"{remote}, which is private",),
+            remote=f"{remote} at {remote.host}",
+        )
+
     async def furnish(self, row: SessionRow, item: InboxItem | None, world: Callable[[], RealWorld]) -> None:
         """Make ready what a thread's next work needs; a task (``item``) finds the newest state checked out.
 
@@ -158,6 +178,7 @@ class Repositories:
             return
         mirror = self.publisher.mirrors.of(origin.remote)
         self._origins[row.thread] = origin
+        self._public.discard(row.thread)
         self._allowed.require(row.guild, origin.remote)
         if mirror.exists:
             self._sandboxes.mirrors[row.thread] = mirror.folder
@@ -182,6 +203,8 @@ class Repositories:
             await self._say(item, "renamed", renamed)
             origin = Origin(hosted.remote, origin.branch)
             await self._moved(row.thread, origin)
+        if not hosted.private:
+            self._public.add(row.thread)
         mirror = self.publisher.mirrors.of(hosted.remote)
         self._sandboxes.mirrors[row.thread] = mirror.folder
         web = f"{self.publisher.forges.host(hosted.remote.host).web}/{hosted.remote}"
@@ -311,6 +334,7 @@ class Repositories:
     def _let_go(self, thread: str) -> None:
         """Its sandboxes see no mirror, and it publishes nowhere, until it is furnished again."""
         self._origins.pop(thread, None)
+        self._public.discard(thread)
         self._sandboxes.mirrors.pop(thread, None)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
-from agentic.core.events.execution_events import FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
@@ -194,6 +195,11 @@ class Workshop:
     async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
         """Return what people wrote at the host on the thread's pull requests."""
         return await self.repositories.remarks(thread) if self.repositories is not None else ()
+
+    async def exposure(self, thread: str) -> Exposure:
+        """Return what the thread's network and repository expose a task to."""
+        network = await self.sandboxes.exposure(thread)
+        return merged(network, self.repositories.exposure(thread)) if self.repositories is not None else network
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""

@@ -61,6 +61,7 @@ def started() -> e.Started:
         lessons=(e.ChosenLesson(id="r00000000001", kind="reflection", text="Run the tests first.", why="this thread"),),
         withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
+        exposure=e.Exposure(untrusted=("the log of a check",), private=("acme/shop",), reach=("example.org",), fetches=True),
     )  # fmt: skip
 
 
@@ -96,7 +97,13 @@ def first_turn() -> Iterable[e.Event]:
         request="req00002", blocks=blocks, stop="tool_use", usage=usage, usd=0.012, served_by="small-2026"
     )
     yield e.BudgetSettled(scope="execution", usd=0.012)
-    yield e.Gated(call="req00002.0", args_sha="33" * 32, reason="deletes src", who_may="operator", state_sha="55" * 32)
+    departure = e.Departure(
+        to="acme/shop at github.com", untrusted=("the log of a check",), private=("attached files",)
+    )
+    yield e.Gated(
+        call="req00002.0", args_sha="33" * 32, reason="deletes src", who_may="operator", state_sha="55" * 32,
+        leaving=departure,
+    )  # fmt: skip
     yield e.Asked(
         question="q00000000001", sort="approval", text="May I?", options=(OPTION,), call="req00002.0",
         args_sha="33" * 32, who_may="operator", expires=LATER,

@@ -264,9 +264,13 @@ class _Walk:
 
     def _begins(self, event: ToolStarted | Gated | ToolFinished) -> bool:
         """The next of the calls that begin together, or the first of others."""
-        batches = [self._batch, *(action.calls for action in self._window if isinstance(action, UseTools))]
+        actions = [action for action in self._window if isinstance(action, UseTools)]
+        batches = [self._batch, *(action.calls for action in actions)]
         calls = next((calls for calls in batches if calls and calls[0].id == event.call), None)
         if calls is None or (isinstance(event, ToolStarted) and not _intends(event, calls[0])):
+            return False
+        held = [action.leaving for action in actions if action.calls is calls and action.leaving is not None]
+        if held and not (isinstance(event, ToolFinished) or (isinstance(event, Gated) and event.leaving == held[0])):
             return False
         self._batch = calls[1:]
         return True

@@ -58,6 +58,9 @@ class Started(Frozen):
     """Text of whoever runs the bot, for every system prompt."""
     untitled: bool = False
     """The thread is still named by the words of its first task, so a model is asked for a title."""
+    exposure: Exposure = UNEXPOSED
+    """What it is exposed to from the beginning: what earlier tasks of its thread have read and left in the workspace, its
+    repository, the hosts beyond the package indexes that its commands reach."""
     ping: str = ""
     """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
     planning: bool = False

@@ -11,12 +11,15 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from agentic.core.events.values import (
+    UNEXPOSED,
     Attempt,
     BlobRef,
     Block,
     Confidence,
+    Departure,
     Effect,
     Expected,
+    Exposure,
     FailureClass,
     FileChange,
     Frozen,
@@ -53,6 +56,8 @@ class Perceived(Frozen):
     stale: tuple[StaleFile, ...] = ()
     changes: tuple[str, ...] = ()
     environment: str = ""
+    exposure: Exposure = UNEXPOSED
+    """What it is exposed to since it was looked last."""
 
 
 class ModelRequested(Frozen):
@@ -147,6 +152,8 @@ class ToolFinished(Frozen):
     """Hosts that commands were not let reach, until it ended."""
     opened_hosts: tuple[str, ...] = ()
     """What commands may reach besides, from then to the end of the task."""
+    exposure: Exposure = UNEXPOSED
+    """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
 
 
 class CancelRequested(Frozen):
@@ -298,10 +305,14 @@ class Gated(Frozen):
     """What it left there besides."""
     hosts: tuple[str, ...] = ()
     """What commands could reach then."""
+    exposure: Exposure = UNEXPOSED
+    """Where it had run: what it exposed the execution to."""
     shown: str = ""
     """A difference that whoever decides has to see."""
     publishes: bool = False
     """It would publish, and has not: nothing was done, and nothing has left this machine."""
+    leaving: Departure | None = None
+    """The rule of two asks; besides a reason of the call's own, or alone."""
 
 
 class CommitCreated(Frozen):

@@ -7,16 +7,22 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "TOUR", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity", "Confidence",
-    "ConfidenceParts", "EarlierResult", "Effect", "Expected", "FailureClass", "FileChange", "FileRef", "Frozen",
-    "Level", "Moment", "Option", "Outcome", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage",
-    "Reason", "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo",
-    "ToolRef", "Usage", "WithheldLesson",
+    "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity",
+    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "Expected", "Exposure", "ExposureFact",
+    "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part",
+    "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
+    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "WithheldLesson",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
 """read: may run again and beside others; keyed: may run again with its key; unkeyed: never runs twice."""
 Permission = Literal["read", "write", "execute", "admin"]
+Outside = Literal["no", "network", "remote", "always"]
+"""Whether a call can change or tell something outside of the workspace: never; where commands reach hosts beyond the
+package indexes; at the host of the thread's repository; by what it is for."""
+ExposureFact = Literal["untrusted", "private", "outside"]
+FACTS: tuple[ExposureFact, ...] = ("untrusted", "private", "outside")
+"""What the rule of two looks at: words that anybody may have written, what is not public, an act outside."""
 Level = Literal["viewer", "executor", "operator", "owner"]
 Complexity = Literal["simple", "medium", "complex"]
 Purpose = Literal["turn", "triage", "advice", "watcher", "judge", "reflection", "summary", "screening"]
@@ -36,6 +42,8 @@ FailureClass = Literal[
     "model_unknown",
 ]  # fmt: skip
 Status = Literal["progressing", "stuck", "done"]
+REASONS = 3
+"""So many reasons are kept of each fact of an exposure, the first ones."""
 TOUR = "scripted/tour"
 """The name that stands in the tiers where no model is configured."""
 Moment = Literal["first_change", "turns", "question", "end", "restore", "leaving"]
@@ -70,6 +78,8 @@ class FileRef(Frozen):
     width: int = 0
     height: int = 0
     """Of a picture; 0 where it is damaged."""
+    foreign: bool = False
+    """From a message of somebody else, which the person replied to or passed on."""
 
 
 class Person(Frozen):
@@ -78,6 +88,39 @@ class Person(Frozen):
     id: str
     name: str
     level: Level = "executor"
+
+
+class Exposure(Frozen):
+    """What the rule of two looks at, each a noun phrase for people; a fact without words does not hold.
+
+    At most ``REASONS`` of each are kept, the first ones.  No person is named.
+    """
+
+    untrusted: tuple[str, ...] = ()
+    """What was read that anybody may have written, also by earlier tasks of the thread: "the log of a check"."""
+    private: tuple[str, ...] = ()
+    """What can be read that is not public: "attached files"."""
+    reach: tuple[str, ...] = ()
+    """Hosts beyond the package indexes that its commands reach."""
+    fetches: bool = False
+    """Its commands reach some host, be it a package index."""
+    remote: str = ""
+    """Where it publishes: "acme/shop at github.com"."""
+
+    def __bool__(self) -> bool:
+        return bool(self.untrusted or self.private or self.reach or self.fetches or self.remote)
+
+
+UNEXPOSED = Exposure()
+
+
+class Departure(Frozen):
+    """Why the rule of two asks about one call: all three facts, each in words."""
+
+    to: str
+    """Where it acts or tells something outside of the workspace."""
+    untrusted: tuple[str, ...]
+    private: tuple[str, ...]
 
 
 class ToolRef(Frozen):
@@ -90,6 +133,11 @@ class ToolRef(Frozen):
     cognitive: bool = False
     asks: bool = False
     """It puts a question to a person."""
+    untrusted: bool = False
+    """Its results hold what anybody may have written."""
+    private: bool = False
+    """Its results hold what is not public."""
+    outside: Outside = "no"
 
 
 class Tier(Frozen):
@@ -181,6 +229,9 @@ class Policy(Frozen):
     """How deep children may have children of their own; with 0 it has none."""
     hold_back: float = 0.1
     """The share of showings of a lesson that are left out at random, so that what it does is measured."""
+    rule_of_two: tuple[ExposureFact, ...] = ()
+    """The facts that are looked at; with all three the next act outside is put to a person.  Logs from before the rule have
+    none; only tests leave one out."""
     shows_named_only: bool = False
     """With an answer go the files that the model named; where it named none, logs from before this showed all it changed."""
 
@@ -226,6 +277,10 @@ class QuotedMessage(Frozen):
 
     author: str
     text: str
+    trusted: bool = False
+    """By the person of the task, by an operator, or by the bot itself; else by anybody."""
+    what: str = ""
+    """What it is where it is no message, as a noun phrase: "the log of a check"."""
 
 
 class FileChange(Frozen):

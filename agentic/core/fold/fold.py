@@ -38,7 +38,7 @@ from agentic.core.events.execution_events import (
     TurnEnded,
     WorkspaceRestored,
 )
-from agentic.core.fold import escalation_signs, loop_detection
+from agentic.core.fold import escalation_signs, exposure, loop_detection
 from agentic.core.fold.compacted_turns import compacted
 from agentic.core.fold.model_requests import model_answered, model_failed, model_requested
 from agentic.core.fold.ownership import (
@@ -105,6 +105,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         rules=event.rules,
         tier=starting_tier(event.policy),
         opened_hosts=event.opened_hosts,
+        exposure=exposure.begun(event),
         told=Told(texts=(first_message(event),), pictures=pictures_of(event.files)),
         mind=changed(execution.mind, planning=event.planning),
     )
@@ -120,6 +121,9 @@ def _triaged(execution: Execution, event: Triaged, envelope: Envelope) -> Execut
 
 def _perceived(execution: Execution, event: Perceived, envelope: Envelope) -> Execution:
     """What was perceived stays until an answer has been given in its sight, also over a request that failed."""
+    execution = changed(execution, exposure=exposure.merged(execution.exposure, event.exposure))
+    if not (event.stale or event.changes or event.environment):
+        return execution
     before = execution.mind.perceived
     if before is not None:
         event = Perceived(
@@ -148,6 +152,7 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
     return changed(
         execution,
         deeds=with_deeds(execution, event),
+        exposure=exposure.resulted(execution, event),
         unsaved=unsaved_with(execution, event.changes) if event.changes else execution.unsaved,
         opened_hosts=tuple(dict.fromkeys((*execution.opened_hosts, *event.opened_hosts))),
         judged=changed(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from agentic.core.claims.call_counts import change_call, may_change
 from agentic.core.events.execution_events import (
+    UNEXPOSED,
     Envelope,
+    Exposure,
     FileChange,
     HandedOver,
     InputReceived,
@@ -18,6 +20,8 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     WorkspaceFound,
 )
+from agentic.core.fold.exposure import cut_off as cut_off_from
+from agentic.core.fold.exposure import merged
 from agentic.core.prompt.user_messages import NOTE
 from agentic.core.state.execution import Call, Execution, Turn
 from agentic.core.state.replace import changed
@@ -62,6 +66,7 @@ def owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope)
         handed_over=False,
         suspect=execution.suspect or bool(execution.touched and base(execution)),
         beside=(),
+        exposure=merged(execution.exposure, _unseen(execution)),
     )
     if event.lost:
         gone = "; ".join(event.lost)
@@ -72,6 +77,12 @@ def owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope)
         return execution
     away = max((envelope.at - execution.at).total_seconds(), 0.0)
     return changed(execution, spent=changed(execution.spent, waiting=execution.spent.waiting + away))
+
+
+def _unseen(execution: Execution) -> Exposure:
+    """What commands in the background had reached since it was looked last, nobody knows any more."""
+    ran = any(each.startswith("`") for each in execution.beside)
+    return cut_off_from(execution.exposure) if ran else UNEXPOSED
 
 
 def handed_over(execution: Execution, event: HandedOver, envelope: Envelope) -> Execution:

@@ -15,7 +15,7 @@ from agentic.core.events.execution_events import (
     Person,
     PolicyChanged,
 )
-from agentic.core.fold import escalation_signs
+from agentic.core.fold import escalation_signs, exposure
 from agentic.core.fold.ownership import brought, heard_from, unsaved_with
 from agentic.core.prompt.user_messages import guidance, pictures_of
 from agentic.core.state.counters import DayRaise
@@ -37,6 +37,7 @@ MACHINE = Person(id="0", name="Threadwright", level="operator")
 def input_received(execution: Execution, event: InputReceived, envelope: Envelope) -> Execution:
     """A stop, a pause, an answer, a correction or guidance of a person."""
     execution = brought(heard_from(execution, event, machine=MACHINE.id), event)
+    execution = changed(execution, exposure=exposure.heard(execution, event))
     if event.sort == "stop":
         return changed(execution, stopping=execution.stopping or event, dropped=())
     if event.sort == "queue":
@@ -182,6 +183,7 @@ def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
     execution = change_call(execution, event.call, gated=event, approval="", denied="")
     if not event.put_back:
         return execution
+    execution = changed(execution, exposure=exposure.merged(execution.exposure, event.exposure))
     execution = change_call(execution, event.call, intent=None, fence=0)
     if not event.changes:
         return execution

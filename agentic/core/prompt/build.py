@@ -30,7 +30,7 @@ from agentic.core.text.foreign_text import (
     section,
 )
 from agentic.prompts import identity
-from agentic.prompts.helper import HELPER
+from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 

@@ -13,7 +13,9 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
+    FACTS,
     Asked,
+    Departure,
     Gated,
     Option,
     ToolFinished,
@@ -32,6 +34,11 @@ HOST_OPTIONS = (
     Option(id=DENY, label="Deny"),
 )
 _NOT_SHOWN = ("reasoning", "alternatives", "expectation", "command", "fallback", "code")
+OUTSIDE = "outside of this workspace"
+_LEAVES = (
+    "This goes to {to}. I ask because I read {untrusted}, where anybody may have planted words to mislead me, and I can "
+    "read {private}. Is it what you want?"
+)
 _UNATTENDED = "it needs the approval of a person, and nobody can give it here"
 
 
@@ -43,12 +50,65 @@ def approval(execution: Execution, call: Call) -> Asked:
         question=question_id(execution.id, execution.seq + 1),
         sort="approval",
         text=f"{_asks(call.gated)}\n\n{exactly(call)}",
-        options=HOST_OPTIONS if call.gated.hosts else OPTIONS,
+        options=options_of(call.gated),
         call=call.id,
         args_sha=call.gated.args_sha,
         who_may=call.gated.who_may,
         expires=execution.at + timedelta(minutes=execution.policy.approval_minutes),
     )
+
+
+def leaving(execution: Execution, call: Call) -> Departure | None:
+    """Why the rule of two puts a call to a person; None where one of its facts does not hold.
+
+    Words that anybody may have written may have misled the model, and it can read what is not public: so what it does
+    outside of the workspace is decided by a person, one act at a time.
+    """
+    exposure, to = execution.exposure, goes_to(execution, call)
+    holds = {"untrusted": exposure.untrusted, "private": exposure.private, "outside": to}
+    noticed = execution.policy.rule_of_two
+    if not all(holds[fact] and fact in noticed for fact in FACTS):
+        return None
+    return Departure(to=to, untrusted=exposure.untrusted, private=exposure.private)
+
+
+def goes_to(execution: Execution, call: Call) -> str:
+    """Where a call acts or tells something outside of the workspace, in words; '' where it does not."""
+    tools = execution.started.tools if execution.started else ()
+    tool = next((known for known in tools if known.name == call.block.tool), None)
+    if tool is None or tool.outside == "no":
+        return ""
+    if tool.outside == "network":
+        return ", ".join(execution.exposure.reach)
+    if tool.outside == "remote":
+        return execution.exposure.remote or OUTSIDE
+    return OUTSIDE
+
+
+def options_of(gated: Gated) -> tuple[Option, ...]:
+    """What can be answered; nothing is allowed for good where words of strangers may have led to it."""
+    if not gated.hosts:
+        return OPTIONS
+    return HOST_OPTIONS if gated.leaving is None else tuple(each for each in HOST_OPTIONS if each.id != ALWAYS)
+
+
+def leaves(gated: Gated) -> str:
+    """The three facts in words, for whoever decides; '' where the rule of two does not ask."""
+    why = gated.leaving
+    if why is None:
+        return ""
+    to = ", ".join(gated.hosts) or why.to
+    return _LEAVES.format(to=to, untrusted=" and ".join(why.untrusted), private=" and ".join(why.private))
+
+
+def why_gated(gated: Gated) -> str:
+    """All reasons as the end of a sentence that begins with "It"."""
+    why = gated.leaving
+    if why is None:
+        return gated.reason
+    read, holds = " and ".join(why.untrusted), " and ".join(why.private)
+    facts = f"goes to {why.to} after {read} was read, with {holds} at hand"
+    return f"{gated.reason}, and {facts}" if gated.reason else facts
 
 
 def verdict(options: tuple[Option, ...], said: str, name: str) -> tuple[str, str]:
@@ -72,12 +132,13 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     why = call.denied or ("" if execution.attended else _UNATTENDED)
     if not why:
         return None
+    reason = why_gated(call.gated)
     if call.gated.publishes:
-        text = f"Not published: it {call.gated.reason}, and {why}."
+        text = f"Not published: it {reason}, and {why}."
     elif call.gated.put_back:
-        text = f"Put back: it {call.gated.reason}, and {why}. {_stands(call.gated)}"
+        text = f"Put back: it {reason}, and {why}. {_stands(call.gated)}"
     else:
-        text = f"Not run: it {call.gated.reason}, and {why}."
+        text = f"Not run: it {reason}, and {why}."
     text += " Do not try to get the same in another way; choose a safer one."
     return ToolFinished(call=call.id, outcome="denied", preview=text)
 
@@ -97,6 +158,10 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 
 
 def _asks(gated: Gated) -> str:
+    if gated.leaving is not None:
+        shown = f"\n\n{_fenced(gated.shown, 'diff')}" if gated.shown else ""
+        own = f"It {gated.reason}. " if gated.reason else ""
+        return f"May I do this? {own}{leaves(gated)} Nothing has left yet.{shown}"
     if gated.hosts:
         return f"May commands of this task reach {', '.join(gated.hosts)}?"
     if gated.publishes:

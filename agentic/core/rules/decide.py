@@ -147,8 +147,17 @@ def approvals(execution: Execution) -> Action | None:
     return Record((denied,)) if denied is not None else Ask(approving.approval(execution, call))
 
 
+def rule_of_two(execution: Execution) -> Action | None:
+    """Words of strangers were read and what is private is at hand: the next act outside is put to a person."""
+    call = next(iter(execution.open_calls), None)
+    if call is None or call.intent is not None or call.gated is not None or task_end.refused(execution, call):
+        return None
+    leaving = approving.leaving(execution, call)
+    return UseTools((call,), leaving) if leaving is not None else None
+
+
 def open_calls(execution: Execution) -> Action | None:
-    """Calls run in the order given; reads that stand next to each other run together."""
+    """Calls run in the order given; reads that stand next to each other run together, acts outside alone."""
     calls = execution.open_calls
     if not calls or calls[0].asked:
         return _answered_call(execution, calls[0]) if calls else None
@@ -160,7 +169,8 @@ def open_calls(execution: Execution) -> Action | None:
     effects = {tool.name: tool.effect for tool in execution.started.tools} if execution.started else {}
     batch: list[Call] = []
     for call in calls[: execution.policy.parallel_reads]:
-        if effects.get(call.block.tool) != "read" or call.block.problem or call.held_back:
+        reads = effects.get(call.block.tool) == "read" and not approving.goes_to(execution, call)
+        if not reads or call.block.problem or call.held_back:
             break
         batch.append(call)
     return UseTools(tuple(batch) or calls[:1])
@@ -224,6 +234,7 @@ RULES: tuple[Rule, ...] = (
     budget,
     checkpoint,
     approvals,
+    rule_of_two,
     open_calls,
     end_of_turn,
     waiting,

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from agentic.core.events.execution_events import (
     Asked,
+    Departure,
     Event,
     Finished,
     Moment,
@@ -61,6 +62,8 @@ class UseTools:
     """
 
     calls: tuple[Call, ...]
+    leaving: Departure | None = None
+    """The rule of two holds: a person must approve the call, whatever its tool says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from agentic.core.events.execution_events import (
+    UNEXPOSED,
     Asked,
     BudgetRefused,
     CallBlock,
@@ -18,6 +19,7 @@ from agentic.core.events.execution_events import (
     Compacted,
     Confidence,
     Decided,
+    Exposure,
     FileChange,
     Finished,
     Gated,
@@ -289,6 +291,8 @@ class Execution:
     """What results say of files since the newest copy of the workspace."""
     suspect: bool = False
     """An owner ended when something might have been changing files: they are to be looked at."""
+    exposure: Exposure = UNEXPOSED
+    """What of the rule of two holds so far, and why."""
     opened_hosts: tuple[str, ...] = ()
     """What people have let its commands reach, beside what is chosen for the thread."""
     beside: tuple[str, ...] = ()

@@ -15,12 +15,13 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from agentic.core.events.execution_events import Effect, Permission
+from agentic.core.events.execution_events import Effect, Outside, Permission
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
     Observation,
     Prepared,
+    Preview,
     Refused,
     ToolSpec,
 )
@@ -133,6 +134,10 @@ class AnyTool(Protocol):
         """Act."""
         ...
 
+    async def preview(self, prepared: Prepared, call: CallContext) -> Preview:
+        """What it would do outside."""
+        ...
+
     async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """What became of a call whose owner died."""
         ...
@@ -154,6 +159,10 @@ def _nothing_expected(_: Arguments) -> str:
     return ""
 
 
+async def _unseen(_: Arguments, __: CallContext) -> Preview:
+    return Preview()
+
+
 def _nothing_opened(_: Arguments) -> tuple[str, ...]:
     return ()
 
@@ -170,6 +179,11 @@ class Tool(Generic[A]):
     permission: Permission
     cognitive: bool = False
     asks: bool = False
+    untrusted: bool = False
+    """Its results hold what anybody may have written."""
+    private: bool = False
+    """Its results hold what is not public."""
+    outside: Outside = "no"
     version: int = 1
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
@@ -181,6 +195,9 @@ class Tool(Generic[A]):
 
     looks: Callable[[A], str] = _nothing_expected
     """A command that lists what a gated call would touch; '' where there is nothing to look at."""
+
+    previews: Callable[[A, CallContext], Awaitable[Preview]] = _unseen
+    """What a call would do outside, for whoever has to approve it.  May raise what ``act`` may."""
 
     recalls: Callable[[A, CallContext, Recall], Awaitable[Recalled]] = _forgotten
     """What became of an unkeyed call whose owner died; all that it does to the world it must do under the call's key."""
@@ -196,6 +213,9 @@ class Tool(Generic[A]):
             permission=self.permission,
             cognitive=self.cognitive,
             asks=self.asks,
+            untrusted=self.untrusted,
+            private=self.private,
+            outside=self.outside,
             version=self.version,
         )
 
@@ -227,6 +247,10 @@ class Tool(Generic[A]):
     async def run(self, prepared: Prepared, call: CallContext) -> Observation:
         """Act on arguments that ``prepare`` has let through."""
         return await self.act(type(self.example).model_validate(prepared.arguments), call)
+
+    async def preview(self, prepared: Prepared, call: CallContext) -> Preview:
+        """What it would do outside, on arguments that ``prepare`` has let through."""
+        return await self.previews(type(self.example).model_validate(prepared.arguments), call)
 
     async def recall(self, arguments: Mapping[str, JsonValue], call: CallContext, recall: Recall) -> Recalled:
         """What became of a call that ``prepare`` had let through."""

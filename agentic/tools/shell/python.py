@@ -110,6 +110,7 @@ PYTHON_TOOL = Tool(
     act=_run,
     effect="unkeyed",
     permission="execute",
+    outside="network",
     seconds=_seconds,
     recalls=_recall,
     gates=lambda arguments, created: gate_code(arguments.code, created),

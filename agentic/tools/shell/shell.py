@@ -288,6 +288,7 @@ SHELL_TOOL = Tool(
     act=_run,
     effect="unkeyed",
     permission="execute",
+    outside="network",
     seconds=_seconds,
     recalls=_recall,
     expects=lambda arguments: arguments.expectation,

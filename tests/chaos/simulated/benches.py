@@ -24,6 +24,7 @@ from agentic.ports.runtime import (
     Observation,
     Perception,
     Prepared,
+    Preview,
     Refused,
     Saved,
     Toolbox,
@@ -187,6 +188,9 @@ class Tools(Toolbox):
 
     async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         return None
+
+    async def preview(self, tool: str, prepared: Prepared) -> Preview | Refused:
+        return Preview()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """Nothing else changes here what a call would touch."""

@@ -33,6 +33,7 @@ from agentic.ports.runtime import (
     Observation,
     Perception,
     Prepared,
+    Preview,
     Question,
     Refused,
     Saved,
@@ -114,6 +115,9 @@ class Bench:
 
     async def recall(self, intent: ToolStarted, created: frozenset[str] = frozenset()) -> None:
         return None
+
+    async def preview(self, tool: str, prepared: Prepared) -> Preview | Refused:
+        return Preview()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         return ""

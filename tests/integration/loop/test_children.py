@@ -16,6 +16,7 @@ import pytest
 from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
     Envelope,
+    Exposure,
     Finished,
     ModelRequested,
     Started,
@@ -30,9 +31,9 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Lease
-from agentic.runtime import children as children_module
+from agentic.runtime import child_runs
 from agentic.runtime.budget_ledger import DailyCaps, costs_in
-from agentic.runtime.children import ChildRegistry
+from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.finish import FINISH_TOOL
@@ -80,7 +81,8 @@ class Owners:
         self.child_toolbox = partial(ChildToolbox, world, OF_CHILDREN)
         own = registry.of(MAIN, lease, loop, lambda name: ChildToolbox(world, OF_CHILDREN, name))
         toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=own)
-        return asyncio.create_task(loop.run(lease, MAIN, toolbox, asyncio.Event(), started(toolbox, **policy)))
+        begins = started(toolbox, **policy).model_copy(update={"exposure": Exposure(private=("attached files",))})
+        return asyncio.create_task(loop.run(lease, MAIN, toolbox, asyncio.Event(), begins))
 
     async def log(self, execution: str = MAIN) -> list[Envelope]:
         return [envelope async for envelope in self.store.read(execution)]
@@ -103,7 +105,7 @@ async def owners(folder: Path) -> AsyncGenerator[Owners]:
             parts = [{"task": part, "role": "coder"} for part in PARTS]
             return FINISH if done else Reply(calls=(("subagent", {"tasks": parts}),))
         if not done:
-            return shell(f"echo {who} >> calls.txt")
+            return shell(f"echo {who} >> calls.txt; ls node_modules || true")
         return replace(FINISH, delay=SECONDS if who == PARTS[1] and here.asked[who] == 2 else 0.0)
 
     async with open_bench() as bench, ScriptedEndpoint.start(script) as endpoint:
@@ -148,7 +150,7 @@ async def test_who_begins_the_call_again_finds_the_children_where_they_were(
                 raise Died
 
         with monkeypatch.context() as patch:
-            patch.setattr(children_module, "reach", at_the_end)
+            patch.setattr(child_runs, "reach", at_the_end)
             with pytest.raises(Died):
                 await (await here.own())
         asked = here.asked.copy()
@@ -158,7 +160,7 @@ async def test_who_begins_the_call_again_finds_the_children_where_they_were(
         third = await (await here.own())
         assert here.asked == asked + Counter(("parent",)), "what had ended is not asked for again"
         log, logs = await here.log(), await here.children()
-        assert (here.world.workspace / "calls.txt").read_text().split() == [*PARTS]
+        assert sorted((here.world.workspace / "calls.txt").read_text().split()) == [*PARTS]
         kept = apsw.Connection(str(tmp_path / "threadwright.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
         ledger = [tuple(row) for row in kept.execute("SELECT key, settled FROM reservations ORDER BY key")]
         kept.close()
@@ -175,6 +177,11 @@ async def test_who_begins_the_call_again_finds_the_children_where_they_were(
         "the day's ledger has each request once"
     )
     assert len(logs) == 2
+    assert {only.exposure for one in logs if isinstance(only := one[0].event, Started)} == {
+        Exposure(private=("attached files",))
+    }
+    assert result.exposure.untrusted == ("files of a dependency",), "what a child has read, its parent has"
+    assert third.exposure == Exposure(untrusted=("files of a dependency",), private=("attached files",))
     for one in (log, *logs):
         assert verify(one).divergence is None
         assert broken_promises(one) == ()

@@ -56,7 +56,7 @@ DAMAGED = "damaged"
 log = logging.getLogger(__name__)
 
 
-class Runner(Protocol):
+class LoopRunner(Protocol):
     """The loop: ``agentic.runtime.loop.Loop``."""
 
     async def run(
@@ -75,7 +75,7 @@ class ChildRegistry:
         """Which family a model is of."""
         self._parents: dict[str, _Children] = {}
 
-    def of(self, parent: str, lease: Lease, runner: Runner, toolbox: Callable[[str], Toolbox]) -> _Children:
+    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]) -> _Children:
         """The children of an execution; ``toolbox`` makes the tools of one, by its name to the others."""
         children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox)
         return children
@@ -102,7 +102,7 @@ class ChildRegistry:
     def streamed(self, execution: str, text: str) -> None:
         """Ignore streamed text."""
 
-    async def end(self, child: str, lease: Lease, runner: Runner, toolbox: Toolbox) -> None:
+    async def end(self, child: str, lease: Lease, runner: LoopRunner, toolbox: Toolbox) -> None:
         """Stop a child that was left open by a parent that has ended.  Raises what the loop raises."""
         bell = asyncio.Event()
         await self.store.put(self.item(child, lease.thread, "stop", "orphan"))
@@ -134,7 +134,7 @@ class _Children:
     """The children of one execution, while that runs."""
 
     def __init__(
-        self, registry: ChildRegistry, parent: str, lease: Lease, runner: Runner, toolbox: Callable[[str], Toolbox]
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]
     ) -> None:
         self._registry, self._parent, self._lease, self._runner, self._toolbox = (
             registry,
@@ -277,6 +277,7 @@ def begun(
         instructions=started.instructions,
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
+        exposure=parent.exposure,
     )
 
 
@@ -317,4 +318,4 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         turns=folded.turn.number,
         models=models,
     )
-    return ChildResult(task, finished, ended, tuple(changes))
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
