@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +29,7 @@ from agentic.models.scripted.replies import Reply
 from bot.cli.replay.invariants import broken_promises
 from bot.history.summaries import cost_of
 from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from bot.messages.log_text import story
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
@@ -58,6 +60,11 @@ def parts(request: CapturedRequest) -> Reply:
     return steps[min(done, 1)]
 
 
+def read(message: Message) -> str:
+    """All that stands in a message."""
+    return message.content + "".join(str(embed.get("description")) for embed in message.embeds)
+
+
 async def envelopes(bot: Whole, execution: str) -> list[Envelope]:
     return [envelope async for envelope in bot.app.store.read(execution)]
 
@@ -81,6 +88,9 @@ async def test_parts_are_done_side_by_side_and_their_ends_are_one_result(guild: 
         log, logs = await envelopes(bot, parent), await children(bot, thread)
         card = "\n".join(message.content for message in bot.of_bot(thread))
         assert (bot.workspace(thread) / "one.txt").read_text() == "one\n"
+        await guild.post(thread, "!logs 12")
+        shown = await guild.wait_for(lambda _: next((m for m in bot.of_bot(thread) if "↳" in read(m)), None), SECONDS)
+        assert "↳ done: Wrote it." in read(shown) or "↳ done: It is good." in read(shown)
 
     [result] = [event for event in only(ToolFinished, log) if event.call.endswith(".0") and "Helper 1" in event.preview]
     assert result.outcome == "ok"
@@ -247,3 +257,33 @@ async def test_a_pause_holds_helpers_and_a_restart_goes_on_with_each_where_it_wa
     for one in (log, *logs_now):
         assert verify(one).divergence is None
         assert broken_promises(one, ()) == ()
+
+
+async def test_a_helper_that_a_dead_process_left_behind_is_stopped_at_the_next_start(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """Its parent was stopped before anybody took it up; the thread goes on with what comes next."""
+    async with ScriptedEndpoint.start(lambda _: finishes("Here I am.")) as endpoint:
+        async with whole(tmp_path, endpoint, guild) as bot:
+            thread = await bot.task("List the files of this folder")
+            [parent] = await bot.executions(thread)
+            store, left = bot.app.store, child_id("r1.0", 0)
+            begun = only(Started, await envelopes(bot, parent))[0]
+            lease = await store.acquire(str(thread), "somebody")
+            assert lease is not None
+            orphan = begun.model_copy(update={"parent": parent, "child": True, "inbox": ""})
+            at = datetime.now(UTC)
+            first = Envelope(execution=left, seq=1, at=at, fence=lease.fence, event=orphan)
+            await store.append(left, 0, lease, (first,))
+            await store.release(lease)
+        async with whole(tmp_path, endpoint, guild) as bot:
+            async with asyncio.timeout(SECONDS):
+                while not only(Finished, await envelopes(bot, left)):
+                    await asyncio.sleep(0.02)
+            await bot.app.threads.idle(str(thread))
+            assert [event.reason for event in only(Finished, await envelopes(bot, left))] == ["stopped"]
+            assert await bot.executions(thread) == [parent]
+            before = len(bot.of_bot(thread))
+            await bot.task("List them again", thread)
+            assert len(bot.of_bot(thread)) > before
+            assert len(await bot.executions(thread)) == 2
