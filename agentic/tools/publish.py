@@ -122,6 +122,6 @@ COMMENT_TOOL = Tool(
     act=_comment,
     effect="keyed",
     permission="write",
-    outside="always",
+    outside="remote",
     seconds=lambda _: COMMENT_SECONDS,
 )

@@ -34,6 +34,7 @@ from agentic.models.providers.prices import Prices
 from agentic.models.router import SCRIPTED
 from agentic.models.scripted.tour import NAME as TOUR
 from agentic.ports.errors import StoreCorrupt
+from agentic.ports.retention import Buried
 from agentic.ports.runtime import (
     ExecutionRow,
     SessionRow,
@@ -164,14 +165,16 @@ class Beginning:
 
         What lies in the workspace and in earlier answers came of it.  Where its log is gone, nobody knows.
         """
+        buried = await self.store.buried(thread)
         for row in reversed(await self.store.executions(thread)):
             try:
                 last = fold([envelope async for envelope in self.store.read(row.execution)])
             except StoreCorrupt:
-                return Exposure(untrusted=(FORGOTTEN,))
+                return _FORGOTTEN
             if not last.side:
-                return Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
-        return Exposure(untrusted=(FORGOTTEN,)) if await self.store.buried(thread) else UNEXPOSED
+                carried = Exposure(untrusted=last.exposure.untrusted, private=last.exposure.private)
+                return merged(carried, _FORGOTTEN) if any(_came_after(each, row) for each in buried) else carried
+        return _FORGOTTEN if buried else UNEXPOSED
 
     async def _lessons(self, item: InboxItem, session: SessionRow, policy: Policy) -> Choice:
         """Return the lessons for an execution; none for the tour, whose end says nothing about them."""
@@ -222,6 +225,14 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+_FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))
+
+
+def _came_after(buried: Buried, row: ExecutionRow) -> bool:
+    """Whether a task of which nothing is kept may have begun after one whose log is there."""
+    return buried.started_at is None or row.started_at is None or buried.started_at >= row.started_at
 
 
 def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:

@@ -24,6 +24,7 @@ from agentic.core.events import calibrator
 from agentic.core.fold import (
     compacted_turns,
     escalation_signs,
+    exposure,
     fold,
     loop_detection,
     model_requests,
@@ -78,6 +79,7 @@ def mutants() -> list[tuple[str, str]]:
     found += [(f"step:agentic.core.fold.fold:{kind}", f"step {kind}") for kind in steps]
     for module in (
         fold,
+        exposure,
         people,
         model_requests,
         call_counts,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.events.execution_events import Started
 from bot.local_discord.local_discord import LocalGuild
 from tests.faults.whole import Mind, Whole, here, running, whole
 
@@ -103,6 +104,15 @@ async def test_a_side_question_is_answered_as_a_reply_while_the_task_goes_on(her
     assert not any("how far" in asked for asked in of_the_task)
 
 
+async def _begun(here: Whole, thread: int) -> Started:
+    """What the thread's first task knew at its beginning."""
+    (row, *_) = await here.app.store.executions(str(thread))
+    async for envelope in here.app.store.read(row.execution):
+        assert isinstance(envelope.event, Started)
+        return envelope.event
+    raise AssertionError
+
+
 async def test_what_a_mention_replies_to_reaches_the_agent_as_data(here: Whole) -> None:
     guild = here.guild
     guild.add_member("bob")
@@ -113,6 +123,15 @@ async def test_what_a_mention_replies_to_reaches_the_agent_as_data(here: Whole) 
     assert "> bob: the build is red since noon" in here.mind.asked[-1]
     assert "log.txt (4 bytes)" in here.mind.asked[-1]
     assert list((here.app.settings.home / "workspaces" / str(thread)).rglob("log.txt"))
+    started = await _begun(here, thread)
+    assert [(each.text, each.trusted) for each in started.quoted] == [("the build is red since noon", False)]
+    assert [file.foreign for file in started.files] == [True]
+    own = await guild.post(here.general, "it broke with the last commit", files=[("mine.txt", b"boom")])
+    thread = (await guild.post(here.general, f"{guild.bot.mention} look at this", reply_to=own.id)).id
+    await here.says(thread, "answered <look at this>")
+    started = await _begun(here, thread)
+    assert [each.trusted for each in started.quoted if each.text == "it broke with the last commit"] == [True]
+    assert [file.foreign for file in started.files] == [False]
 
 
 async def test_a_thread_of_people_becomes_a_session_that_knows_what_was_said_also_a_private_one(here: Whole) -> None:

@@ -38,8 +38,10 @@ async def forge(tmp_path: Path) -> AsyncIterator[LocalForge]:
 
 @pytest.fixture
 def shop(forge: LocalForge) -> HostedRepository:
-    """A repository with a failing test."""
-    return forge.create("ada/shop", BROKEN)
+    """A public repository with a failing test."""
+    made = forge.create("ada/shop", BROKEN)
+    made.private = False
+    return made
 
 
 def changes(old: str, new: str) -> Reply:
@@ -90,7 +92,11 @@ async def until(running: Whole, thread: int, count: int) -> None:
 async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
     guild: LocalGuild, tmp_path: Path, forge: LocalForge, shop: HostedRepository
 ) -> None:
-    """Mention, checkout, wrong fix, pull request, red check, its log as data, right fix, the same pull request, green."""
+    """Mention, checkout, wrong fix, pull request, red check, its log as data, right fix, the same pull request, green.
+
+    In a private repository what leaves after the log of a check was read is seen and allowed by a person first, once.
+    """
+    shop.private = True
     script = [
         changes("+ 1", "+ 2"), publishes(), finishes("Opened."),
         changes(" + 2", ""), uses("shell", command="python3 test_price.py"), publishes(), finishes("Mended."),
@@ -105,8 +111,17 @@ async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
         thread = await running.task("fix the failing test")
         card = await running.says(thread, "Pull request")
         await running.says(thread, "failed on pull request")
+        asked = await running.says(thread, "May I publish this to `ada/shop at")
+        assert "I ask because I read the log of a check that failed" in asked.content
+        assert "ada/shop, which is private" in asked.content
+        assert "-    return sum(cents) + 2" in asked.content
+        assert len(shop.pushes) == 1
+        await guild.click(
+            asked.id, next(str(each["custom_id"]) for each in asked.interactive() if each["label"] == "Allow once")
+        )
         await until(running, thread, 2)
         await running.says(thread, "is green")
+        assert sum("May I publish" in message.content for message in running.of_bot(thread)) == 1
         (pull,) = shop.pulls
         first, second = await events(running, thread)
         assert (first.number, first.branch) == (second.number, second.branch)
@@ -441,6 +456,7 @@ async def test_a_comment_goes_to_the_repository_that_the_thread_has_and_to_no_ot
     """Another repository may have a pull request of the same number, which is nobody's here."""
     forge.check = None
     other = forge.create("ada/other", BROKEN)
+    other.private = False
     other.pulls.append(Pull(1, "Theirs", "", "theirs", "main"))
     script = [
         changes(" + 1", ""), publishes(), uses("comment", text="One."), finishes("Opened."),
