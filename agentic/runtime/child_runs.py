@@ -31,9 +31,11 @@ from agentic.core.events.execution_events import (
     SubagentFinished,
     Tier,
     ToolFinished,
+    WorkspaceFound,
 )
 from agentic.core.events.ids import child_id, side_target
 from agentic.core.fold.fold import fold
+from agentic.core.fold.ownership import base
 from agentic.core.prompt.roles import EVERYTHING, ROLES
 from agentic.core.rules.used_up_limits import granted
 from agentic.core.state.conversation import ToolSpec
@@ -73,6 +75,7 @@ class ChildRegistry:
         self.store, self.clock = store, clock
         self.family = family
         """Which family a model is of."""
+        self.runs: dict[str, _Run] = {}
         self._parents: dict[str, _Children] = {}
 
     def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]) -> _Children:
@@ -90,8 +93,10 @@ class ChildRegistry:
             children.ring()
 
     def saw(self, envelope: Envelope) -> None:
-        """Hold and resume children with their parent, and note that it ends a call."""
+        """Hold and resume children with their parent, and note that it ends a call, or that one has looked at the files."""
         children, event = self._parents.get(envelope.execution), envelope.event
+        if isinstance(event, WorkspaceFound) and (run := self.runs.get(envelope.execution)) is not None:
+            run.looked.set()
         if children is None:
             return
         if isinstance(event, CancelRequested):
@@ -125,8 +130,8 @@ class _Run:
     number: int
     task: ChildTask
     bell: asyncio.Event = field(default_factory=asyncio.Event)
-    said: list[str] = field(default_factory=list[str])
-    """Ids of inbox items that were meant for it."""
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+    """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
     ended: bool = False
 
 
@@ -153,19 +158,30 @@ class _Children:
     ) -> tuple[ChildResult, ...] | str:
         """Have the parts done side by side; see ``agentic.ports.children.Children``."""
         runs = [_Run(child_id(call, index), index + 1, task) for index, task in enumerate(tasks)]
+        await self._forget_said(runs)
         self._running = {run.id: run for run in runs}
+        self._registry.runs |= self._running
         try:
             parent = await self._folded(self._parent)
             if parent.policy.subagent_depth < 1:
                 return TOO_DEEP
+            if parent.paused is not None:
+                self.steer("pause", parent.paused.inbox)
             await self._side_by_side(parent, call, runs, on_output)
         finally:
+            for child in self._running:
+                del self._registry.runs[child]
             self._running = {}
             await late_to_end(self._steering)
         reach("children.ended")
         results = tuple([await self._result(run) for run in runs])
-        await self._registry.store.discard([item for run in runs for item in run.said])
+        await self._forget_said(runs)
         return results
+
+    async def _forget_said(self, runs: Sequence[_Run]) -> None:
+        """Let go of what was said to them and that they did not come to take in."""
+        own, store = {side_target(run.id) for run in runs}, self._registry.store
+        await store.discard([item.id for item in await store.pending(self._lease.thread) if item.target in own])
 
     async def _side_by_side(
         self, parent: Execution, call: str, runs: Sequence[_Run], on_output: Callable[[str], None]
@@ -177,8 +193,9 @@ class _Children:
         on_output(f"0 of {len(runs)} done\n")
         works: list[asyncio.Task[None]] = []
         for run in runs:
-            works.append(asyncio.create_task(self._work(run, parent, len(runs), told), name=f"child {run.id}"))
+            works.append(asyncio.create_task(self._work(run, parent, runs, told), name=f"child {run.id}"))
             works[-1].add_done_callback(heard)
+            works[-1].add_done_callback(lambda _, run=run: run.looked.set())
         try:
             await self._all_done(works, call)
         finally:
@@ -191,7 +208,8 @@ class _Children:
 
     def steer(self, sort: Sort, mark: str) -> None:
         """Say to all children what was said to their parent."""
-        task = asyncio.create_task(self._say([*self._running.values()], sort, mark), name=f"{sort} {self._parent}")
+        runs = [run for run in self._running.values() if not run.ended]
+        task = asyncio.create_task(self._say(runs, sort, mark), name=f"{sort} {self._parent}")
         self._steering.add(task)
         task.add_done_callback(self._steering.discard)
 
@@ -211,23 +229,25 @@ class _Children:
 
     async def _say(self, runs: Sequence[_Run], sort: Sort, mark: str) -> None:
         for run in runs:
-            item = self._registry.item(run.id, self._lease.thread, sort, mark)
-            run.said.append(item.id)
             try:
-                await self._registry.store.put(item)
+                await self._registry.store.put(self._registry.item(run.id, self._lease.thread, sort, mark))
             except StoreError as error:
                 log.warning("child %s is not told of a %s: %s", run.id, sort, error)
             run.bell.set()
 
-    async def _work(self, run: _Run, parent: Execution, number: int, told: Callable[[_Run], None]) -> None:
+    async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
         toolbox = self._toolbox(f"helper {run.number}")
         try:
             before = await self._folded(run.id)
             if before.finished is None:
+                if not (before.touched and base(before)):  # else it looks at the files first
+                    run.looked.set()
+                    for other in runs:
+                        await other.looked.wait()
                 if before.paused is not None or before.crashes >= before.policy.crashes:
                     await self._say((run,), "resume", str(self._lease.fence))
-                started = begun(parent, run.task, number, toolbox.specs, self._registry.family)
+                started = begun(parent, run.task, len(runs), toolbox.specs, self._registry.family)
                 reach("children.begin")
                 try:
                     after = await self._runner.run(self._lease, run.id, toolbox, run.bell, started)

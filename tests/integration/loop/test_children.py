@@ -19,9 +19,11 @@ from agentic.core.events.execution_events import (
     Exposure,
     Finished,
     ModelRequested,
+    OwnerChanged,
     Started,
     SubagentFinished,
     ToolFinished,
+    WorkspaceFound,
 )
 from agentic.core.events.ids import child_id, is_child
 from agentic.core.fold.fold import fold
@@ -30,7 +32,8 @@ from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.ports.runtime import Lease
+from agentic.ports.errors import SandboxLost
+from agentic.ports.runtime import Found, Lease, Saved
 from agentic.runtime import child_runs
 from agentic.runtime.budget_ledger import DailyCaps, costs_in
 from agentic.runtime.child_runs import ChildRegistry
@@ -61,6 +64,8 @@ class Owners:
     router: ModelRouter
     world: RealWorld
     asked: Counter[str] = field(default_factory=Counter[str])
+    waits: bool = False
+    """The first answer of the first helper is late, and the first command of the second runs on and on."""
     number: int = 0
     lease: Lease | None = None
     registry: ChildRegistry | None = None
@@ -78,8 +83,14 @@ class Owners:
         async def world() -> RealWorld:
             return self.world
 
-        self.child_toolbox = partial(ChildToolbox, world, OF_CHILDREN)
-        own = registry.of(MAIN, lease, loop, lambda name: ChildToolbox(world, OF_CHILDREN, name))
+        async def save() -> Saved:
+            return Saved("as it is")
+
+        async def inspect(manifest: str, since: object) -> Found:
+            return Found()
+
+        self.child_toolbox = partial(ChildToolbox, world, OF_CHILDREN, save=save, inspect=inspect)
+        own = registry.of(MAIN, lease, loop, self.child_toolbox)
         toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=own)
         begins = started(toolbox, **policy).model_copy(update={"exposure": Exposure(private=("attached files",))})
         return asyncio.create_task(loop.run(lease, MAIN, toolbox, asyncio.Event(), begins))
@@ -104,9 +115,13 @@ async def owners(folder: Path) -> AsyncGenerator[Owners]:
         if who == "parent":
             parts = [{"task": part, "role": "coder"} for part in PARTS]
             return FINISH if done else Reply(calls=(("subagent", {"tasks": parts}),))
+        if here.waits and who == PARTS[0]:
+            return replace(FINISH, delay=SECONDS if here.asked[who] == 1 else 0.0)
         if not done:
-            return shell(f"echo {who} >> calls.txt; ls node_modules || true")
-        return replace(FINISH, delay=SECONDS if who == PARTS[1] and here.asked[who] == 2 else 0.0)
+            waits = "; sleep 300" if here.waits and who == PARTS[1] else ""
+            return shell(f"echo {who} >> calls.txt; ls node_modules || true{waits}")
+        late = who == PARTS[1] and here.asked[who] == 2 and not here.waits
+        return replace(FINISH, delay=SECONDS if late else 0.0)
 
     async with open_bench() as bench, ScriptedEndpoint.start(script) as endpoint:
         router, store = ModelRouter(endpoint.environment()), SQLiteStore.open(folder / "threadwright.sqlite")
@@ -182,6 +197,35 @@ async def test_who_begins_the_call_again_finds_the_children_where_they_were(
     }
     assert result.exposure.untrusted == ("files of a dependency",), "what a child has read, its parent has"
     assert third.exposure == Exposure(untrusted=("files of a dependency",), private=("attached files",))
+    for one in (log, *logs):
+        assert verify(one).divergence is None
+        assert broken_promises(one) == ()
+
+
+async def test_who_goes_on_after_a_lost_sandbox_looks_at_the_files_before_others_change_them(tmp_path: Path) -> None:
+    async with owners(tmp_path) as here:
+        here.waits = True
+        first = await here.own()
+        written = here.world.workspace / "calls.txt"
+
+        async def one_wrote_and_one_waits() -> bool:
+            wrote = written.exists() and written.read_text() == f"{PARTS[1]}\n"
+            return wrote and here.asked[PARTS[0]] == 1
+
+        await until(one_wrote_and_one_waits)
+        await here.world.close()
+        with pytest.raises(SandboxLost):
+            await first
+        done = await (await here.own())
+        log, logs = await here.log(), await here.children()
+        assert written.read_text() == f"{PARTS[1]}\n", "what was cut off is not repeated"
+    assert done.finished is not None
+    [two] = [log for log in logs if isinstance(log[0].event, Started) and log[0].event.task == PARTS[1]]
+    assert next(e.event.outcome for e in two if isinstance(e.event, ToolFinished)) == "unknown"
+    assert [e.event.result for e in log if isinstance(e.event, SubagentFinished)] == ["done", "done"]
+    [one] = [log for log in logs if isinstance(log[0].event, Started) and log[0].event.task == PARTS[0]]
+    [looked] = [e.at for e in two if isinstance(e.event, WorkspaceFound)]
+    assert looked <= next(e.at for e in one if isinstance(e.event, OwnerChanged))
     for one in (log, *logs):
         assert verify(one).divergence is None
         assert broken_promises(one) == ()
