@@ -66,7 +66,9 @@ def label_of(log: Iterable[Envelope], outcome: Iterable[Envelope], guild: str) -
         execution = evolve(execution, envelope)
         if own.began:
             _vote(envelope.event, votes)
-    if execution.finished is None or execution.started is None or execution.side or execution.policy.tour:
+    if execution.finished is None or execution.started is None or execution.policy.tour:
+        return None
+    if execution.side or execution.child:
         return None
     after = [envelope.event for envelope in outcome]
     for event in after:

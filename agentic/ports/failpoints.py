@@ -59,6 +59,8 @@ POINTS: Final = {
     "schedule.delivered": "The task is in its thread's inbox; its schedule does not say so.",
     "model.request.before": "The request is durable, and about to be sent.",
     "model.request.after": "The answer is there, and is noted nowhere.",
+    "children.begin": "A child execution is about to begin, or to go on; others of the same call may run.",
+    "children.ended": "All children of a call have ended; their parent's log does not say so.",
     "tool.effect.before": "The intent is durable; the call has not begun.",
     "tool.effect.after": "The call has had its effect; its result is noted nowhere.",
     "checkpoint.pack.before": "The content of a checkpoint was written, and is not durable.",

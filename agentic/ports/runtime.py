@@ -34,6 +34,7 @@ from agentic.core.events.execution_events import (
     StaleFile,
     StopReason,
     StrongerWanted,
+    SubagentFinished,
     TodoChanged,
     ToolStarted,
     Usage,
@@ -190,7 +191,15 @@ class Refused:
 
 
 CognitiveEvent = (
-    Noted | Reported | StrongerWanted | TodoChanged | PlanEntered | WakeRequested | CommitCreated | PullRequestOpened
+    Noted
+    | Reported
+    | StrongerWanted
+    | TodoChanged
+    | PlanEntered
+    | WakeRequested
+    | CommitCreated
+    | PullRequestOpened
+    | SubagentFinished
 )
 """What a tool may record beside its result."""
 

@@ -192,15 +192,15 @@ class EventReader(Protocol):
         ...
 
     async def executions(self, thread: str) -> list[ExecutionRow]:
-        """Executions of a thread, oldest first."""
+        """Executions of a thread, oldest first, without children, whose work is their parent's."""
         ...
 
     async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
-        """Those that have not ended, oldest first, everywhere or in one thread; costs as much as is open."""
+        """Those that have not ended, children too, oldest first, everywhere or in one thread; costs as much as is open."""
         ...
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
-        """The ``limit`` executions that began last, oldest first."""
+        """The ``limit`` executions that began last, oldest first, without children."""
         ...
 
     def all_executions(self) -> AsyncIterator[ExecutionRow]:

@@ -16,10 +16,11 @@ TAKEN: frozenset[Sort] = frozenset(
 def taken_from(execution: Execution, pending: list[InboxItem]) -> list[InboxItem]:
     """What concerns this execution, and the queue that a stop drops; the rest stays where it is.
 
-    A side question takes nothing but its own stop: the inbox belongs to the execution it runs beside.
+    A side question and a child take nothing but what is meant for just them: the inbox belongs to the execution that they
+    run beside.
     """
-    if execution.side:
-        return [item for item in pending if item.sort == "stop" and item.target == side_target(execution.id)]
+    if execution.side or execution.child:
+        return [item for item in pending if item.target == side_target(execution.id)]
     own = [item for item in pending if not item.target.startswith(side_target(""))]
     stop = next((place for place, item in enumerate(own) if item.sort == "stop"), None)
     if stop is None:

@@ -16,6 +16,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
+from agentic.core.events.ids import is_child
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.core.text.searchable import searchable
 from agentic.ports.errors import (
@@ -167,7 +168,7 @@ class MemoryStore(Store):
     async def executions(self, thread: str) -> list[ExecutionRow]:
         """Executions of a thread, oldest first."""
         self._check_open()
-        return [row for row in self._rows.values() if row.thread == thread]
+        return [row for row in self._rows.values() if row.thread == thread and not is_child(row.execution)]
 
     async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
         """Those that have not ended, oldest first."""
@@ -177,7 +178,8 @@ class MemoryStore(Store):
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""
         self._check_open()
-        return list(self._rows.values())[-limit:] if limit else []
+        rows = [row for row in self._rows.values() if not is_child(row.execution)]
+        return rows[-limit:] if limit else []
 
     async def all_executions(self) -> AsyncIterator[ExecutionRow]:
         """Every execution, oldest first."""

@@ -6,6 +6,7 @@ The world is opened at the first call that needs it; a task that only talks neve
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,6 +17,7 @@ from pydantic import JsonValue, ValidationError
 
 from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, StaleFile, ToolStarted
 from agentic.core.fold.exposure import cut_off, merged
+from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
     EditConflict,
@@ -83,12 +85,16 @@ InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
 """Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
 
+_NOT_OF_CHILDREN = (PYTHON_TOOL, ASK_TOOL, PLAN_MODE_TOOL, PROPOSE_TOOL)
+"""The interpreter and its variables are the parent's, and nobody can be asked."""
+
 STANDARD: tuple[AnyTool, ...] = (
     SHELL_TOOL, JOB_TOOL, PYTHON_TOOL, READ_TOOL, WRITE_TOOL, EDIT_TOOL, MULTI_EDIT_TOOL, LIST_TOOL, GLOB_TOOL,
     GREP_TOOL, READ_OUTPUT_TOOL, TODO_TOOL, NOTE_TOOL, REPORT_TOOL, STRONGER_TOOL, ASK_TOOL,
     PLAN_MODE_TOOL, PROPOSE_TOOL, FINISH_TOOL,
 )  # fmt: skip
 
+OF_CHILDREN = tuple(tool for tool in STANDARD if tool not in _NOT_OF_CHILDREN)
 ACKNOWLEDGE_SECONDS = 1.5
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
 AT_HAND_SECONDS = 10.0
@@ -122,7 +128,9 @@ class StandardToolbox(Toolbox):
         snapshots: Snapshots | None = None,
         keep: KeepHosts | None = None,
         way_out: WayOut | None = None,
+        children: Children | None = None,
     ) -> None:
+        self._children = children
         self._keep = keep
         self._way_out = way_out
         self._source = world
@@ -206,7 +214,7 @@ class StandardToolbox(Toolbox):
             key = _key(call, prepared.approved)
             try:
                 approved = prepared.state if prepared.approved else ""
-                context = CallContext(key, prepared.timeout, on_output, world, approved, self._way_out)
+                context = CallContext(key, prepared.timeout, on_output, world, approved, self._way_out, self._children)
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)
@@ -393,6 +401,52 @@ class StandardToolbox(Toolbox):
         alike = difflib.get_close_matches(tool[:60].lower(), self._tools, n=1)
         hint = f" Did you mean {alike[0]}?" if alike else ""
         return f"There is no tool '{quotable(tool)}'.{hint} The tools are: {', '.join(self._tools)}."
+
+
+class ChildToolbox(StandardToolbox):
+    """The tools of an agent beside others in one world: its end ends only what it began itself.
+
+    Of calls that may change files one runs at a time, so that what each changed, or destroyed, is told apart from what the
+    others did meanwhile.
+    """
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        """Run a prepared call, in its turn."""
+        known = self._tools.get(tool)
+        if prepared.effect != "unkeyed" and (known is None or known.permission != "write"):
+            return await super().run(tool, call, prepared, on_output)
+        async with (await self._open()).real.changing:
+            return await super().run(tool, call, prepared, on_output)
+
+    async def perceive(self) -> Perception:
+        """What changed since the last look; while another's call changes files, that is told at the next one."""
+        world = self._world
+        if world is None or world.real.changing.locked():
+            return Perception()
+        async with (
+            world.real.changing
+        ):  # a look takes in all changes, also those that a call is about to tell as its own
+            return await super().perceive()
+
+    async def _exposed(self) -> Exposure:
+        """What commands of any agent here reached, where this one was not told: its siblings read what they left."""
+        if self._world is None:
+            return UNEXPOSED
+        real = self._world.real
+        now = await real.exposure()
+        real.reached = merged(real.reached, now)
+        exposure = now.model_copy(update={"untrusted": real.reached.untrusted})
+        known, self._told = self._told, exposure
+        return exposure if exposure != known else UNEXPOSED
+
+    async def settle(self) -> None:
+        """End its background commands; what runs of its calls ends with the calls."""
+        world = self._world
+        if world is None:
+            return
+        while world.begun:
+            with contextlib.suppress(SandboxError):
+                await world.real.stop(world.begun.pop())
 
 
 def _refused_host(refused: RefusedHost) -> str:

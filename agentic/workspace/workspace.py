@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from agentic.core.events.execution_events import Exposure
+from agentic.core.events.execution_events import UNEXPOSED, Exposure
 from agentic.ports.errors import (
     EditConflict,
     PathRefused,
@@ -96,6 +96,10 @@ class RealWorld:
         self.handed = 0
         """How often a sandbox was handed to a call; what is asked of it from then on may have had its effect."""
         self._beside = Beside()
+        self.changing = asyncio.Lock()
+        """Held by a call that may change files, where several agents work here at a time."""
+        self.reached = UNEXPOSED
+        """What commands have reached since several agents work here, of which each of them is told."""
 
     async def visible(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of the paths that ``.aiignore`` does not hide."""

@@ -40,6 +40,7 @@ from agentic.remotes.host_git import MB, HostGit
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import Publisher
 from agentic.runtime.budget_ledger import BudgetLedger
+from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.loop_watchdog import Watchdog
@@ -107,6 +108,7 @@ from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
+from reflexion.judge.model_families import family_of
 from reflexion.retrieval.embedding import embedder
 from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
@@ -291,7 +293,7 @@ class App:
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
-        courtesy, leaving = Courtesy(), Leaving()
+        courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
         begin = Beginning(
             store=store,
             lessons=learning,
@@ -325,7 +327,7 @@ class App:
                 store,
                 Courteous(router, courtesy),
                 clock,
-                (feed, roster, *sinks),
+                (feed, roster, children, *sinks),
                 BUILD,
                 caps_from(settings),
                 leaving,
@@ -346,6 +348,7 @@ class App:
             gate=ScheduleGate(workshop.world, bot.schedules, clock, tell),
             allow=heartbeat.allow,
             furnish=workshop.furnish,
+            children=children,
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)

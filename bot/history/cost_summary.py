@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     Policy,
     Started,
+    SubagentFinished,
     Triaged,
     Usage,
 )
@@ -86,11 +87,14 @@ class Sum:
 
 
 def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent | None:
-    """Return what a finished task cost; None for a running one, for small talk, for side questions and for the tour."""
+    """Return what a finished task cost; None for a running one, for small talk, for side questions and for the tour.
+
+    What its helpers cost is in it, in each estimate as it was; a helper is no task of its own.
+    """
     first = log[0].event if log else None
     ended = next((e.event for e in reversed(log) if isinstance(e.event, Finished)), None)
     triaged = next((e.event for e in reversed(log) if isinstance(e.event, Triaged)), None)
-    if not isinstance(first, Started) or ended is None or first.side or first.policy.tour:
+    if not isinstance(first, Started) or ended is None or first.side or first.child or first.policy.tour:
         return None
     if triaged is not None and triaged.talk:
         return None
@@ -99,6 +103,7 @@ def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent 
     rises = [e.seq for e in own if isinstance(e.event, Escalated) and e.event.to_tier > e.event.from_tier]
     before, after = _turns(own, max(rises, default=0))
     cheap, premium = _models(first.policy)
+    helpers = sum(e.event.spent_usd for e in own if isinstance(e.event, SubagentFinished))
     return Spent(
         execution=log[0].execution,
         thread=first.thread,
@@ -107,10 +112,10 @@ def spent(log: Sequence[Envelope], label: bool | None, price: PriceOf) -> Spent 
         solved=label if label is not None else ended.reason == "done",
         labelled=label is not None,
         handed_over=bool(rises),
-        usd=sum(costs_in(e.event for e in own).values()),
-        cheap=_at(cheap, (*before, *after), price),
-        premium_low=_at(premium, after, price),
-        premium_high=_at(premium, (*before, *after), price),
+        usd=sum(costs_in(e.event for e in own).values()) + helpers,
+        cheap=_at(cheap, (*before, *after), price) + helpers,
+        premium_low=_at(premium, after, price) + helpers,
+        premium_high=_at(premium, (*before, *after), price) + helpers,
     )
 
 

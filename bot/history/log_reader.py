@@ -37,6 +37,14 @@ class Records:
         """Return one execution's events. Raises ``StoreError``."""
         return [envelope async for envelope in self._store.read(execution)]
 
+    async def helper(self, child: str) -> list[Envelope]:
+        """Return the events of a helper, [] where its log is damaged or deleted."""
+        try:
+            return await self.log(child)
+        except StoreError as damaged:
+            log.warning("helper %s is left out: %s", child, damaged)
+            return []
+
     async def newest(self, thread: str) -> list[Envelope]:
         """Return the events of a thread's newest execution, [] where there was none. Raises ``StoreError``."""
         rows = await self._store.executions(thread)

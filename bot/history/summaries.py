@@ -21,6 +21,7 @@ from agentic.core.events.execution_events import (
     Person,
     PolicyChanged,
     Started,
+    SubagentFinished,
     TodoChanged,
     TurnEnded,
     WorkspaceRestored,
@@ -84,6 +85,9 @@ def cost_of(envelopes: Sequence[Envelope]) -> Cost | None:
         if isinstance(each, ModelAnswered):
             model = asked.get(each.request) or each.served_by or "unknown"
             spent[model] = spent.get(model, 0.0) + each.usd
+        elif isinstance(each, SubagentFinished):
+            for model, usd in each.models.items():
+                spent[model] = spent.get(model, 0.0) + usd
     return Cost(
         envelopes[0].execution, first.thread, first.task, first.requester, envelopes[0].at,
         execution.spent.usd - before.usd, execution.spent.tokens - before.tokens, execution.turn.number,

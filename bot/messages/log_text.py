@@ -35,6 +35,7 @@ from agentic.core.events.execution_events import (
     Reported,
     RulesChanged,
     Started,
+    SubagentFinished,
     TextBlock,
     ToolFinished,
     ToolStarted,
@@ -128,8 +129,10 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
             return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
-def _on_offer(event: CommitCreated | PullRequestOpened) -> str:
-    """Describe a branch that people decide about."""
+def _came_of_it(event: CommitCreated | PullRequestOpened | SubagentFinished) -> str:
+    """Describe a branch that people decide about, or how a helper ended, whose own log has its name."""
+    if isinstance(event, SubagentFinished):
+        return f"helper {event.child}: {event.result} in {event.turns} turns, {event.spent_usd:.4f} USD"
     if isinstance(event, CommitCreated):
         return f"offered branch {event.branch}: {_short(event.message)}"
     return f"published {event.branch} as pull request {event.number} of {event.repository}: {_short(event.title)}"
@@ -156,8 +159,8 @@ def _kept(event: Event) -> str:
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
             return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
-        case CommitCreated() | PullRequestOpened():
-            return _on_offer(event)
+        case CommitCreated() | PullRequestOpened() | SubagentFinished():
+            return _came_of_it(event)
         case RulesChanged():
             return f"rules of version {event.rules} from here on"
         case Quarantined():

@@ -23,6 +23,7 @@ from agentic.core.events.execution_events import (
     PolicyChanged,
     Quarantined,
     Started,
+    SubagentFinished,
     Triaged,
     WorkspaceRestored,
 )
@@ -82,6 +83,9 @@ class Limits:
                 self.usd += lost
                 self.estimated += bool(lost)
                 self._tokens += event.usage.total
+            case SubagentFinished() as event:
+                self.usd += event.spent_usd
+                self._tokens += event.spent_tokens
             case event if isinstance(event, _CONCERNED):
                 self._state = evolve(replace(self._state, at=self._at), envelope)
             case _:

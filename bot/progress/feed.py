@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     WorkspaceFound,
 )
+from agentic.core.events.ids import is_child
 from agentic.ports.runtime import EventLog
 from bot.progress.model import Progress, update_of
 from bot.rendering.secrets import Discretion
@@ -61,8 +62,12 @@ class Feed:
         self._dirty: dict[str, None] = {}
 
     def saw(self, envelope: Envelope) -> None:
-        """Update the read model of a running execution."""
+        """Update the read model of a running execution; of a child people see what its parent says of it."""
         event, execution = envelope.event, envelope.execution
+        unclear = isinstance(event, ToolFinished) and event.outcome == "unknown"
+        if is_child(execution):
+            self._outbox_grew(unclear)
+            return
         known = self._progress.get(execution)
         if known is None and isinstance(event, Started):
             known = self._progress[execution] = Progress(execution, self.discretion.text)
@@ -78,13 +83,18 @@ class Feed:
             known.take(envelope)
         if isinstance(event, ModelRequested | ModelAnswered | ToolFinished):
             self._tails.pop(execution, None)
-        if isinstance(event, _VISIBLE) or (isinstance(event, ToolFinished) and event.outcome == "unknown"):
-            self.outbox.set()
+        self._outbox_grew(unclear or isinstance(event, _VISIBLE))
         if update_of(event) is not None:
             self._mark(execution)
 
+    def _outbox_grew(self, grew: bool) -> None:
+        if grew:
+            self.outbox.set()
+
     def streamed(self, execution: str, text: str) -> None:
         """Keep the end of the streamed text."""
+        if is_child(execution):
+            return
         self._tails[execution] = (self._tails.get(execution, "") + text)[-TAIL_KEPT:]
         self._mark(execution)
 

@@ -107,7 +107,8 @@ def subject(arguments: dict[str, JsonValue]) -> str:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
             return value[:LOOKED_THROUGH]
-    return ""
+    parts = arguments.get("tasks")
+    return f"{len(parts)} helper{'s' if len(parts) != 1 else ''}" if isinstance(parts, list) else ""
 
 
 def last(preview: str) -> str:

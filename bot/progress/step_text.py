@@ -35,6 +35,7 @@ _VERBS: dict[str, Verbs] = {
     "plan_mode": ("Starting with a plan", "Started with a plan"),
     "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
+    "subagent": ("Working with helpers", "Worked with helpers"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
 _WITHOUT_SUBJECT = frozenset(
@@ -106,6 +107,8 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
         return f"{verbs[tense]} ({inline(step.subject, 60)})"
     verbs = _VERBS.get(step.tool)
     words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
+    if step.tool == "subagent" and step.subject:
+        return f"{('Working', 'Worked')[tense]} with {plain(step.subject, 40)}"
     if step.tool == "list" and step.subject in ("", "."):
         return ("Listing the workspace", "Listed the workspace")[tense]
     if step.tool in _WITHOUT_SUBJECT or not step.subject:

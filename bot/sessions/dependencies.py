@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
 from agentic.core.state.execution import Execution
+from agentic.ports.children import Children
 from agentic.ports.runtime import (
     Clock,
     Lease,
@@ -16,6 +16,7 @@ from agentic.ports.runtime import (
     Store,
     Toolbox,
 )
+from agentic.runtime.child_runs import ChildRegistry, LoopRunner
 from agentic.runtime.shutdown import Leaving
 from bot.ports.actions import ForkAction
 from bot.sessions.learning import Learning
@@ -23,21 +24,15 @@ from bot.sessions.lease import Allow, nothing_to_end
 from bot.sessions.slots import Courtesy, Slots
 
 
-class Runner(Protocol):
-    """The agent loop: ``agentic.runtime.loop.Loop``."""
-
-    async def run(
-        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
-    ) -> Execution:
-        """Run an execution to its end."""
-        ...
-
-
 class ToolSource(Protocol):
     """Makes the toolbox of a thread."""
 
-    def toolbox(self, thread: str) -> Toolbox:
-        """Return the tools of a new agent in the thread's workspace."""
+    def toolbox(self, thread: str, children: Children | None = None) -> Toolbox:
+        """Return the tools of a new agent in the thread's workspace; ``children`` do parts of its work."""
+        ...
+
+    def child_toolbox(self, thread: str, name: str) -> Toolbox:
+        """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         ...
 
 
@@ -88,7 +83,7 @@ class Ground:
 
     store: Store
     clock: Clock
-    runner: Runner
+    runner: LoopRunner
     workshop: ToolSource
     learning: Learning
     slots: Slots
@@ -110,5 +105,7 @@ class Ground:
     """Receives the time until which the effects of a thread may go on."""
     furnish: Callable[[SessionRow, InboxItem | None], Awaitable[None]] | None = None
     """Makes ready what a thread's work needs before it begins, such as its repository. Never fails."""
+    children: ChildRegistry | None = None
+    """The child executions of the process; without it there are none."""
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until the messages that a thread missed while the bot was offline have been read."""

@@ -24,7 +24,6 @@ from agentic.core.events.execution_events import (
     Started,
     Tier,
     ToolFinished,
-    ToolRef,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
@@ -137,20 +136,7 @@ class Beginning:
         policy = await self.policy_of(session) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
         before = await self._before(item)
-        tools = tuple(
-            ToolRef(
-                name=spec.name,
-                effect=spec.effect,
-                permission=spec.permission,
-                version=spec.version,
-                cognitive=spec.cognitive,
-                asks=spec.asks,
-                untrusted=spec.untrusted,
-                private=spec.private,
-                outside=spec.outside,
-            )
-            for spec in toolbox.specs
-        )
+        tools = tuple(spec.ref for spec in toolbox.specs)
         return Started(
             thread=item.thread,
             task=item.text,

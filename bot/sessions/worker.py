@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
+from functools import partial
 
 from agentic.core.events.execution_events import InboxItem, Sort, Started
-from agentic.core.events.ids import execution_id
+from agentic.core.events.ids import execution_id, is_child
 from agentic.core.state.execution import Execution
 from agentic.ports.errors import (
     AgenticError,
@@ -173,6 +174,9 @@ class _Serving:
         if not isinstance(work, str) and work.sort in ACTS:
             await self._attempt(work)
             return
+        if isinstance(work, str) and is_child(work):
+            await self._end_child(work)
+            return
         try:
             if isinstance(work, str):
                 await self._recall(work)
@@ -317,7 +321,7 @@ class _Serving:
         if ground.furnish is not None:
             ready = ground.furnish(session.row, None if isinstance(work, str) else work)
             await (ready if isinstance(work, str) else unless(session.halt, ready))
-        toolbox = ground.workshop.toolbox(session.thread)
+        toolbox = self._toolbox(lease, execution)
         try:
             started = None
             if not isinstance(work, str):
@@ -329,10 +333,33 @@ class _Serving:
             reach("task.ended")
         finally:
             session.apply(LoopEnded(execution))
+            if ground.children is not None:
+                ground.children.over(execution)
             await self._settle(toolbox)
         if ground.acts is not None and ended.finished is not None:
             await ground.acts.ended(ended)
         return ended
+
+    def _toolbox(self, lease: Lease, execution: str) -> Toolbox:
+        """Return the tools of the execution, with the children that it may have."""
+        ground, thread = self._session.ground, self._session.thread
+        if ground.children is None:
+            return ground.workshop.toolbox(thread)
+        tools = partial(ground.workshop.child_toolbox, thread)
+        return ground.workshop.toolbox(thread, ground.children.of(execution, lease, ground.runner, tools))
+
+    async def _end_child(self, child: str) -> None:
+        """Stop a child execution that was left open when its parent ended."""
+        session, ground = self._session, self._ground
+        assert ground.children is not None
+        lease = await self._take(begun=True)
+        try:
+            toolbox = ground.workshop.child_toolbox(session.thread, "helper")
+            ending = ground.children.end(child, lease, ground.runner, toolbox)
+            await while_held(ground.store, ground.clock, lease, ending, ground.allow)
+        finally:
+            await give_back(ground.store, lease)
+        session.apply(Dropped(child))
 
     async def _begin(self, item: InboxItem, toolbox: Toolbox) -> Started:
         if item.gate and self._ground.gate is not None and not await self._ground.gate(item):

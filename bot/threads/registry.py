@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from agentic.core.events.execution_events import Envelope, Finished, InboxItem
+from agentic.core.events.ids import is_child
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import ExecutionRow, SessionRow
@@ -39,7 +40,9 @@ class Roster:
         self._running: dict[str, Session] = {}
 
     def saw(self, envelope: Envelope) -> None:
-        """Pass an event to the session of its execution."""
+        """Pass an event to the session of its execution; of a child its session sees nothing."""
+        if is_child(envelope.execution):
+            return
         session = self._running.get(envelope.execution)
         if session is None:
             session = next((s for s in self.sessions.values() if s.state.execution(envelope.execution)), None)
@@ -235,6 +238,8 @@ class Threads:
         """Begin nothing new; each execution logs that it was left in order."""
         ground = self._ground
         ground.leaving.until = ground.clock.monotonic() + ground.drain_seconds
+        if ground.children is not None:
+            ground.children.left()
         at_work = [s for s in self._sessions.values() if s.task is not None and s.state.at_work]
         for session in at_work:
             session.doorbell.set()

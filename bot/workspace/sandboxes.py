@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.core.fold.exposure import merged
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
@@ -19,7 +20,16 @@ from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
-from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.tools.subagent import SUBAGENT_TOOL
+from agentic.tools.toolbox import (
+    OF_CHILDREN,
+    STANDARD,
+    ChildToolbox,
+    InspectWorkspace,
+    SaveWorkspace,
+    StandardToolbox,
+    WorldSource,
+)
 from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
@@ -161,14 +171,28 @@ class Workshop:
         if self.code_search is not None:
             await self.code_search.forget(thread)
 
-    def toolbox(self, thread: str) -> StandardToolbox:
-        """Return the tools of a new agent in the thread's workspace."""
+    def child_toolbox(self, thread: str, name: str) -> ChildToolbox:
+        """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
+        world, save, inspect = self._ways(thread)
+        return ChildToolbox(
+            world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+        )
 
+    def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
             return self.world(thread)
 
         async def save() -> Saved:
             return await self.save(thread)
+
+        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
+            return await self.inspect(thread, manifest, since)
+
+        return world, save, inspect
+
+    def toolbox(self, thread: str, children: Children | None = None) -> StandardToolbox:
+        """Return the tools of a new agent in the thread's workspace; ``children`` do parts of its work."""
+        world, save, inspect = self._ways(thread)
 
         async def keep(hosts: tuple[str, ...]) -> str:
             return await self.keep(thread, hosts) if self.keep is not None else ""
@@ -181,13 +205,10 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        async def inspect(manifest: str, since: tuple[FileChange, ...]) -> Found:
-            return await self.inspect(thread, manifest, since)
-
-        own = (*STANDARD, *searching, *network, *woken, *outward)
+        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
-            snapshots=self.snapshots, keep=keep, way_out=way_out,
+            snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
         )  # fmt: skip
 
     def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:

@@ -36,7 +36,7 @@ BUSY_AT_MOST = 5
 REST_SECONDS = 180.0
 ASKED = "Which way for "
 LEFT_ALONE = "I've stopped trying"
-KINDS = ("quick",) * 6 + ("work", "asks", "fails")
+KINDS = ("quick",) * 6 + ("work", "asks", "fails", "helpers", "helpers")
 
 
 async def kills(seed: int, count: int, sabotage: str = "") -> Counts:

@@ -68,6 +68,14 @@ async def merged(house: House, job: str) -> None:
     await _pressed(house, thread, offer.id, merge, MERGED)
 
 
+async def helped(house: House, job: str) -> None:
+    """Two helpers that work side by side."""
+    thread = await house.give("helpers", job)
+    await house.says(thread, f"answer to {job}.")
+    left = sorted(line for line in house.lines(thread) if line.startswith(job))
+    assert left == [f"{job}.{each}" for each in ("1", "2", "a.1", "a.2", "a.3", "b.1", "b.2", "b.3")], left
+
+
 async def held(house: House, job: str) -> None:
     """Work that takes longer than the time after which a lease is renewed."""
     await house.says(await house.give("slow", job), f"answer to {job}.")
@@ -108,7 +116,7 @@ async def stopped_idle(house: House, job: str) -> None:
 SCENES: dict[str, Scene] = {
     "act.": undone, "restore.": undone, "merge.": merged, "learn.": failed, "lessons.": failed, "lease.renew": held,
     "fork.": forked, "checkpoint.adopt": forked,
-    "close.": ended, "wal.": large, "store.blob": large, "outbox.put": told, "inbox.discard": undone,
+    "close.": ended, "children.": helped, "wal.": large, "store.blob": large, "outbox.put": told, "inbox.discard": undone,
 }  # fmt: skip
 """What is done for a point beside the task that lies there, by the beginning of its name."""
 ELSEWHERE = ("store.blob.", "fork.", "checkpoint.adopt", "judge.", "savepoint.", "schedule.", "publish.", "watch.")

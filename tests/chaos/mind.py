@@ -21,7 +21,7 @@ from agentic.models.scripted.replies import Reply
 
 CALLS: Final = "calls.txt"
 """The file of a workspace in which each unkeyed call leaves its line."""
-JOB: Final = re.compile(r"\bjob (\w+) (\w+)\b")
+JOB: Final = re.compile(r"\bjob (\w+) ([\w.]+)\b")
 
 Calls = tuple[tuple[str, dict[str, JsonValue]], ...]
 
@@ -117,9 +117,20 @@ def quick(job: str) -> list[Calls]:
     return [*batches, finish(job)]
 
 
+def helpers(job: str) -> list[Calls]:
+    """Two helpers side by side, each with effects of its own, between two effects."""
+    parts: list[JsonValue] = [{"task": f"job split {job}.{part}"} for part in "ab"]
+    return [(append(job, 1),), (("subagent", {"tasks": parts}),), (append(job, 2),), finish(job)]
+
+
+def split(job: str) -> list[Calls]:
+    """What a helper does."""
+    return [(append(job, 1), append(job, 2)), (append(job, 3),), finish(job)]
+
+
 SCRIPTS: Final[dict[str, Callable[[str], list[Calls]]]] = {
     "talk": talk, "work": work, "asks": asks, "fails": fails, "slow": slow, "big": big, "repository": repository,
-    "offers": offers,
+    "offers": offers, "helpers": helpers, "split": split,
     "quick": quick, "writes": writes, "rewrites": rewrites,
 }  # fmt: skip
 

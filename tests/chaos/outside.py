@@ -43,7 +43,7 @@ async def judged(house: House, seed: int = 0) -> Counts:
     counts = Counts()
     store = SQLiteStore.open(house.database)
     try:
-        rows = await store.newest_executions(1_000)
+        rows = [row async for row in store.all_executions()]
         logs = [(row, [envelope async for envelope in store.read(row.execution)]) for row in rows]
     finally:
         await store.close()
@@ -198,7 +198,7 @@ def _broken(house: House, logs: list[Log]) -> Iterator[str]:
         yield from _misreported(house, row, log)
     yield from (f"inbox item {id} was taken in {times} times" for id, times in taken.items() if id and times > 1)
     starts = Counter(e.event.inbox for _, log in logs for e in log if isinstance(e.event, Started))
-    yield from (f"{id} began {times} executions" for id, times in starts.items() if times > 1)
+    yield from (f"{id} began {times} executions" for id, times in starts.items() if id and times > 1)
 
 
 def _misreported(house: House, row: ExecutionRow, log: list[Envelope]) -> Iterator[str]:

@@ -51,6 +51,7 @@ from agentic.core.events.execution_events import (
     Quarantined,
     Reported,
     Started,
+    SubagentFinished,
     TodoChanged,
     ToolFinished,
     ToolStarted,
@@ -81,7 +82,7 @@ _Kind = Literal["decision", "result", "turn", "other"]
 """As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
 _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
-    CommitCreated, PullRequestOpened, Perceived,
+    CommitCreated, PullRequestOpened, SubagentFinished, Perceived,
 )  # fmt: skip
 _RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted
 

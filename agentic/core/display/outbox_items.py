@@ -84,7 +84,8 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     def made(sort: OutboxSort, text: str = "", **more: object) -> tuple[OutboxItem, ...]:
         return (item.model_copy(update={"sort": sort, "text": text, **more}),)
 
-    if before.side or (isinstance(event, Started) and event.side):
+    started = event if isinstance(event, Started) else before.started
+    if started is not None and (started.side or started.child):
         return _beside(before, event, item)
     if isinstance(event, Triaged):
         return () if _has_card(before) else card(before, event)
@@ -269,8 +270,13 @@ def _ends(before: Execution, event: InputReceived) -> bool:
 
 
 def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxItem, ...]:
-    """Of a side question only the answer is seen, as a reply to who asked."""
-    if not isinstance(event, Finished) or before.started is None:
+    """Of a side question only the answer is seen, as a reply to who asked.
+
+    Of a child is seen what its parent shows of it, and a call of which nobody knows whether it happened.
+    """
+    if isinstance(event, ToolFinished) and event.outcome == "unknown":
+        return (item.model_copy(update={"text": _unknown(before, event)}),)
+    if not isinstance(event, Finished) or before.started is None or before.child:
         return ()
     update = {"sort": "answer", "text": event.answer, "target": before.started.inbox, "notify": True}
     return (item.model_copy(update=update),)

@@ -65,6 +65,10 @@ class Started(Frozen):
     """Who is called with questions and the answer: '' for who asked, 'nobody', or the mention of a person or a role."""
     planning: bool = False
     """The person wants to agree to a plan before anything is changed."""
+    opened_hosts: tuple[str, ...] = ()
+    """What people have let commands reach before it began: of the execution that it is a child of."""
+    child: bool = False
+    """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
 
 
 class OwnerChanged(Frozen):

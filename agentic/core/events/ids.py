@@ -30,6 +30,16 @@ def call_id(request: str, index: int) -> str:
     return f"{request}.{index}"
 
 
+def child_id(call: str, index: int) -> str:
+    """The ``index``-th child execution of a call; whoever begins the call again has the same ones."""
+    return "c" + digest("child", call, index, length=15)
+
+
+def is_child(execution: str) -> bool:
+    """Whether an execution is a child of another, by its id."""
+    return len(execution) == 16 and execution.startswith("c")
+
+
 def batch_id(execution: str, seq: int) -> str:
     """Calls that were started together; ``seq`` is where their first intent stands."""
     return digest("batch", execution, seq, length=8)
@@ -41,5 +51,5 @@ def question_id(execution: str, seq: int) -> str:
 
 
 def side_target(execution: str) -> str:
-    """The target of a stop that concerns only this execution, which answers a side question."""
+    """The target of an item that concerns only this execution, which answers a side question or is a child."""
     return f"side/{execution}"

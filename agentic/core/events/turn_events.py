@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from agentic.core.events.values import (
     UNEXPOSED,
@@ -383,6 +383,8 @@ class BranchRejected(Frozen):
 
 
 class SubagentStarted(Frozen):
+    """Of logs of version 0.1.0: the intent of the call says which children it has, and ``SubagentFinished`` the rest."""
+
     kind: Literal["subagent_started"] = "subagent_started"
     child: str
     call: str = ""
@@ -390,10 +392,18 @@ class SubagentStarted(Frozen):
 
 
 class SubagentFinished(Frozen):
+    """What a child came to, noted with the result of the call that had it; what it spent, its parent has spent."""
+
     kind: Literal["subagent_finished"] = "subagent_finished"
     child: str
     spent_usd: float = 0.0
     result: str = ""
+    """How it ended: the reason of its own end."""
+    grant_usd: float = 0.0
+    spent_tokens: int = 0
+    turns: int = 0
+    models: dict[str, float] = Field(default_factory=dict)
+    """US dollars by the model that was asked."""
 
 
 class BudgetReserved(Frozen):

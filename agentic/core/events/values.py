@@ -225,6 +225,8 @@ class Policy(Frozen):
     """Whether a task that failed is tried again by itself, where something can verify it; else 🔄 is offered."""
     trials_most: int = 3
     """Attempts at one task in all, the first included."""
+    subagent_depth: int = 1
+    """How deep children may have children of their own; with 0 it has none."""
     hold_back: float = 0.1
     """The share of showings of a lesson that are left out at random, so that what it does is measured."""
     rule_of_two: tuple[ExposureFact, ...] = ()

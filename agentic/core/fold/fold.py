@@ -30,6 +30,7 @@ from agentic.core.events.execution_events import (
     Reported,
     RulesChanged,
     Started,
+    SubagentFinished,
     TodoChanged,
     ToolFinished,
     ToolStarted,
@@ -103,6 +104,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         started_at=envelope.at,
         rules=event.rules,
         tier=starting_tier(event.policy),
+        opened_hosts=event.opened_hosts,
         exposure=exposure.begun(event),
         told=Told(texts=(first_message(event),), pictures=pictures_of(event.files)),
         mind=changed(execution.mind, planning=event.planning),
@@ -294,6 +296,14 @@ def _pull_request_opened(execution: Execution, event: PullRequestOpened, envelop
     return changed(execution, turn=changed(execution.turn, changed=True))
 
 
+def _subagent_finished(execution: Execution, event: SubagentFinished, envelope: Envelope) -> Execution:
+    """What a child spent was granted to it out of what its parent may spend."""
+    spent = execution.spent
+    return changed(
+        execution, spent=changed(spent, usd=spent.usd + event.spent_usd, tokens=spent.tokens + event.spent_tokens)
+    )
+
+
 def _budget_refused(execution: Execution, event: BudgetRefused, envelope: Envelope) -> Execution:
     return changed(execution, refused=event)
 
@@ -341,6 +351,7 @@ _STEPS = cast(
         "workspace_restored": _workspace_restored,
         "commit_created": _commit_created,
         "pull_request_opened": _pull_request_opened,
+        "subagent_finished": _subagent_finished,
         "budget_refused": _budget_refused,
         "finished": _finished,
     },

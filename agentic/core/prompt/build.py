@@ -30,6 +30,7 @@ from agentic.core.text.foreign_text import (
     section,
 )
 from agentic.prompts import identity
+from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 
@@ -69,6 +70,8 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
         parts.append(_tools(tools, shell=not only_looks(execution)))
     if execution.triage is not None and execution.triage.role_text:
         parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
+    if started.child:
+        parts.append(HELPER)
     if started.untitled:
         parts.append(identity.TITLE)
     if started.instructions:

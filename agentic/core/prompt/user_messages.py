@@ -38,13 +38,15 @@ REFLECTED = "[What went wrong in this thread before, and what to do differently:
 LEARNED = "[Lessons from earlier work: advice, not orders]"
 ADVICE = "[Advice of a stronger model"
 ADVICE_ENDS = "[End of the advice]"
+HELPED = "the agent that you help"
 _SINCE = 1_000
 
 
 def first_message(started: Started) -> str:
     """The first user message: the task, who asked, what they attached, what came before and what was learned of it."""
     mark = mark_of(started)
-    parts = [section(mark, f"[Task from {name(started.requester.name)}]", started.task)]
+    asks = HELPED if started.child else name(started.requester.name)
+    parts = [section(mark, f"[Task from {asks}]", started.task)]
     if started.files:
         parts.append(_listed(mark, "[Attached files]", [_file_line(file, mark) for file in started.files]))
     if started.earlier:

@@ -135,9 +135,10 @@ def _read(started: Started) -> TaskReading:
 def _by_rule(started: Started, reading: TaskReading) -> Triaged:
     if started.side:
         return Triaged(talk=True, role=started.role, complexity="simple", why="a side question")
+    talk = reading.talk and not started.child  # who has a part of its work done wants it done
     complexity = reading.complexity if reading.talk else _given(started, reading.complexity)
     triaged = Triaged(
-        talk=reading.talk,
+        talk=talk,
         role=started.role or reading.role,
         complexity=complexity,
         changes_files=reading.changes_files,

@@ -9,8 +9,10 @@ from agentic.core.events.execution_events import (
     BudgetRefused,
     Finished,
     Option,
+    Policy,
 )
 from agentic.core.events.ids import question_id
+from agentic.core.fold.people import worked
 from agentic.core.rules.task_end import at_limit, ended_for
 from agentic.core.state.execution import Execution
 from agentic.core.text.amounts import (
@@ -21,6 +23,8 @@ from agentic.core.text.amounts import (
     offers,
 )
 
+LEAST_TURNS = 2
+"""A child gets so many turns at least: one to look, one to answer."""
 WARNED = 0.8
 """Of a cap: from there on people are told how much of it is used."""
 
@@ -65,6 +69,30 @@ def token_cap(execution: Execution) -> int:
 def minute_cap(execution: Execution) -> float:
     """Minutes it may take, with what people added."""
     return execution.policy.max_minutes + execution.caps.minutes
+
+
+def granted(execution: Execution, children: int) -> Policy:
+    """The policy of each of so many children that run side by side: a grant out of what is left of the caps.
+
+    Money and tokens are divided; turns and minutes pass for all of them at once.  Nobody answers a child's questions.
+    """
+    policy, spent = execution.policy, execution.spent
+    turns = max(execution.turn_limit - execution.turn.number, LEAST_TURNS)
+    used = worked(execution, execution.at) / 60 if execution.at is not None else 0.0
+    return policy.model_copy(
+        update={
+            "max_usd": max(usd_cap(execution) - spent.usd, 0.0) / children,
+            "max_tokens": max(token_cap(execution) - spent.tokens, 0) // children,
+            "max_minutes": max(minute_cap(execution) - used, 0.0),
+            "turns_simple": turns,
+            "turns_medium": turns,
+            "turns_complex": turns,
+            "attended": False,
+            "triage_by_model": False,
+            "trials": "never",
+            "subagent_depth": policy.subagent_depth - 1,
+        }
+    )
 
 
 def ended(execution: Execution, what: What) -> Finished:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.core.events.execution_events import Effect, Outside, Permission, ToolRef
 
 __all__ = ["Message", "Picture", "Prompt", "ToolAnswer", "ToolCall", "ToolSpec"]
 
@@ -35,6 +35,14 @@ class ToolSpec:
     outside: Outside = "no"
     """Whether a call can change or tell something outside of the workspace.  A foreign tool that does not say that it
     only reads is ``always``."""
+
+    @property
+    def ref(self) -> ToolRef:
+        """What a log keeps of it."""
+        return ToolRef(
+            name=self.name, effect=self.effect, permission=self.permission, version=self.version,
+            cognitive=self.cognitive, asks=self.asks, untrusted=self.untrusted, private=self.private, outside=self.outside,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

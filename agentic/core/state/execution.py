@@ -360,6 +360,11 @@ class Execution:
         return self.started is not None and self.started.side
 
     @property
+    def child(self) -> bool:
+        """It does a part of the work of its parent."""
+        return self.started is not None and self.started.child
+
+    @property
     def attended(self) -> bool:
         """Somebody can answer a question or approve a call."""
         return self.policy.attended and not self.side

@@ -16,6 +16,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
     Observation,
@@ -67,6 +68,8 @@ class AgentWorld:
     outputs: KeptOutputs
     jobs: dict[str, int] = field(default_factory=dict[str, int])
     """For each background command, the offset in its output that the agent has seen."""
+    begun: set[str] = field(default_factory=set[str])
+    """The background commands that the agent began itself."""
     masks: bool = True
     """Secrets of known form are shown as placeholders."""
 
@@ -96,6 +99,8 @@ class CallContext:
     """The state of what it touches that a person's approval is bound to; '' without one."""
     way_out: WayOut | None = None
     """Where commits may be published; None where the thread has no repository."""
+    children: Children | None = None
+    """Who has parts of the work done; None where nobody does."""
 
 
 Recall = Callable[[str], Awaitable[Remembered]]

@@ -157,6 +157,7 @@ def in_bash(command: str) -> str:
 async def _start(arguments: ShellArguments, world: AgentWorld, key: str) -> Observation:
     job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command, key=key)
     world.jobs[job] = 0
+    world.begun.add(job)
     how = f'{{"job":"{job}"}}'
     return Observation("ok", f"Started in the background as job {job}. Its state and output: job {how}.", job=job)
 

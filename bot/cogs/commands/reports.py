@@ -8,6 +8,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.core.events.execution_events import Envelope, SubagentFinished
 from bot.access.thread_access import Stand, require
 from bot.charts.data import Kind, chart_of
 from bot.cogs.commands.autocomplete import threads_for
@@ -123,9 +124,18 @@ class ReportCommands(commands.Cog):
         told: list[str] = []
         for log in filter(None, await self.bot.records.logs(row.thread)):
             whole = (*log, *await self.bot.store.read_outcome(log[0].execution))
-            told += [f"{each.at:%H:%M:%S} {each.seq:>4} {redact(said)}" for each, said in story(whole)]
+            for each, said in story(whole):
+                told.append(f"{each.at:%H:%M:%S} {each.seq:>4} {redact(said)}")
+                told += await self._of_helper(each)
         text = _lines(report_text.log(told[-lines:]), await self.bot.expiry.of_thread(row.thread))
         await answer_at_length(ctx, report_text.title_of_log(len(told), lines), text, "log.md")
+
+    async def _of_helper(self, ended: Envelope) -> list[str]:
+        """Return the log of a helper, where it ended."""
+        if not isinstance(ended.event, SubagentFinished):
+            return []
+        log = await self.bot.records.helper(ended.event.child)
+        return [f"{each.at:%H:%M:%S} {each.seq:>4}   ↳ {redact(said)}" for each, said in story(log)]
 
     @commands.hybrid_command(description="The agent's notes and to-do list in a thread, and what it learned")
     @app_commands.describe(thread=THREAD)

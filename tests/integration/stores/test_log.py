@@ -14,6 +14,7 @@ from agentic.core.events.execution_events import (
     FeedbackGiven,
     Noted,
 )
+from agentic.core.events.ids import child_id
 from agentic.ports.errors import (
     AppendTooLarge,
     LeaseLost,
@@ -279,3 +280,9 @@ async def test_executions_are_told_by_thread_by_age_and_by_what_is_open(store: S
     assert names(await store.newest_executions(2)) == ["x3", "x4"]
     assert names(await store.newest_executions(0)) == []
     assert names([row async for row in store.all_executions()]) == ["x0", "x1", "x2", "x3", "x4"]
+    child = child_id("r1.0", 0)
+    await begin(store, child, await take(store, "t0"))
+    assert names(await store.executions("t0")) == ["x0", "x2", "x4"]
+    assert names(await store.newest_executions(1)) == ["x4"]
+    assert names(await store.open_executions("t0")) == ["x4", child]
+    assert names([row async for row in store.all_executions()])[-1] == child

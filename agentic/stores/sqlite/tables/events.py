@@ -37,6 +37,8 @@ _PLACE = """
     FROM executions WHERE name = ?1 AND thread = ?2 AND gone = 0
 """
 
+_NO_CHILD = "NOT (length(name) = 16 AND name GLOB 'c*')"
+"""As ``agentic.core.events.ids.is_child`` has it."""
 _OF_EXECUTION = "WHERE execution = (SELECT id FROM executions WHERE name = ? AND gone = 0)"
 _EVENTS = f"SELECT {COLUMNS} FROM events {_OF_EXECUTION}"  # names of ours
 _OUTCOMES = f"SELECT {COLUMNS} FROM outcomes {_OF_EXECUTION}"  # names of ours
@@ -184,8 +186,9 @@ def read_outcome(connection: Connection, execution: str) -> list[Envelope]:
 
 
 def executions(connection: Connection, thread: str) -> list[ExecutionRow]:
-    """Those of a thread in the order they were begun."""
-    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} AND thread = ? ORDER BY id", (thread,)))]
+    """Those of a thread in the order they were begun, without children."""
+    rows = connection.execute(f"{_EXECUTION} AND thread = ? AND {_NO_CHILD} ORDER BY id", (thread,))
+    return [_row(row) for row in list(rows)]
 
 
 def open_executions(connection: Connection, thread: str | None) -> list[ExecutionRow]:
@@ -197,8 +200,9 @@ def open_executions(connection: Connection, thread: str | None) -> list[Executio
 
 
 def newest_executions(connection: Connection, limit: int) -> list[ExecutionRow]:
-    """The last that were begun, in order."""
-    return [_row(row) for row in list(connection.execute(f"{_EXECUTION} ORDER BY id DESC LIMIT ?", (limit,)))][::-1]
+    """The last that were begun, in order, without children."""
+    rows = connection.execute(f"{_EXECUTION} AND {_NO_CHILD} ORDER BY id DESC LIMIT ?", (limit,))
+    return [_row(row) for row in list(rows)][::-1]
 
 
 def executions_after(connection: Connection, name: str, limit: int) -> list[ExecutionRow]:

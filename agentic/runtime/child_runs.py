@@ -1,0 +1,341 @@
+"""Children of executions: each a run of the same loop, with a log of its own under its parent's lease.
+
+Their ids follow from the call that has them.  So whoever begins that call again finds them: what has ended keeps its result,
+the rest goes on by its own log, and nothing is done or counted twice.  A child is stopped, held and resumed by items of
+the inbox that are meant for just it.  What one spends stands in its own log, and in its parent's with the result of the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agentic.core.events.execution_events import (
+    CancelRequested,
+    Envelope,
+    Event,
+    FileChange,
+    Finished,
+    Gated,
+    InboxItem,
+    InputReceived,
+    ModelAnswered,
+    ModelRequested,
+    Person,
+    Sort,
+    Started,
+    SubagentFinished,
+    Tier,
+    ToolFinished,
+    WorkspaceFound,
+)
+from agentic.core.events.ids import child_id, side_target
+from agentic.core.fold.fold import fold
+from agentic.core.fold.ownership import base
+from agentic.core.prompt.roles import EVERYTHING, ROLES
+from agentic.core.rules.used_up_limits import granted
+from agentic.core.state.conversation import ToolSpec
+from agentic.core.state.execution import Execution
+from agentic.core.state.tiers import model_of
+from agentic.core.text.task_roles import role_of
+from agentic.ports.children import ChildResult, ChildTask
+from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
+from agentic.ports.failpoints import reach
+from agentic.ports.runtime import Clock, Lease, Store, Toolbox
+from agentic.runtime.shutdown import heard, late_to_end
+
+STOP_SECONDS = 1.8
+"""So long children may take to end after a stop; then they are cut off, and their logs say so later."""
+PARENT = Person(id="parent", name="the task that it helped", level="operator")
+"""Who stops, holds and resumes a child."""
+TOO_DEEP = "A helper has no helpers of its own: do it yourself."
+DAMAGED = "damaged"
+
+log = logging.getLogger(__name__)
+
+
+class LoopRunner(Protocol):
+    """The loop: ``agentic.runtime.loop.Loop``."""
+
+    async def run(
+        self, lease: Lease, execution: str, toolbox: Toolbox, doorbell: asyncio.Event, started: Started | None = None
+    ) -> Execution:
+        """Run an execution to its end."""
+        ...
+
+
+class ChildRegistry:
+    """The children that run in a process; a sink, by which they are held and resumed with their parents."""
+
+    def __init__(self, store: Store, clock: Clock, family: Callable[[str], str]) -> None:
+        self.store, self.clock = store, clock
+        self.family = family
+        """Which family a model is of."""
+        self.runs: dict[str, _Run] = {}
+        self._parents: dict[str, _Children] = {}
+
+    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]) -> _Children:
+        """The children of an execution; ``toolbox`` makes the tools of one, by its name to the others."""
+        children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox)
+        return children
+
+    def over(self, parent: str) -> None:
+        """The run of an execution has ended, and its children with it."""
+        self._parents.pop(parent, None)
+
+    def left(self) -> None:
+        """The process ends in order: children look whether they are to leave."""
+        for children in self._parents.values():
+            children.ring()
+
+    def saw(self, envelope: Envelope) -> None:
+        """Hold and resume children with their parent, and note that it ends a call, or that one has looked at the files."""
+        children, event = self._parents.get(envelope.execution), envelope.event
+        if isinstance(event, WorkspaceFound) and (run := self.runs.get(envelope.execution)) is not None:
+            run.looked.set()
+        if children is None:
+            return
+        if isinstance(event, CancelRequested):
+            children.ended |= set(event.refs)
+        elif isinstance(event, InputReceived) and event.sort in ("pause", "resume"):
+            children.steer(event.sort, event.inbox)
+
+    def streamed(self, execution: str, text: str) -> None:
+        """Ignore streamed text."""
+
+    async def end(self, child: str, lease: Lease, runner: LoopRunner, toolbox: Toolbox) -> None:
+        """Stop a child that was left open by a parent that has ended.  Raises what the loop raises."""
+        bell = asyncio.Event()
+        await self.store.put(self.item(child, lease.thread, "stop", "orphan"))
+        await runner.run(lease, child, toolbox, bell)
+        await self.store.discard([self.item(child, lease.thread, "stop", "orphan").id])
+
+    def item(self, child: str, thread: str, sort: Sort, mark: str) -> InboxItem:
+        """What is said to just one child."""
+        return InboxItem(
+            id=f"{child}.{sort}.{mark}", thread=thread, sort=sort, author=PARENT, at=self.clock.now(),
+            target=side_target(child),
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Run:
+    """A child that runs."""
+
+    id: str
+    number: int
+    task: ChildTask
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
+    """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
+    ended: bool = False
+
+
+class _Children:
+    """The children of one execution, while that runs."""
+
+    def __init__(
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]
+    ) -> None:
+        self._registry, self._parent, self._lease, self._runner, self._toolbox = (
+            registry,
+            parent,
+            lease,
+            runner,
+            toolbox,
+        )
+        self.ended: set[str] = set()
+        """Calls that the parent ends."""
+        self._running: dict[str, _Run] = {}
+        self._steering: set[asyncio.Task[None]] = set()
+
+    async def run(
+        self, call: str, tasks: Sequence[ChildTask], on_output: Callable[[str], None]
+    ) -> tuple[ChildResult, ...] | str:
+        """Have the parts done side by side; see ``agentic.ports.children.Children``."""
+        runs = [_Run(child_id(call, index), index + 1, task) for index, task in enumerate(tasks)]
+        await self._forget_said(runs)
+        self._running = {run.id: run for run in runs}
+        self._registry.runs |= self._running
+        try:
+            parent = await self._folded(self._parent)
+            if parent.policy.subagent_depth < 1:
+                return TOO_DEEP
+            if parent.paused is not None:
+                self.steer("pause", parent.paused.inbox)
+            await self._side_by_side(parent, call, runs, on_output)
+        finally:
+            for child in self._running:
+                del self._registry.runs[child]
+            self._running = {}
+            await late_to_end(self._steering)
+        reach("children.ended")
+        results = tuple([await self._result(run) for run in runs])
+        await self._forget_said(runs)
+        return results
+
+    async def _forget_said(self, runs: Sequence[_Run]) -> None:
+        """Let go of what was said to them and that they did not come to take in."""
+        own, store = {side_target(run.id) for run in runs}, self._registry.store
+        await store.discard([item.id for item in await store.pending(self._lease.thread) if item.target in own])
+
+    async def _side_by_side(
+        self, parent: Execution, call: str, runs: Sequence[_Run], on_output: Callable[[str], None]
+    ) -> None:
+        def told(run: _Run) -> None:
+            run.ended = True
+            on_output(f"{sum(each.ended for each in runs)} of {len(runs)} done\n")
+
+        on_output(f"0 of {len(runs)} done\n")
+        works: list[asyncio.Task[None]] = []
+        for run in runs:
+            works.append(asyncio.create_task(self._work(run, parent, runs, told), name=f"child {run.id}"))
+            works[-1].add_done_callback(heard)
+            works[-1].add_done_callback(lambda _, run=run: run.looked.set())
+        try:
+            await self._all_done(works, call)
+        finally:
+            await late_to_end(works)
+
+    def ring(self) -> None:
+        """Have each child look whether it goes on."""
+        for run in self._running.values():
+            run.bell.set()
+
+    def steer(self, sort: Sort, mark: str) -> None:
+        """Say to all children what was said to their parent."""
+        runs = [run for run in self._running.values() if not run.ended]
+        task = asyncio.create_task(self._say(runs, sort, mark), name=f"{sort} {self._parent}")
+        self._steering.add(task)
+        task.add_done_callback(self._steering.discard)
+
+    async def _all_done(self, works: Sequence[asyncio.Task[None]], call: str) -> None:
+        """Wait for all; the first fault is raised.  Where the parent ends the call, they end in their own logs."""
+        try:
+            done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            if call not in self.ended:
+                raise
+            await self._say([run for run in self._running.values() if not run.ended], "stop", call)
+            done, late = await asyncio.wait(works, timeout=STOP_SECONDS)
+            if late:
+                raise
+        for work in sorted(done, key=lambda each: each.cancelled()):
+            work.result()
+
+    async def _say(self, runs: Sequence[_Run], sort: Sort, mark: str) -> None:
+        for run in runs:
+            try:
+                await self._registry.store.put(self._registry.item(run.id, self._lease.thread, sort, mark))
+            except StoreError as error:
+                log.warning("child %s is not told of a %s: %s", run.id, sort, error)
+            run.bell.set()
+
+    async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
+        """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
+        toolbox = self._toolbox(f"helper {run.number}")
+        try:
+            before = await self._folded(run.id)
+            if before.finished is None:
+                if not (before.touched and base(before)):  # else it looks at the files first
+                    run.looked.set()
+                    for other in runs:
+                        await other.looked.wait()
+                if before.paused is not None or before.crashes >= before.policy.crashes:
+                    await self._say((run,), "resume", str(self._lease.fence))
+                started = begun(parent, run.task, len(runs), toolbox.specs, self._registry.family)
+                reach("children.begin")
+                try:
+                    after = await self._runner.run(self._lease, run.id, toolbox, run.bell, started)
+                finally:
+                    with contextlib.suppress(SandboxLost):
+                        await toolbox.settle()
+                if after.finished is None:
+                    raise asyncio.CancelledError
+        except CallNotBegun as none:  # of the child; its parent's has begun
+            raise SandboxLost(str(none)) from none
+        except StoreCorrupt as damaged:
+            log.error("child %s of %s is put aside: %s", run.id, self._parent, damaged)
+            await self._registry.store.set_aside(run.id, DAMAGED)
+        told(run)
+
+    async def _folded(self, execution: str) -> Execution:
+        return fold([envelope async for envelope in self._registry.store.read(execution)])
+
+    async def _result(self, run: _Run) -> ChildResult:
+        try:
+            events = [envelope async for envelope in self._registry.store.read(run.id)]
+        except StoreCorrupt:
+            events = []
+        return result_of(run.id, run.task, events)
+
+
+def begun(
+    parent: Execution, part: ChildTask, number: int, tools: Sequence[ToolSpec], family: Callable[[str], str]
+) -> Started:
+    """How one of so many children begins."""
+    started, policy = parent.started, granted(parent, number)
+    assert started is not None
+    if part.role == "reviewer":
+        policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
+    return Started(
+        thread=started.thread,
+        task=part.task,
+        requester=started.requester,
+        root=started.root or parent.id,
+        parent=parent.id,
+        child=True,
+        role=role_for(part),
+        policy=policy,
+        tools=tuple(spec.ref for spec in tools),
+        sandbox=started.sandbox,
+        environment=started.environment,
+        instructions=started.instructions,
+        calibrator=started.calibrator,
+        opened_hosts=parent.opened_hosts,
+        exposure=parent.exposure,
+    )
+
+
+def role_for(part: ChildTask) -> str:
+    """The template that fits; a coder may change files whatever the words say."""
+    if part.role != "coder":
+        return {"planner": "planner", "reviewer": "code-reviewer"}.get(part.role or "", "")
+    named = role_of(part.task.lower(), changes=True)
+    return named if named in ROLES and ROLES[named].may == EVERYTHING else "coder"
+
+
+def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) -> tuple[Tier, ...]:
+    """The models of other families; all of them where there is no other."""
+    left = [tier.model_copy(update={"models": tuple(m for m in tier.models if family(m) != own)}) for tier in tiers]
+    return tuple(tier for tier in left if tier.models) or tiers
+
+
+def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResult:
+    """What a child came to, by its log."""
+    events: list[Event] = [envelope.event for envelope in log]
+    folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
+    changes: list[FileChange] = []
+    for event in events:
+        if isinstance(event, ModelRequested):
+            asked[event.request] = event.model
+        elif isinstance(event, ModelAnswered):
+            model = asked.get(event.request, "unknown")
+            models[model] = models.get(model, 0.0) + event.usd
+        elif isinstance(event, ToolFinished | Gated):
+            changes += event.changes
+    finished = folded.finished or Finished(reason="failed", answer="Its log is damaged: nothing of it is known.")
+    ended = SubagentFinished(
+        child=child,
+        spent_usd=folded.spent.usd,
+        result=finished.reason,
+        grant_usd=folded.policy.max_usd,
+        spent_tokens=folded.spent.tokens,
+        turns=folded.turn.number,
+        models=models,
+    )
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
