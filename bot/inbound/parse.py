@@ -28,6 +28,9 @@ QUOTED_CHARACTERS = 2_000
 FOREIGN = "\N{SPEECH BALLOON}"
 """The sign of messages in which the bot shows what strangers wrote on a pull request."""
 
+FROM_FORM = "menu-"
+"""What the ids begin with of what was written in a form about a message; the interaction's follows. No message has them."""
+
 log = logging.getLogger(__name__)
 
 
@@ -126,7 +129,7 @@ class Reader:
         by = str(interaction.user.id)
         quoted = (self._reply(about, by, interaction.guild),)
         return MessageEvent(
-            id=f"menu-{interaction.id}", channel=channel, thread=thread, text=storable(text), at=interaction.created_at,
+            id=f"{FROM_FORM}{interaction.id}", channel=channel, thread=thread, text=storable(text), at=interaction.created_at,
             speaker=speaker, addressed=True, files=_file_refs(self._replied_files(about, by)),
             quoted=tuple(one for one in quoted if one.text), about=str(about.id),
         )  # fmt: skip

@@ -6,6 +6,7 @@ import discord
 import pytest
 
 from agentic.core.events.execution_events import InboxItem
+from agentic.stores.memory import MemoryStore
 from bot.access.denials import VIEWER
 from bot.cogs import message_menu
 from bot.cogs.message_menu import NAME
@@ -109,6 +110,17 @@ async def test_without_words_it_is_about_the_message_and_in_direct_messages_as_w
     await scenery.says(direct.id, "asked about")
     silent = await scenery.guild.post(scenery.general, "", stickers=["Wave"])
     assert await asked(scenery, silent, "") == message_menu.EMPTY
+
+
+async def test_a_form_may_come_back_to_another_process(guild: LocalGuild) -> None:
+    store = MemoryStore()
+    message = await guild.post(guild.channel("general").id, "it fails")
+    async with running_bot(guild, store) as scenery:
+        form = await opened(scenery, message)
+    async with running_bot(guild, store, after=scenery.talk) as scenery:
+        answer = await told(scenery, await guild.submit(form, {"what": "mend it"}), scenery.general)
+        assert answer == f"On it: <#{message.id}>."
+        assert [one.text for one in scenery.talk.got] == ["mend it"]
 
 
 @pytest.mark.wall("rights")
