@@ -90,7 +90,9 @@ class MessageMenu(commands.Cog):
 
     async def _filled(self, interaction: discord.Interaction, number: int, text: str) -> str:
         """Take the form in; returns what to tell whoever sent it."""
-        channel = str(interaction.channel_id)
+        channel, place = str(interaction.channel_id), interaction.channel
+        if isinstance(place, discord.Thread) and place.id == number and isinstance(place.parent, discord.TextChannel):
+            channel = str(place.parent_id)  # a thread shows the message that it was begun on, which stands above it
         if interaction.guild_id is not None and not interaction.permissions.read_message_history:
             return NO_HISTORY
         about = await self.bot.desk.look(channel, lambda place: place.fetch_message(number))

@@ -16,10 +16,10 @@ from bot.local_discord.model.records import Message, MessageFlag
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 
 
-async def opened(scenery: Scenery, message: Message, who: str | None = None) -> str:
+async def opened(scenery: Scenery, message: Message, who: str | None = None, thread: int = 0) -> str:
     """The menu is used on a message; the interaction that the form, or a refusal, answered."""
     await scenery.until(lambda: scenery.bot.registration.done.is_set())
-    used = await scenery.guild.use_on(message, NAME, author=who)
+    used = await scenery.guild.use_on(message, NAME, channel=thread, author=who)
     await scenery.guild.wait_for(lambda g: g.interaction(used).answer is not None or None, SECONDS)
     return used
 
@@ -92,10 +92,14 @@ async def test_in_a_thread_it_is_what_a_message_there_would_be(scenery: Scenery)
     guidance = scenery.talk.got[-1]
     assert (guidance.sort, guidance.thread, guidance.channel) == ("guidance", str(thread), "")
     assert [one.trusted for one in guidance.quoted] == [True]
+    first = await opened(scenery, guild.state.find_message(thread), thread=thread)
+    answer = await guild.submit(first, {"what": "as I wrote"})
+    assert await told(scenery, answer, thread) == "Got it."
+    assert [one.text for one in scenery.talk.got[-1].quoted] == [f"{guild.bot.mention} go"], "what began the thread"
     assert "someone else's task" in await asked(scenery, own, "more of that", "bob")
     assert await asked(scenery, own, "status") == message_menu.NOT_IN_FORMS.format(command="status")
     assert "Not a command" in await asked(scenery, own, "!undo")
-    assert len(scenery.talk.got) == 2
+    assert len(scenery.talk.got) == 3
     await asked(scenery, own, "stop")
     assert scenery.talk.got[-1].sort == "stop"
 
