@@ -18,7 +18,7 @@ from agentic.ports.errors import AgenticError
 from bot.access.denials import VIEWER
 from bot.cogs.feedback_form import written_in
 from bot.cogs.messages import possible, prepare_thread
-from bot.cogs.private_replies import quietly, tell
+from bot.cogs.private_replies import quietly, tell, think
 from bot.inbound.events import MessageEvent, Outcome, Reply, ShowCommand
 from bot.inbound.intake import ReplyPlace, not_kept, noted
 from bot.inbound.interpret_message import translate_message
@@ -76,7 +76,7 @@ class MessageMenu(commands.Cog):
         filled = FILLED.fullmatch(str(data.get("custom_id", "")))
         if interaction.type is not discord.InteractionType.modal_submit or filled is None:
             return
-        await quietly(interaction.response.defer(ephemeral=True, thinking=True))
+        await think(interaction)
         text = written_in(data.get("components"), "what").strip()[:MOST]
         try:
             words = await self._filled(interaction, int(filled["message"]), text)
