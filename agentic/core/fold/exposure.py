@@ -43,7 +43,7 @@ _PLACEHOLDER = "[secret: "
 _FOLDERS = ("node_modules", "site-packages", "bower_components", "third_party", "vendor")
 _NAMED = re.compile(rf"(?:^|[^\w.-])(?:{'|'.join(_FOLDERS)})(?:[^\w.-]|$)")
 _LISTED = re.compile(rf"^(?:[\w.@-]+/)*(?:{'|'.join(_FOLDERS)})/", re.MULTILINE)
-_LEFT_OUT = re.compile(r"--(?:exclude|ignore)[a-z-]*[= ]\S+|(?:-not|!) -path \S+|:!\S+")
+_LEFT_OUT = re.compile(r"--(?:exclude|ignore)[a-z-]{0,30}[= ]\S+|(?:-not|!) -path \S+|:!\S+")
 """How a command says where it does not look."""
 
 
