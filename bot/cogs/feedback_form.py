@@ -69,7 +69,9 @@ class Regrets(commands.Cog):
         if interaction.type is not discord.InteractionType.modal_submit or filled is None:
             return
         await quietly(interaction.response.defer())
-        await self._answer(interaction, filled["key"], storable(_said(data.get("components"))).strip()[:MOST])
+        await self._answer(
+            interaction, filled["key"], storable(written_in(data.get("components"), "why")).strip()[:MOST]
+        )
 
     async def _answer(self, interaction: discord.Interaction, key: str, why: str) -> None:
         try:
@@ -126,12 +128,12 @@ async def _shown(interaction: discord.Interaction, form: FeedbackForm) -> None:
     form.stop()
 
 
-def _said(components: object) -> str:
-    """The text of the form's only field; it stands in a label, or in a row of its own."""
+def written_in(components: object, field_id: str) -> str:
+    """The text of a field of a form that came back; it stands in a label, or in a row of its own."""
     for part in cast("list[dict[str, object]]", components or []):
         inner = [part["component"]] if "component" in part else part.get("components", [])
         for field in cast("list[dict[str, object]]", inner):
-            if field.get("custom_id") == "why":
+            if field.get("custom_id") == field_id:
                 return str(field.get("value", ""))
     return ""
 

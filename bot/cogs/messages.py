@@ -158,17 +158,11 @@ class Tasks(commands.Cog):
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
         meant = translate_message(said, scene, house)
         outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
-        missing = _missing(message) if isinstance(outcome, InboxItem) and outcome.channel else ""
-        return said, Reply(missing) if missing else outcome
+        return said, possible(outcome, message.channel)
 
     async def _acknowledge(self, item: InboxItem, said: MessageEvent, place: ReplyPlace) -> None:
         """👀 does not wait for the thread, nor the thread for 👀."""
-        acts: list[Acknowledgement] = []
-        if item.channel:
-            acts.append(self._open_thread(item, place))
-        elif item.sort == "task":
-            acts.append(name_once(self.bot, self.bot.desk, self.bot.store, item.thread, item.text))
-        beside = asyncio.gather(*acts)
+        beside = asyncio.ensure_future(prepare_thread(self.bot, item, place))
         await self._see(item, said)  # in this very step: it is on the wire before what was said has work begin
         await beside
 
@@ -183,13 +177,6 @@ class Tasks(commands.Cog):
             await self.bot.board.sign(execution, doubtful=True)
         else:
             await self._see(item, said)
-
-    async def _open_thread(self, item: InboxItem, place: ReplyPlace) -> None:
-        try:
-            await self.bot.desk.open_thread(item.channel, item.thread, title_of(self.bot.desk.discreet_text(item.text)))
-        except (Held, Unfit) as problem:
-            log.warning("no thread for message %s: %s", item.message, problem)
-            await self.bot.intake.tell(NO_THREAD.format(reason=problem), item.id, place)
 
     async def _answer(self, message: discord.Message, said: MessageEvent, wanted: ShowCommand) -> None:
         if wanted.command == "help":
@@ -220,11 +207,30 @@ async def _done(acknowledgement: Acknowledgement | None) -> None:
         await acknowledgement
 
 
-def _missing(message: discord.Message) -> str:
-    """What a new thread in this channel fails on, '' for nothing: then the task is not begun at all."""
-    if not isinstance(message.channel, discord.TextChannel) or message.guild is None:
+async def prepare_thread(bot: ThreadwrightBot, item: InboxItem, place: ReplyPlace) -> None:
+    """Open the thread of a task that has none yet, or name one that is used for the first time."""
+    if not item.channel:
+        if item.sort == "task":
+            await name_once(bot, bot.desk, bot.store, item.thread, item.text)
+        return
+    try:
+        await bot.desk.open_thread(item.channel, item.thread, title_of(bot.desk.discreet_text(item.text)))
+    except (Held, Unfit) as problem:
+        log.warning("no thread for message %s: %s", item.thread, problem)
+        await bot.intake.tell(NO_THREAD.format(reason=problem), item.id, place)
+
+
+def possible(outcome: Outcome, channel: object) -> Outcome:
+    """The outcome, or why a task that needs a new thread in this channel is not begun at all."""
+    missing = _missing(channel) if isinstance(outcome, InboxItem) and outcome.channel else ""
+    return Reply(missing) if missing else outcome
+
+
+def _missing(channel: object) -> str:
+    """What a new thread in this channel fails on, '' for nothing."""
+    if not isinstance(channel, discord.TextChannel):
         return NO_THREADS_HERE
-    rights = message.channel.permissions_for(message.guild.me)
+    rights = channel.permissions_for(channel.guild.me)
     needed = {
         "Create Public Threads": rights.create_public_threads,
         "Send Messages in Threads": rights.send_messages_in_threads,

@@ -43,6 +43,11 @@ async def begin(interaction: Interaction) -> None:
             await _left_unsaid(interaction, error)
 
 
+async def think(interaction: discord.Interaction) -> None:
+    """Acknowledge a form that belongs to no message, so that what follows may take its time; too late changes nothing."""
+    await quietly(interaction.response.defer(ephemeral=True, thinking=True))
+
+
 async def say(
     interaction: Interaction, text: str = "", *, embed: discord.Embed = MISSING, files: Sequence[discord.File] = MISSING,
     view: discord.ui.View = MISSING,

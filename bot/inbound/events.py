@@ -41,6 +41,8 @@ class MessageEvent:
     files: tuple[FileRef, ...] = ()
     quoted: tuple[QuotedMessage, ...] = ()
     """The messages it replies to or forwards."""
+    about: str = ""
+    """The message that a form was opened on, where the text was written in one: no message of its own stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,8 +135,8 @@ def _meant(done: Input, said: MessageEvent, scene: ThreadView, text: str) -> Out
 
 def _item(said: MessageEvent, sort: Sort, *, text: str, target: str = "") -> InboxItem:
     return InboxItem(
-        id=said.id, thread=said.thread or said.id, sort=sort, author=said.speaker.person(), at=said.at, text=text,
-        message=said.id, files=said.files if sort in _WITH_FILES else (), target=target,
+        id=said.id, thread=said.thread or said.about or said.id, sort=sort, author=said.speaker.person(), at=said.at,
+        text=text, message="" if said.about else said.id, files=said.files if sort in _WITH_FILES else (), target=target,
         quoted=said.quoted if sort in _WITH_FILES and sort != "answer" else (),
         channel="" if said.thread else said.channel,
     )  # fmt: skip

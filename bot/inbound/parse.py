@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.runtime import EventLog
-from bot.access.permissions import ORDER, Speaker, at_least, level_of, role_marks
+from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, role_marks
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.ports.conversation import Conversation
 from bot.rendering.discord_text import cut, named, storable
@@ -27,6 +27,9 @@ SHARED = 10
 QUOTED_CHARACTERS = 2_000
 FOREIGN = "\N{SPEECH BALLOON}"
 """The sign of messages in which the bot shows what strangers wrote on a pull request."""
+
+FROM_FORM = "menu-"
+"""What the ids begin with of what was written in a form about a message; the interaction's follows. No message has them."""
 
 log = logging.getLogger(__name__)
 
@@ -103,12 +106,33 @@ class Reader:
             speaker=self.speaker(message.author, message.guild, webhook=webhook),
             addressed=addressed or direct,
             kind=_kind(message),
-            files=tuple(
-                FileRef(name=named(file.filename, "file"), path=file.url, size=file.size, foreign=foreign)
-                for file, foreign in self._files(message)
-            ),
+            files=_file_refs(self._files(message)),
             quoted=self._quoted(message),
         )
+
+    async def asked(self, interaction: discord.Interaction, about: discord.Message, text: str) -> MessageEvent:
+        """Read a form that was opened on a message as if its words were a mention that replies to that message.
+
+        The right to write is that for the place where a mention would stand: the channel, or the message's thread.
+        """
+        channel, place, rights = str(interaction.channel_id), interaction.channel, interaction.permissions
+        thread = "" if isinstance(place, discord.abc.GuildChannel) else channel
+        if not thread and about.flags.has_thread:
+            thread = str(about.id)
+        if interaction.guild_id is None:
+            speaker = await self.in_person(interaction.user)
+        else:
+            writes = rights.send_messages_in_threads if thread else rights.send_messages
+            locked = isinstance(place, discord.Thread) and place.locked and not rights.manage_threads
+            speaker = self.speaker(interaction.user, interaction.guild, writes=writes and not locked)
+            speaker = replace(speaker, level=limited(speaker.level, writes=speaker.writes))
+        by = str(interaction.user.id)
+        quoted = (self._reply(about, by, interaction.guild),)
+        return MessageEvent(
+            id=f"{FROM_FORM}{interaction.id}", channel=channel, thread=thread, text=storable(text), at=interaction.created_at,
+            speaker=speaker, addressed=True, files=_file_refs(self._replied_files(about, by)),
+            quoted=tuple(one for one in quoted if one.text), about=str(about.id),
+        )  # fmt: skip
 
     def _files(self, message: discord.Message) -> list[tuple[discord.Attachment, bool]]:
         """Return the attachments of a message, and those of another person's message that it replies to or forwards.
@@ -118,34 +142,34 @@ class Reader:
         replied = _replied_to(message)
         files = [(file, False) for file in message.attachments]
         files += [(file, True) for snapshot in message.message_snapshots for file in snapshot.attachments]
-        if replied is not None and replied.author != self._client.user:
-            others = author_of(replied) != author_of(message)
-            files += [(file, others) for file in replied.attachments]
-            files += [(file, True) for snapshot in replied.message_snapshots for file in snapshot.attachments]
-        return files
+        return files + (self._replied_files(replied, author_of(message)) if replied is not None else [])
+
+    def _replied_files(self, replied: discord.Message, by: str) -> list[tuple[discord.Attachment, bool]]:
+        """Return the same of a message that ``by`` replies to, if it is not the bot's own."""
+        if replied.author == self._client.user:
+            return []
+        files = [(file, author_of(replied) != by) for file in replied.attachments]
+        return files + [(file, True) for snapshot in replied.message_snapshots for file in snapshot.attachments]
 
     def _quoted(self, message: discord.Message) -> tuple[QuotedMessage, ...]:
         """Return the messages it replies to and forwards."""
-        found: list[tuple[str, str, bool]] = []
-        if (replied := _replied_to(message)) is not None:
-            trusted = self._is_trusted(replied, message)
-            found.append((replied.author.display_name, said_in(replied), trusted))
-        found += [("somebody, forwarded", snapshot.content, False) for snapshot in message.message_snapshots]
-        return tuple(
-            QuotedMessage(author=named(name), text=cut(storable(text), QUOTED_CHARACTERS), trusted=trusted)
-            for name, text, trusted in found
-            if text
-        )
+        replied = _replied_to(message)
+        found = [] if replied is None else [self._reply(replied, author_of(message), message.guild)]
+        found += [_quote("somebody, forwarded", each.content, trusted=False) for each in message.message_snapshots]
+        return tuple(one for one in found if one.text)
 
-    def _is_trusted(self, replied: discord.Message, message: discord.Message) -> bool:
-        """Whether what a message replies to is its author's own, an operator's, or the bot's own words."""
+    def _reply(self, replied: discord.Message, by: str, guild: discord.Guild | None) -> QuotedMessage:
+        """Return a message that ``by`` replies to."""
+        trusted = self._is_trusted(replied, by, guild)
+        return _quote(replied.author.display_name, said_in(replied), trusted=trusted)
+
+    def _is_trusted(self, replied: discord.Message, by: str, guild: discord.Guild | None) -> bool:
+        """Whether what ``by`` replies to is their own, an operator's, or the bot's own words."""
         if replied.message_snapshots or replied.webhook_id is not None:
             return False
         if replied.author == self._client.user:
             return FOREIGN not in replied.content
-        return author_of(replied) == author_of(message) or at_least(
-            self._level(replied.author, message.guild), "operator"
-        )
+        return author_of(replied) == by or at_least(self._level(replied.author, guild), "operator")
 
     async def speaker_of(self, message: discord.Message) -> Speaker:
         """Return the author with their present level, which a message that was fetched later does not hold."""
@@ -192,6 +216,17 @@ class Reader:
                 log.info("whether %s is a member of %s cannot be asked now: %s", user.id, guild.id, error)
         level = max(levels, key=ORDER.index) if levels else "viewer"
         return replace(self.speaker(user, None), level=level)
+
+
+def _quote(author: str, text: str, *, trusted: bool) -> QuotedMessage:
+    return QuotedMessage(author=named(author), text=cut(storable(text), QUOTED_CHARACTERS), trusted=trusted)
+
+
+def _file_refs(files: list[tuple[discord.Attachment, bool]]) -> tuple[FileRef, ...]:
+    return tuple(
+        FileRef(name=named(file.filename, "file"), path=file.url, size=file.size, foreign=foreign)
+        for file, foreign in files
+    )
 
 
 def said_in(message: discord.Message) -> str:

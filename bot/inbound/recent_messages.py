@@ -10,7 +10,7 @@ from functools import partial
 import discord
 
 from agentic.core.events.execution_events import QuotedMessage
-from bot.inbound.parse import author_of, said_in
+from bot.inbound.parse import FROM_FORM, author_of, said_in
 from bot.outbound.discord_api import (
     DiscordApi,
     Gone,
@@ -40,6 +40,7 @@ class Quoting:
         At most the last 50 messages are read, none older than 30 minutes. A thread that was made from the message has
         nothing before it; ``reader`` is the person they are read for.
         """
+        before = before.removeprefix(FROM_FORM)
         if before == thread or not before.isdecimal():
             return ()
         try:

@@ -47,7 +47,8 @@ FILES = (
 _HELP = (
     (
         "Start",
-        "Mention me in a channel with a task, and I open a thread. In the thread, just write; I read every message.",
+        "Mention me in a channel with a task, and I open a thread. In the thread, just write; I read every message.\n"
+        "About a message: right-click it, **Apps → Ask Threadwright**.",
     ),
     (
         "While I work",

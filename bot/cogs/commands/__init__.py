@@ -106,7 +106,8 @@ async def setup(bot: ThreadwrightBot) -> None:
 def _in_order(bot: ThreadwrightBot) -> None:
     """Those that people look for are registered first, so that they are the first of a list that keeps the order."""
     ranks = {name: rank for rank, name in enumerate(FIRST)}
-    ordered = sorted(bot.tree.get_commands(), key=lambda each: ranks.get(each.name, len(ranks)))
+    typed = bot.tree.get_commands(type=discord.AppCommandType.chat_input)
+    ordered = sorted(typed, key=lambda each: ranks.get(each.name, len(ranks)))
     for command in ordered:
         bot.tree.remove_command(command.name)
         bot.tree.add_command(command)

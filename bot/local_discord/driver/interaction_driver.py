@@ -150,9 +150,12 @@ class InteractionDriver(MessageDriver):
         return [Choice(str(c["name"]), c["value"]) for c in one.choices]
 
     async def use_on(self, target: Member | Message, name: str, *, channel: int = 0, author: Person = None) -> str:
-        """Use a command from the menu of a message or a member (who needs `channel`); returns the interaction's id."""
+        """Use a command from the menu of a message or a member; returns the interaction's id.
+
+        A member needs `channel`; a message is in its own, unless it began the thread that is given.
+        """
         on_message = isinstance(target, Message)
-        where = target.channel_id if on_message else channel
+        where = target.channel_id if isinstance(target, Message) and not channel else channel
         who = self._author(where, author)
         command = self._command(who, where, name, _ON_MESSAGE if on_message else _ON_USER)
         data = _invoked(command, [], [])

@@ -51,6 +51,7 @@ class PageActs:
             ("DELETE", message + "/reactions/{emoji}", self.unreact),
             ("POST", message + "/click", self.click),
             ("POST", message + "/thread", self.thread),
+            ("POST", message + "/apps", self.use_on),
             ("PUT", message + r"/votes/{answer:\d+}", self.vote),
             ("DELETE", message + r"/votes/{answer:\d+}", self.unvote),
             ("POST", r"/ui/interactions/{interaction:\d+}/submit", self.submit),
@@ -130,6 +131,11 @@ class PageActs:
         name = (await read_body(request)).fields.text("name") or "Thread"
         made = await self._driver.create_thread(message.id, name[:100], author=self._me(request))
         return guild_payloads.channel(self._api.state, made)
+
+    async def use_on(self, request: web.Request) -> Json:
+        """Use a command from the menu of a message."""
+        message, name = self._message(request), (await read_body(request)).fields.text("name") or ""
+        return {"id": await self._driver.use_on(message, name, author=self._me(request))}
 
     async def complete(self, request: web.Request) -> Json:
         """Return the bot's suggestions for an option of a slash command; none if it does not answer in time."""

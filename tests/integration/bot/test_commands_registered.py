@@ -45,7 +45,11 @@ async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_on
 
     monkeypatch.setattr(ControlCommands.status.app_command, "description", "Something else")
     async with registered(guild, store):
-        assert versions(guild).isdisjoint(first)
+        second = versions(guild)
+        assert second.isdisjoint(first)
+    monkeypatch.setattr("bot.cogs.message_menu.NAME", "Ask it")
+    async with registered(guild, store):
+        assert versions(guild).isdisjoint(second), "a command in the menu of messages counts as well"
 
 
 async def test_a_registration_that_fails_is_tried_again_until_it_holds(
@@ -55,7 +59,7 @@ async def test_a_registration_that_fails_is_tried_again_until_it_holds(
     guild.misbehave(Rule(GLOBAL, Refused(403, 50001, "Missing Access"), times=3))
     store = MemoryStore()
     async with registered(guild, store):
-        assert "status" in names(guild, None)
+        assert {"status", "Ask Threadwright"} <= names(guild, None)
     assert len(guild.misbehaviour.applied) == 3
     assert "could not be registered" in caplog.text
     assert await store.fact(command_sync.FINGERPRINT)

@@ -8,6 +8,7 @@ import pytest
 
 from agentic.core.events.execution_events import Started
 from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.records import Message
 from tests.faults.whole import Mind, Whole, here, running, whole
 
 __all__ = ["here"]
@@ -132,6 +133,39 @@ async def test_what_a_mention_replies_to_reaches_the_agent_as_data(here: Whole) 
     started = await _begun(here, thread)
     assert [each.trusted for each in started.quoted if each.text == "it broke with the last commit"] == [True]
     assert [file.foreign for file in started.files] == [False]
+
+
+async def test_what_is_asked_about_a_message_in_its_menu_reaches_the_agent_as_a_mention_that_replies_would(
+    here: Whole,
+) -> None:
+    guild, asked = here.guild, here.mind.asked
+    guild.add_member("bob")
+    here.mind.go.set()
+    await guild.wait_for(lambda g: any(command["name"] == "Ask Threadwright" for command in g.commands(None)) or None)
+
+    async def ask(message: Message, text: str, thread: int) -> str:
+        used = await guild.use_on(message, "Ask Threadwright")
+        await guild.wait_for(lambda g: g.interaction(used).modal)
+        await guild.submit(used, {"what": text})
+        await here.says(thread, f"answered <{text}>")
+        return asked[-1]
+
+    old = await guild.post(here.general, "the build is red since noon", author="bob", files=[("log.txt", b"boom")])
+    read = await ask(old, "look at that", old.id)
+    assert "> bob: the build is red since noon" in read
+    assert "log.txt (4 bytes)" in read
+    assert list((here.app.settings.home / "workspaces" / str(old.id)).rglob("log.txt"))
+    assert not guild.state.find_message(old.id).reactions, "it is no task of whoever wrote it"
+    ours = (await guild.create_thread(here.general, "ours")).id
+    await guild.post(ours, "the server is called atlas", author="bob")
+    theirs = await guild.post(ours, "it is down", author="bob")
+    read = await ask(theirs, "restart it", ours)
+    assert "the server is called atlas" in read
+    for thread in (old.id, ours):
+        (row,) = await here.app.store.executions(str(thread))
+        started = (await here.app.store.read(row.execution).__anext__()).event
+        assert isinstance(started, Started)
+        assert {one.trusted for one in started.quoted} == {False}
 
 
 async def test_a_thread_of_people_becomes_a_session_that_knows_what_was_said_also_a_private_one(here: Whole) -> None:

@@ -189,6 +189,41 @@ async def test_a_slash_command_is_offered_and_used(page: Page, guild: LocalGuild
     await expect(page.get_by_text("idle (all of it)")).to_be_visible()
 
 
+async def test_an_apps_command_is_used_on_a_message_by_keyboard_and_its_form_filled_in(
+    page: Page, guild: LocalGuild, client: Client, channel: discord.TextChannel
+) -> None:
+    class Form(discord.ui.Modal, title="Ask"):
+        what = discord.ui.TextInput[discord.ui.Modal](label="What should I do?", required=False)
+
+        async def on_submit(self, interaction: discord.Interaction) -> None:
+            await interaction.response.send_message(f"I do: {self.what.value}", ephemeral=True)
+
+    asked: list[int] = []
+
+    async def ask(interaction: discord.Interaction, message: discord.Message) -> None:
+        asked.append(message.id)
+        await interaction.response.send_modal(Form())
+
+    sent = await channel.send("it fails")
+    shown = page.locator(f"#message-{sent.id}")
+    await shown.focus()
+    await page.keyboard.press("a")
+    await expect(page.get_by_role("alert")).to_have_text("No app has a command for messages here.")
+    for name in ("Quote this", "Ask the bot"):
+        client.tree.add_command(discord.app_commands.ContextMenu(name=name, callback=ask))
+    await client.tree.sync()
+    await page.keyboard.press("a")
+    await expect(page.get_by_role("menu", name="Apps").get_by_role("menuitem")).to_have_count(2)
+    await expect(page.get_by_role("menuitem", name="Quote this")).to_be_focused()
+    await page.keyboard.press("ArrowDown")
+    await expect(page.get_by_role("menuitem", name="Ask the bot")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.get_by_label("What should I do?").fill("mend it")
+    await page.get_by_role("button", name="Submit").click()
+    await expect(page.get_by_text("I do: mend it")).to_be_visible()
+    assert asked == [sent.id]
+
+
 async def test_whether_the_bot_is_there_is_shown(page: Page, guild: LocalGuild) -> None:
     await expect(page.get_by_text("Threadwright is offline")).to_be_visible()
     async with logged_in(guild):

@@ -3,12 +3,13 @@
 import { askForm } from "./form.js";
 import { isSystem } from "./messages.js";
 import { call } from "./net.js";
-import { openPicker } from "./picker.js";
+import { openApps, openPicker } from "./picker.js";
 import { at, isDirect, room } from "./room.js";
 import { jump } from "./log.js";
 
 const message = (id) => `/ui/messages/${id}`;
 const TYPING_MS = 8000;
+const ON_MESSAGE = 3;
 let lastTyped = 0;
 
 export function startActs(composer) {
@@ -39,6 +40,12 @@ export function startActs(composer) {
       if (mine.length) room.edit(mine.at(-1));
     },
     pick: (one, anchor) => openPicker(at("picker"), anchor, (emoji) => room.react(one, emoji, true)),
+    async apps(one, anchor) {
+      room.commands = await call("GET", "/ui/commands").catch(() => room.commands); // some may be new
+      const offered = room.commands.filter((command) => command.type === ON_MESSAGE);
+      if (!offered.length) return composer.fail("No app has a command for messages here.");
+      openApps(at("picker"), anchor, offered, (name) => tried(call("POST", `${message(one.id)}/apps`, { name })));
+    },
     jump: (id) => tried(jump(id)),
     async goTo(channel, id) {
       if (channel !== room.channel) await room.open(channel);

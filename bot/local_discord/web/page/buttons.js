@@ -17,6 +17,7 @@ const ICONS = {
   thread: "M5 5h10M10 5v7c0 3 2 4 4.5 3",
   edit: "m4 16 1-4 8.5-8.500a2 2 0 0 1 3 3L8 15z",
   remove: "M4 6h12M8 6V4h4v2M6 6l.7 10h6.600L14 6",
+  apps: "M4 4h5v5H4zM4 11.500h5v5H4zM11.500 4h5v5h-5zM14 11.500v5M11.500 14h5",
   forward: "m12 5 5 5-5 5M17 10H9c-4 0-6 2-6 6",
 };
 

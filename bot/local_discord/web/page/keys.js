@@ -13,7 +13,7 @@ const SHORTCUTS = [
   ]],
   ["Messages", [
     ["↑ ↓", "go through them (in the list; Shift+Tab from the box gets there)"], ["R", "reply"], ["E", "edit"], ["+", "react"],
-    ["T", "start a thread"], ["Delete", "delete"], ["End or Esc", "to the newest"],
+    ["T", "start a thread"], ["A", "apps: what the bot can do with it"], ["Delete", "delete"], ["End or Esc", "to the newest"],
   ]],
   ["Everywhere", [
     ["Alt+↑ Alt+↓", "previous or next channel"], ["Alt+Shift+↓", "next unread"], ["Ctrl+K", "to the list of channels"], ["?", "this list (Ctrl+/ while writing)"],

@@ -169,7 +169,7 @@ function before(id) {
 
 // -- walking -------------------------------------------------------------------------------------
 
-const ACTS = { r: "Reply", e: "Edit message", "+": "Add a reaction", t: "Start a thread", Delete: "Delete message" };
+const ACTS = { r: "Reply", e: "Edit message", "+": "Add a reaction", t: "Start a thread", a: "Apps", Delete: "Delete message" };
 
 function walk(event) {
   const messages = [...log.querySelectorAll(".message")];

@@ -217,7 +217,9 @@ function tools(message, room) {
   node.addEventListener("click", () => { // under a finger nothing else takes it away
     if (matchMedia("(hover: none)").matches && node.contains(document.activeElement)) document.activeElement.blur();
   });
-  node.append(reactTool(message, room), tool("reply", "Reply", () => room.reply(message)));
+  const apps = tool("apps", "Apps", ({ currentTarget }) => room.apps(message, currentTarget));
+  apps.setAttribute("aria-haspopup", "menu");
+  node.append(reactTool(message, room), tool("reply", "Reply", () => room.reply(message)), apps);
   if (room.place?.type === 0 && !message.thread) node.append(tool("thread", "Start a thread", () => room.thread(message)));
   if (message.author.id !== room.me.id) return node;
   if (!message.poll && !message.message_snapshots && !(message.flags & VOICE)) {

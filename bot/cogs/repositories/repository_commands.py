@@ -13,9 +13,9 @@ from discord.ext import commands
 from agentic.ports.errors import RemoteError
 from agentic.ports.forge import ForgeHost, Hosted
 from bot.access.thread_access import ELSEWHERE, OutOfReach, Stand, require
-from bot.cogs.account_link import TRIES, TRIES_SECONDS, AccountLink, state_of, told
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin
+from bot.cogs.repositories.account_link import TRIES, TRIES_SECONDS, AccountLink, state_of, told
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.repositories import Repositories
 

@@ -1,0 +1,1 @@
+"""Commands about repositories, and the accounts of people at their hosts."""
