@@ -1,7 +1,7 @@
 """Eight helpers beside each other against one: how long a call of ``subagent`` takes, from its intent to its result.
 
-The loop, the store, the sandbox and HTTP are real; the model takes half a second for each answer.  Each helper runs a
-command that changes a file of its own, and finishes.
+The loop, the store, the sandbox and HTTP are real; the model takes half a second for each answer.  Each helper looks into
+the workspace, and finishes; once more with a command that changes a file of its own, of which one runs at a time.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ TARGET = 1.4
 
 async def figures() -> AsyncIterator[Figure]:
     """Both times, and how many times as long the many take."""
-    one, many = await measured()
     note = f"median of {ROUNDS}, a model with {LATENCY * 1e3:.0f} ms, two answers a helper"
+    one, many = await measured("list")
     yield Figure("subagent_one", one * 1e3, "ms", note=note)
     yield Figure(f"subagent_{MANY}", many * 1e3, "ms", note=note)
     yield Figure(f"subagent_{MANY}_against_one", many / one, "times", "<=", TARGET, note)
+    one, many = await measured("shell")
+    yield Figure(f"subagent_{MANY}_commands_against_one", many / one, "times", note=f"{note}, each runs a command")
 
 
-async def measured() -> tuple[float, float]:
+async def measured(tool: str) -> tuple[float, float]:
     """Seconds with one helper and with many, in turn; the first of each warms up."""
 
     def script(request: CapturedRequest) -> Reply:
@@ -54,8 +56,8 @@ async def measured() -> tuple[float, float]:
         if "begin" in first:
             parts = [{"task": f"Do part {index}"} for index in range(int(number))]
             return Reply(calls=(("finish", {"answer": "Done."}) if done else ("subagent", {"tasks": parts}),))
-        call = ("finish", {"answer": "Done."}) if done else ("shell", {"command": f"echo {number} > {number}.txt"})
-        return Reply(calls=(call,), delay=LATENCY)
+        acts = {"list": {"path": "."}, "shell": {"command": f"echo {number} > {number}.txt"}}
+        return Reply(calls=(("finish", {"answer": "Done."}) if done else (tool, acts[tool]),), delay=LATENCY)
 
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tw-bench-", ignore_cleanup_errors=True)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -29,7 +30,6 @@ from agentic.models.scripted.replies import Reply
 from bot.cli.replay.invariants import broken_promises
 from bot.history.summaries import cost_of
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.records import Message
 from bot.messages.log_text import story
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
@@ -60,11 +60,6 @@ def parts(request: CapturedRequest) -> Reply:
     return steps[min(done, 1)]
 
 
-def read(message: Message) -> str:
-    """All that stands in a message."""
-    return message.content + "".join(str(embed.get("description")) for embed in message.embeds)
-
-
 async def envelopes(bot: Whole, execution: str) -> list[Envelope]:
     return [envelope async for envelope in bot.app.store.read(execution)]
 
@@ -88,9 +83,9 @@ async def test_parts_are_done_side_by_side_and_their_ends_are_one_result(guild: 
         log, logs = await envelopes(bot, parent), await children(bot, thread)
         card = "\n".join(message.content for message in bot.of_bot(thread))
         assert (bot.workspace(thread) / "one.txt").read_text() == "one\n"
-        await guild.post(thread, "!logs 12")
-        shown = await guild.wait_for(lambda _: next((m for m in bot.of_bot(thread) if "↳" in read(m)), None), SECONDS)
-        assert "↳ done: Wrote it." in read(shown) or "↳ done: It is good." in read(shown)
+        for event in only(SubagentFinished, log):
+            reached = [line for _, line in story(await bot.app.bot.records.helper(event.child))]
+            assert any(line.startswith(f"{event.result}: ") for line in reached)
 
     [result] = [event for event in only(ToolFinished, log) if event.call.endswith(".0") and "Helper 1" in event.preview]
     assert result.outcome == "ok"
@@ -143,12 +138,12 @@ LONG = "sleep 300.125 & sleep 301.125"
 
 
 def endless(request: CapturedRequest) -> Reply:
-    """A parent with a server of its own and two helpers that work on and on, one in the background as well."""
+    """A parent with a server of its own and two helpers: one asks a model that never answers, one runs on and on."""
     done, first = len(request.answers), request.messages[0].text
     if ASKED in first and done == 0 and "PART-TWO" in first:
         return uses("shell", command="sleep 302.125", background=True)
     if ASKED in first:
-        return uses("shell", command=LONG if "PART-TWO" in first else "sleep 303.125")
+        return uses("shell", command=LONG) if "PART-TWO" in first else replace(finishes(), delay=300.0)
     if not done:
         return uses("shell", command="sleep 304.125", background=True)
     if done == 1:
@@ -174,7 +169,7 @@ async def test_a_stop_ends_helpers_in_their_own_logs_and_with_all_they_began(gui
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} Serve the numbers with helpers")
         thread = posted.id
         async with asyncio.timeout(SECONDS):
-            while not sleepers() >= {"302.125", "304.125"} or not sleepers() & {"300.125", "303.125"}:
+            while sleepers() != {"300.125", "301.125", "302.125", "304.125"}:
                 await asyncio.sleep(0.02)
         [parent] = await bot.executions(thread)
         card = await bot.says(thread, "Working")
@@ -215,7 +210,7 @@ async def test_a_pause_holds_helpers_and_a_restart_goes_on_with_each_where_it_wa
         if who == "parent":
             return uses("subagent", tasks=list(PARTS[:2])) if not done else finishes("Both have ended.")
         if who == PARTS[0]["task"]:
-            return uses("shell", command="echo one >> one.txt") if not done else finishes("One.")
+            return uses("list", path=".") if not done else finishes("One.")
         steps = (
             uses("shell", command="until [ -e go.txt ]; do sleep 0.05; done; echo two >> two.txt"),
             finishes("Two."),
@@ -246,12 +241,12 @@ async def test_a_pause_holds_helpers_and_a_restart_goes_on_with_each_where_it_wa
             await bot.app.threads.idle(str(thread))
             log, logs_now = await envelopes(bot, parent), await children(bot, thread)
             folder = bot.workspace(thread)
-            assert (folder / "one.txt").read_text() + (folder / "two.txt").read_text() == "one\ntwo\n"
+            assert (folder / "two.txt").read_text() == "two\n"
             assert await bot.app.store.pending(str(thread)) == []
-    assert before == {"parent": 1, PARTS[0]["task"]: 2, PARTS[1]["task"]: 1}, "held: no step was asked for"
-    assert asked == {"parent": 2, PARTS[0]["task"]: 2, PARTS[1]["task"]: 2}
+    assert (before["parent"], before[PARTS[1]["task"]]) == (1, 1), "held: no step was asked for"
+    assert asked - before == {"parent": 1, PARTS[1]["task"]: 1}, "what had ended is not asked for again"
     ended = only(SubagentFinished, log)
-    assert [event.result for event in ended] == ["done", "done"]
+    assert [event.result for event in ended] == ["failed", "done"], "the first was to write, and only looked"
     theirs = sum(event.usd for one in logs_now for event in only(ModelAnswered, one))
     assert sum(event.spent_usd for event in ended) == pytest.approx(theirs)
     for one in (log, *logs_now):
