@@ -28,7 +28,7 @@ import tree_sitter
 
 from agentic.code_index.code_search import CodeFound, CodeSearch
 from agentic.code_index.grammars import loaded
-from agentic.ports.embedder import Embedder
+from agentic.ports.lookup import Embedder
 from bench.figures import SMALL, Figure, size
 from reflexion.retrieval.embedding import embedder
 

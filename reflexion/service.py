@@ -26,8 +26,8 @@ from agentic.core.events.execution_events import (
     Policy,
     Reflected,
 )
-from agentic.ports.embedder import Embedder
 from agentic.ports.failpoints import reach
+from agentic.ports.lookup import Embedder
 from agentic.ports.runtime import Clock, LanguageModel, Store
 from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger, DailyCaps
 from reflexion.errors import ExecutionOpen, LessonRefused, LessonStoreError

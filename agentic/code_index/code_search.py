@@ -23,8 +23,8 @@ from agentic.code_index.index_file import ChunkPlace, IndexFile, delete_index, o
 from agentic.code_index.index_update import IndexUpdate, Update
 from agentic.code_index.ranking import CANDIDATES, fused
 from agentic.code_index.syntax_reader import SyntaxReader
-from agentic.ports.embedder import Embedder, likenesses
 from agentic.ports.errors import EmbeddingUnavailable, StoreCorrupt, StoreError, StoreUnavailable
+from agentic.ports.lookup import Embedder, likenesses
 
 T = TypeVar("T")
 UPDATE_SECONDS = 20.0

@@ -18,7 +18,7 @@ from agentic.core.events.execution_events import (
     InboxItem,
     OutboxItem,
 )
-from agentic.ports.log_search import Hit, Search, Wanted
+from agentic.ports.lookup import Hit, Search, Wanted
 from agentic.ports.retention import Buried, Kept, Retention
 from agentic.ports.schedules import ScheduleRow, Schedules
 

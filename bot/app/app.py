@@ -32,8 +32,8 @@ from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
-from agentic.ports.embedder import Embedder
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
+from agentic.ports.lookup import Embedder
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import Clock, SessionRow, Sink, Store
 from agentic.remotes.host_git import MB, HostGit

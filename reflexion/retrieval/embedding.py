@@ -17,8 +17,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from agentic.core.events.ids import digest
-from agentic.ports.embedder import SCALE
 from agentic.ports.errors import EmbeddingUnavailable
+from agentic.ports.lookup import SCALE
 from reflexion.lessons.lesson import Lesson
 from reflexion.text.words import error_text
 

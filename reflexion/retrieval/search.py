@@ -11,8 +11,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from agentic.ports.embedder import Embedder
 from agentic.ports.errors import EmbeddingUnavailable
+from agentic.ports.lookup import Embedder
 from reflexion.lessons.lesson import Lesson
 from reflexion.ports import LessonStore
 from reflexion.retrieval.embedding import revision_of, text_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from agentic.ports.embedder import likenesses
+from agentic.ports.lookup import likenesses
 from reflexion.lessons.changes import (
     added,
     amended,

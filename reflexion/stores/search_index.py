@@ -20,7 +20,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentic.ports.embedder import likenesses
+from agentic.ports.lookup import likenesses
 from agentic.stores.sqlite.file.connection import Connection, Value
 from reflexion.lessons.changes import may_be_shown
 from reflexion.lessons.lesson import Lesson, Scope, ScopeKind

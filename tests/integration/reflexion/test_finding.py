@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import Policy
-from agentic.ports.embedder import likenesses
 from agentic.ports.errors import EmbeddingUnavailable
+from agentic.ports.lookup import likenesses
 from agentic.stores.sqlite.file.connection import connect
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore

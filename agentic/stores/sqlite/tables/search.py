@@ -12,7 +12,7 @@ from typing import cast
 from agentic.core.events.upcasting import ShapeUnknown, read_event
 from agentic.core.text.searchable import KINDS, searchable
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
-from agentic.ports.log_search import Hit, Wanted
+from agentic.ports.lookup import Hit, Wanted
 from agentic.ports.maintenance import EventRow
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
