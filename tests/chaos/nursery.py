@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -67,10 +68,13 @@ class Cradle:
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.settimeout(SECONDS)
         self._turn, self._ready = threading.Lock(), False
-        with theirs:
+        troubles, named = tempfile.mkstemp(prefix="cradle-")
+        self._troubles = Path(named)
+        """What it says; in a file with a name, for a sandbox that is counted here counts those without one."""
+        with theirs, os.fdopen(troubles, "wb") as errors:
             self._process = subprocess.Popen(
                 [sys.executable, "-W", "ignore", "-m", "tests.chaos.cradle", str(theirs.fileno())],
-                cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+                cwd=ROOT, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, pass_fds=(theirs.fileno(),),
             )  # fmt: skip
 
     async def start(self, birth: Birth, streams: Sequence[int]) -> Life:
@@ -90,11 +94,12 @@ class Cradle:
         """Every child that still runs is killed."""
         self._line.close()
         self._process.wait(SECONDS)
+        self._troubles.unlink()
 
     def _ask(self, birth: bytes, descriptors: list[int]) -> int:
         with self._turn:
             if not self._ready:
-                assert self._line.recv(16) == b"ready"
+                assert self._line.recv(16) == b"ready", self._troubles.read_text()
                 self._ready = True
             socket.send_fds(self._line, [birth], descriptors)
             return int(self._line.recv(16))

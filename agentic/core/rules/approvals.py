@@ -34,7 +34,7 @@ HOST_OPTIONS = (
     Option(id=DENY, label="Deny"),
 )
 _NOT_SHOWN = ("reasoning", "alternatives", "expectation", "command", "fallback", "code")
-OUTSIDE = "outside of this workspace"
+OUTSIDE = "a place outside of this workspace"
 _LEAVES = (
     "This goes to {to}. I ask because I read {untrusted}, where anybody may have planted words to mislead me, and I can "
     "read {private}. Is it what you want?"

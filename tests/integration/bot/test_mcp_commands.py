@@ -16,7 +16,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.commanding import desk, words
 from tests.integration.bot.test_commands_rights import people
-from tests.integration.bot.whole import finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, finishes, uses, whole
 from tests.integration.mcp.odd_bench import ODD
 from tests.integration.mcp.odd_http import odd_http
 
@@ -79,6 +79,9 @@ async def test_a_task_uses_servers_of_both_kinds_and_a_question_of_one_is_answer
             asked = await running.says(posted.id, "The MCP server")
             assert "Which colour, and how many?" in asked.content
             await guild.post(posted.id, "1: blue, 2: 7")
+            leaves = await running.says(posted.id, "May I do this?")
+            await running.app.delivered(str(posted.id), SECONDS)
+            await guild.click(leaves.id, leaves.custom_ids()[0])  # words of a server were read, and it acts outside
             await running.says(posted.id, "Bought.")
             (execution,) = await running.executions(posted.id)
             results = [event for event in await running.log(execution) if isinstance(event, ToolFinished)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import io
 import re
@@ -100,8 +101,13 @@ async def test_long_code_is_folded_and_copied(page: Page, channel: discord.TextC
     await expect(page.get_by_role("button", name="Show less")).to_be_visible()
     assert (await block.bounding_box() or {"height": 0})["height"] > 2 * folded
     await block.hover()
-    await page.get_by_role("button", name="Copy code").click()
-    await expect(page.get_by_role("button", name="Copy code")).to_have_text("Copied")
+    copy = page.get_by_role("button", name="Copy code")
+    watch = "said = []; new MutationObserver(() => said.push(node.textContent)).observe(node, {childList: true})"
+    await copy.evaluate(f"node => {{ window.{watch} }}")  # it is said for a moment only
+    await copy.click()
+    async with asyncio.timeout(40):
+        while await page.evaluate("said[0]") != "Copied":
+            await asyncio.sleep(0.05)  # a page tells nobody
     assert await page.evaluate("navigator.clipboard.readText()") == code
 
 
