@@ -221,7 +221,11 @@ class ProgressMessages:
         """The message and the read model, from the store where the execution began before this process."""
         try:
             if self._feed.progress(execution) is None:
-                self._feed.load(await folded(self._store, execution, self._feed.discretion))
+                told = await folded(self._store, execution, self._feed.discretion)
+                if not told.seq:  # nothing is left of it: its thread was deleted meanwhile
+                    self._feed.forget(execution)
+                    return None
+                self._feed.load(told)
             progress = self._feed.progress(execution)
             if progress is not None and (progress.side or progress.thread in self._gone):
                 self._feed.forget(execution)

@@ -44,6 +44,19 @@ async def test_progress_is_one_silent_message_that_changes_in_place(scenery: Sce
     assert [m.id for m in scenery.of_bot(thread)] == [shown.id, answer.id]
 
 
+async def test_nothing_is_kept_of_what_has_no_log_any_more(scenery: Scenery) -> None:
+    """What a model said last may come after its thread was deleted."""
+    gone, name = "x0123456789a", "progress of x0123456789a"
+    scenery.bot.feed.streamed(gone, "I was about to")
+    async with asyncio.timeout(20):
+        while not any(task.get_name() == name for task in asyncio.all_tasks()):
+            await asyncio.sleep(0)  # a bot tells nobody that it looks
+        while any(task.get_name() == name for task in asyncio.all_tasks()):
+            await asyncio.sleep(0)
+    assert scenery.bot.feed.progress(gone) is None
+    assert scenery.bot.feed.tail(gone) == ""
+
+
 async def test_edits_are_coalesced_and_kept_apart(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
