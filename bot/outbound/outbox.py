@@ -85,6 +85,8 @@ class Outbox:
         self._titles = titles
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, float] = {}
+        self._changes = 0
+        """How often something changed in Discord: what was refused before that is tried again at once."""
         self._reasons: dict[str, str] = {}
         self._gone: set[str] = set()
         self._doubts = Doubts()
@@ -98,6 +100,7 @@ class Outbox:
     def retry_now(self) -> None:
         """Something changed in Discord: try at once what was held back."""
         self._held.clear()
+        self._changes += 1
         self._board.retry_now()
         self.poke()
 
@@ -157,6 +160,7 @@ class Outbox:
         self.poke()
 
     async def _work(self, thread: str) -> None:
+        changes = self._changes
         try:
             while rows := await self._store.undelivered(thread):
                 for row in rows:
@@ -165,7 +169,7 @@ class Outbox:
             if self._reasons.pop(thread, None):
                 log.warning("thread %s: delivered what was kept", thread)
         except Held as held:
-            self._hold(thread, held.reason, held.seconds)
+            self._hold(thread, held.reason, held.seconds if changes == self._changes else 0.0)
         except StoreError as error:
             self._hold(thread, f"the store fails ({error})", EVERY_SECONDS)
         except Exception:  # a bug: its messages are kept and the reason told; other threads go on

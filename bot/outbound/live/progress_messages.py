@@ -137,8 +137,8 @@ class ProgressMessages:
             await self._without_message(execution, row.thread)
 
     def retry_now(self) -> None:
-        """Something changed in Discord: show at once what could not be shown."""
-        for execution in self._pending:
+        """Something changed in Discord: show at once what could not be shown, or is just being refused."""
+        for execution in self._keepers:
             if (shown := self._shown.get(execution)) is not None:
                 shown.hurried.set()
 

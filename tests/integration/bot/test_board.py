@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
 )
 from agentic.stores.memory import MemoryStore
-from bot.local_discord.faults.rules import RateLimited, Rule
+from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.request_queue import EDIT_SECONDS
 from tests.integration.bot.talking import Scenery, running_bot
@@ -55,6 +55,22 @@ async def test_nothing_is_kept_of_what_has_no_log_any_more(scenery: Scenery) -> 
             await asyncio.sleep(0)
     assert scenery.bot.feed.progress(gone) is None
     assert scenery.bot.feed.tail(gone) == ""
+
+
+async def test_a_refusal_that_comes_late_does_not_outlive_what_it_was_for(scenery: Scenery) -> None:
+    """The thread is unlocked while the answer to an edit is on its way that was refused because it was locked."""
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, ASKED)
+    await scenery.says(thread, "Thinking")
+    await scenery.guild.archive(thread, locked=True)
+    scenery.guild.misbehave(Rule(f"PATCH */channels/{thread}/messages/*", Delayed(1.5, landed=True)))
+    scenery.bot.feed.streamed(execution, "I have looked at the tests")
+    async with asyncio.timeout(20):
+        while not scenery.guild.misbehaviour.applied:
+            await asyncio.sleep(0.02)  # a fault tells nobody
+    await scenery.guild.change_thread(thread, archived=False, locked=False)
+    await scenery.says(thread, "I have looked at the tests")
 
 
 async def test_edits_are_coalesced_and_kept_apart(scenery: Scenery) -> None:

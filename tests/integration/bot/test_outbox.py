@@ -185,6 +185,17 @@ async def test_what_the_bot_may_not_post_is_kept_until_it_may(
     await scenery.says(thread, "n1")
 
 
+async def test_what_was_refused_before_a_right_came_back_is_tried_again_at_once(scenery: Scenery) -> None:
+    """The refusal is on its way when the right comes back."""
+    thread = await scenery.mention("go")
+    scenery.guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS)
+    scenery.guild.misbehave(Rule(f"POST */channels/{thread}/messages", Delayed(1.5, landed=True)))
+    await put(scenery, notice(thread, 1))
+    await scenery.until(lambda: scenery.guild.misbehaviour.applied)
+    scenery.guild.deny(scenery.general)
+    await scenery.says(thread, "n1")
+
+
 async def test_a_long_answer_is_a_file_with_a_beginning(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     text = "\n".join(f"finding {number}" for number in range(2_000))
