@@ -163,7 +163,7 @@ class Way:
                     self.moments.update(map(self.stage, self.threads))
             async with living(self.home, endpoint, **self.settings) as bot:
                 async with asyncio.timeout(120 + 60 * self.tasks):
-                    while not all(map(self.is_green, self.threads)):
+                    while not all([await self.is_mended(bot, thread) for thread in self.threads]):
                         await self.encourage(bot)
                         await asyncio.sleep(0.1)  # neither a forge nor a thread tells anybody
                 for thread in self.threads:
@@ -205,11 +205,16 @@ class Way:
         """Whether its check has passed after the second push."""
         return self.stage(thread) == "3 green"
 
+    async def is_mended(self, bot: Living, thread: str) -> bool:
+        """Whether it is green, and its task has said its last word: one may be set aside after its last push."""
+        return self.is_green(thread) and any("It is mended." in m.text for m in await bot.person.reads(thread))
+
     async def encourage(self, bot: Living) -> None:
         """What was killed so often that it was set aside asks a person, who wants it to go on."""
         for thread in self.threads:
-            said = await bot.person.reads(thread)
-            if said and "so I've stopped trying" in said[-1].text:
+            words = [message.text for message in await bot.person.reads(thread)]
+            asked = [at for at, text in enumerate(words) if "so I've stopped trying" in text]
+            if asked and "go on" not in words[asked[-1] :]:
                 await bot.person.say(thread, "go on")
 
     async def told_once(self, bot: Living, thread: str) -> None:

@@ -235,6 +235,8 @@ def _of_pause(before: Execution, event: InputReceived) -> str:
 
 
 def _of_resume(before: Execution, after: Execution, event: InputReceived) -> str:
+    if before.quarantined is not None and after.quarantined is None:
+        return _RESUMING
     if before.paused is None:
         return "" if event.author.id == MACHINE.id else "I'm not paused."
     return _RESUMING if after.paused is None else ""

@@ -12,6 +12,7 @@ from agentic.core.events.execution_events import (
     DeadlinePassed,
     Escalated,
     OwnerChanged,
+    Quarantined,
     ToolFinished,
     WorkspaceFound,
 )
@@ -96,6 +97,15 @@ def test_the_machine_pauses_and_resumes_but_lifts_no_pause_of_a_person() -> None
     log.say("resume")
     assert isinstance(decide(log.execution), Think)
     assert receipts(log) == ["Resuming.", "Pausing after this step. Press ▶ to resume.", "Resuming."]
+
+
+def test_a_resume_of_what_was_set_aside_says_that_it_goes_on() -> None:
+    log = Log()
+    log.add(Quarantined(reason="the bot crashed 3 times while it worked on this"))
+    log.say("resume", by=MACHINE)
+    assert log.execution.quarantined is not None
+    log.say("resume")
+    assert receipts(log)[-1] == "Resuming."
 
 
 def test_a_second_pause_and_a_resume_of_nothing_say_so() -> None:
