@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.model import ScriptedModel
 from agentic.ports.runtime import SessionRow
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.sandbox.backends.selection import chooser
 from agentic.sandbox.pool import Sandboxes
@@ -34,7 +35,6 @@ from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure, size
 from bench.lesson_trials_world import NOUNS, Task, model, tasks
-from bench.trajectory import WallClock
 from reflexion.evaluation.trajectory import read_trajectory
 from reflexion.reflection.retry_policy import Again, Around, decide_trial
 from reflexion.retrieval.selection import Choice
@@ -93,7 +93,7 @@ async def _arm(home: Path, *, told: bool) -> list[Came]:
         stack.push_async_callback(lessons.close)
         sandboxes = Sandboxes(home, chooser("bubblewrap", home))
         stack.push_async_callback(sandboxes.close)
-        answers, clock = ScriptedModel(model), WallClock()
+        answers, clock = ScriptedModel(model), SystemClock()
         reflexion = Reflexion(store, lessons, answers, clock)
         house = House(home, store, sandboxes, Loop(store, answers, clock), reflexion, told=told)
         return [await house.does(task) for task in tasks(FAMILIES, EACH)]

@@ -49,13 +49,14 @@ from agentic.ports.runtime import (
     Refused,
 )
 from agentic.prompts import summary_prompt as summary
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure, size
 from bench.prefix_cache import OUTPUT, PrefixCache, Row
-from bench.trajectory import THREAD, InProcess, WallClock
+from bench.trajectory import THREAD, InProcess
 
 TURNS = size("TURNS", 300, 30)
 MEASURED = tuple(turns for turns in (30, 100, 300) if turns <= TURNS)
@@ -201,7 +202,7 @@ async def run(strategy: str) -> tuple[Bill, Execution]:
         try:
             lease = await store.acquire(THREAD, "bench")
             assert isinstance(lease, Lease)
-            loop = Loop(store, router, WallClock(), build="0.1.0")
+            loop = Loop(store, router, SystemClock(), build="0.1.0")
             ended = await loop.run(lease, "x1", toolbox, bell, started(toolbox, strategy))
         finally:
             await router.close()

@@ -7,7 +7,6 @@ import random
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
@@ -34,24 +33,12 @@ from agentic.ports.runtime import (
     Refused,
     Saved,
 )
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
 THREAD = "1200000000000000001"
 OUTPUT_CHARACTERS = 2_000
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 class InProcess:
@@ -131,7 +118,7 @@ async def record(turns: int) -> Trajectory:
     store = MemoryStore()
     lease = await store.acquire(THREAD, "bench")
     assert lease is not None
-    loop = Loop(store, ScriptedModel(_answers(turns)), WallClock(), build="0.1.0")
+    loop = Loop(store, ScriptedModel(_answers(turns)), SystemClock(), build="0.1.0")
     finished = await loop.run(lease, "x1", toolbox, asyncio.Event(), started(toolbox, turns))
     assert finished.finished is not None
     assert finished.turn.number > turns, f"it ended after {finished.turn.number} turns: {finished.finished}"

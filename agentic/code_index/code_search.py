@@ -21,7 +21,7 @@ from typing import TypeVar
 from agentic.code_index.code_words import asked_words
 from agentic.code_index.index_file import ChunkPlace, IndexFile, delete_index, open_index
 from agentic.code_index.index_update import IndexUpdate, Update
-from agentic.code_index.ranking import CANDIDATES, fused
+from agentic.code_index.score_fusion import CANDIDATES, fused
 from agentic.code_index.syntax_reader import SyntaxReader
 from agentic.ports.errors import EmbeddingUnavailable, StoreCorrupt, StoreError, StoreUnavailable
 from agentic.ports.lookup import Embedder, likenesses

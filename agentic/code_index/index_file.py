@@ -19,7 +19,7 @@ from typing import cast
 
 import apsw
 
-from agentic.code_index.chunking import Chunk
+from agentic.code_index.chunks import Chunk
 from agentic.code_index.code_words import inner_words, split_names
 from agentic.ports.errors import StoreCorrupt
 from agentic.stores.sqlite.file.connection import Connection, connect

@@ -16,7 +16,7 @@ import signal
 import sys
 from typing import IO
 
-from agentic.code_index.chunking import Chunk, Definition, by_syntax, line_count
+from agentic.code_index.chunks import Chunk, Definition, by_syntax, line_count
 from agentic.code_index.grammars import loaded
 
 CPU_SECONDS = 1.0

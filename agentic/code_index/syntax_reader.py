@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import cast
 
-from agentic.code_index.chunking import Chunk, by_lines, line_count
+from agentic.code_index.chunks import Chunk, by_lines, line_count
 from agentic.code_index.grammars import grammar_of
 
 LONGEST = 400_000

@@ -6,11 +6,20 @@ A draft is a title that begins with ``WIP:``.  Checks are statuses of a commit; 
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from agentic.forges.api_client import ApiClient
+from agentic.forges.rest_forge import (
+    CommentRead,
+    PullRead,
+    Read,
+    RepositoryRead,
+    RestForge,
+    Rights,
+    StatusRead,
+    path_of,
+)
 from agentic.ports.errors import ForgeRejected, RepositoryGone, RightMissing
 from agentic.ports.forge import CheckState, ForgeHost, Hosted, PullRequest, Remark, Remote, RemoteCheck, remote_at
 
@@ -20,132 +29,65 @@ LISTED_PAGES = 6
 _JOB = re.compile(r".{0,300}/actions/runs/(\d{1,12})/jobs/(\d{1,9})(?:/attempt/\d{1,4})?")
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Account(_Read):
-    login: str = ""
-
-
-class _Rights(_Read):
-    push: bool = False
-
-
-class _Repository(_Read):
-    full_name: str
-    default_branch: str = ""
-    private: bool = True
-    """Where the host does not say, nothing is shown to anybody."""
+class _Repository(RepositoryRead):
     empty: bool = False
-    size: int = 0
-    permissions: _Rights | None = None
+    permissions: Rights | None = None
 
 
-class _Branch(_Read):
-    protected: bool = False
-
-
-class _Place(_Read):
-    id: int
-
-
-class _End(_Read):
-    ref: str
-    sha: str = ""
-    repo: _Place | None = None
-    """Whose branch it is; None where that repository is gone."""
-
-
-class _Pull(_Read):
-    number: int
+class _Pull(PullRead):
     html_url: str = ""
-    state: Literal["open", "closed"]
-    title: str = ""
-    head: _End
-    base: _End
     merged: bool = False
     draft: bool = False
 
-    def joins(self, head: str, base: str) -> bool:
-        """Whether it is from this branch to that one, both of the same repository: a fork's may bear the same name."""
-        own = self.head.repo is not None and self.head.repo == self.base.repo
-        return own and (self.head.ref, self.base.ref) == (head, base)
 
-
-class _Status(_Read):
-    context: str
+class _Status(StatusRead):
     status: str
-    description: str | None = None
-    target_url: str | None = None
 
 
-class _Statuses(_Read):
+class _Statuses(Read):
     statuses: tuple[_Status, ...] | None = None
 
 
-class _Comment(_Read):
-    id: int
-    user: _Account | None = None
-    body: str | None = ""
-    path: str = ""
-    position: int | None = None
-    state: str = ""
+class _Comment(CommentRead):
+    line: int | None = Field(default=None, validation_alias="position")
     comments_count: int = 0
 
 
 _PULLS, _COMMENTS = TypeAdapter(tuple[_Pull, ...]), TypeAdapter(tuple[_Comment, ...])
 
 
-class Forgejo:
+class Forgejo(RestForge):
     """A host with Forgejo's API."""
 
     def __init__(self, host: ForgeHost, token: str) -> None:
-        self._host = host
-        self._api = ApiClient(host.api, host.name, f"token {token}" if token else "")
-
-    @property
-    def host(self) -> ForgeHost:
-        """Which one."""
-        return self._host
-
-    async def account(self) -> str:
-        """The login that the token belongs to."""
-        return (await self._api.get("/user", TypeAdapter(_Account))).login
+        super().__init__(host, ApiClient(host.api, host.name, f"token {token}" if token else ""))
 
     async def repository(self, remote: Remote) -> Hosted:
         """The repository as it is named now."""
-        read = await self._api.get(_at(remote), TypeAdapter(_Repository))
+        read = await self._api.get(path_of(remote), TypeAdapter(_Repository))
         named = remote_at(remote.host, read.full_name) or remote
-        rights = read.permissions or _Rights()
+        rights = read.permissions or Rights()
         return Hosted(
             named, read.default_branch or "main", rights.push,
             empty=read.empty, private=read.private, kilobytes=read.size,
         )  # fmt: skip
 
-    async def is_protected(self, remote: Remote, branch: str) -> bool:
-        """Whether rules of the host stand on a branch."""
-        try:
-            return (await self._api.get(f"{_at(remote)}/branches/{branch}", TypeAdapter(_Branch))).protected
-        except RepositoryGone:
-            return False
-
     async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
         """The open pull request from this branch to that one; the list cannot be asked for one branch alone."""
         pulls = await self._api.pages(
-            f"{_at(remote)}/pulls", _PULLS, tuple, "limit", most=LISTED_PAGES, state="open", sort="recentupdate"
+            f"{path_of(remote)}/pulls", _PULLS, tuple, "limit", most=LISTED_PAGES, state="open", sort="recentupdate"
         )
         return next((self._pull(remote, each) for each in pulls if each.joins(branch, base)), None)
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         """Open one."""
         asked = {"title": _titled(title, draft=draft), "body": body, "head": head, "base": base}
-        made = await self._api.send("POST", f"{_at(remote)}/pulls", {**asked}, TypeAdapter(_Pull))
+        made = await self._api.send("POST", f"{path_of(remote)}/pulls", {**asked}, TypeAdapter(_Pull))
         return self._pull(remote, made)
 
     async def describe(self, remote: Remote, number: int, title: str, body: str) -> PullRequest:
         """Give one another title and text; a draft stays one."""
-        path = f"{_at(remote)}/pulls/{number}"
+        path = f"{path_of(remote)}/pulls/{number}"
         now = await self._api.get(path, TypeAdapter(_Pull))
         told = _titled(title, draft=now.title.startswith(DRAFT))
         return self._pull(
@@ -154,11 +96,11 @@ class Forgejo:
 
     async def pull_request(self, remote: Remote, number: int) -> PullRequest:
         """One as it is now."""
-        return self._pull(remote, await self._api.get(f"{_at(remote)}/pulls/{number}", TypeAdapter(_Pull)))
+        return self._pull(remote, await self._api.get(f"{path_of(remote)}/pulls/{number}", TypeAdapter(_Pull)))
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:
         """The newest status of each context."""
-        path = f"{_at(remote)}/commits/{sha}/status"
+        path = f"{path_of(remote)}/commits/{sha}/status"
         read = await self._api.checks(path, TypeAdapter(_Statuses), lambda read: read.statuses or (), "limit")
         return tuple(self._check(each) for each in read)
 
@@ -166,32 +108,23 @@ class Forgejo:
         """The end of a job's log where this version gives it out, else what its status says."""
         if check.log:
             try:
-                return await self._api.text(f"{_at(remote)}{check.log}", most)
+                return await self._api.text(f"{path_of(remote)}{check.log}", most)
             except (RepositoryGone, RightMissing, ForgeRejected):
                 pass
         return check.summary[-most:]
 
     async def remarks(self, remote: Remote, number: int) -> tuple[Remark, ...]:
         """Comments, reviews, and comments on lines; only reviews come in pages."""
-        at = _at(remote)
-        found = [_remark("c", each) for each in await self._api.get(f"{at}/issues/{number}/comments", _COMMENTS)]
+        at = path_of(remote)
+        found = [each.remark("c") for each in await self._api.get(f"{at}/issues/{number}/comments", _COMMENTS)]
         for review in await self._api.pages(f"{at}/pulls/{number}/reviews", _COMMENTS, tuple, "limit"):
             if review.state == "PENDING":
                 continue
-            found.append(_remark("r", review))
+            found.append(review.remark("r"))
             if review.comments_count:
                 lines = await self._api.get(f"{at}/pulls/{number}/reviews/{review.id}/comments", _COMMENTS)
-                found += [_remark("l", each) for each in lines]
+                found += [each.remark("l") for each in lines]
         return tuple(each for each in found if each.text)
-
-    async def comment(self, remote: Remote, number: int, text: str) -> str:
-        """Write on it."""
-        path = f"{_at(remote)}/issues/{number}/comments"
-        return f"c{(await self._api.send('POST', path, {'body': text}, TypeAdapter(_Comment))).id}"
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self._api.close()
 
     def _pull(self, remote: Remote, read: _Pull) -> PullRequest:
         url = read.html_url or f"{self._host.web}/{remote}/pulls/{read.number}"
@@ -216,14 +149,5 @@ class Forgejo:
         )  # fmt: skip
 
 
-def _at(remote: Remote) -> str:
-    return f"/repos/{remote.owner}/{remote.name}"
-
-
 def _titled(title: str, *, draft: bool) -> str:
     return f"{DRAFT}{title}" if draft and not title.startswith(DRAFT) else title
-
-
-def _remark(kind: str, read: _Comment) -> Remark:
-    author = read.user.login if read.user else ""
-    return Remark(f"{kind}{read.id}", author, read.body or "", read.path, read.position or 0)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from agentic.forges.api_client import ApiClient
+from agentic.forges.rest_forge import (
+    CommentRead,
+    PullRead,
+    Read,
+    RepositoryRead,
+    RestForge,
+    Rights,
+    StatusRead,
+    path_of,
+)
 from agentic.ports.errors import RepositoryGone, RightMissing
 from agentic.ports.forge import CheckState, ForgeHost, Hosted, PullRequest, Remark, Remote, RemoteCheck, remote_at
 
@@ -14,70 +22,28 @@ _JOB = "/actions/jobs/{id}/logs"
 _PASSED = ("success", "neutral", "skipped")
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class _Account(_Read):
-    login: str = ""
-
-
-class _Rights(_Read):
-    push: bool = False
-
-
-class _Repository(_Read):
-    full_name: str
-    default_branch: str = ""
-    private: bool = True
-    """Where the host does not say, nothing is shown to anybody."""
-    size: int = 0
+class _Repository(RepositoryRead):
     pushed_at: str | None = None
-    permissions: _Rights = _Rights()
+    permissions: Rights = Rights()
 
 
-class _Branch(_Read):
-    protected: bool = False
-
-
-class _Place(_Read):
-    id: int
-
-
-class _End(_Read):
-    ref: str
-    sha: str = ""
-    repo: _Place | None = None
-    """Whose branch it is; None where that repository is gone."""
-
-
-class _Pull(_Read):
-    number: int
+class _Pull(PullRead):
     html_url: str
-    state: Literal["open", "closed"]
-    title: str = ""
-    head: _End
-    base: _End
     merged_at: str | None = None
     draft: bool | None = False
 
-    def joins(self, head: str, base: str) -> bool:
-        """Whether it is from this branch to that one, both of the same repository: a fork's may bear the same name."""
-        own = self.head.repo is not None and self.head.repo == self.base.repo
-        return own and (self.head.ref, self.base.ref) == (head, base)
 
-
-class _Output(_Read):
+class _Output(Read):
     title: str | None = None
     summary: str | None = None
     text: str | None = None
 
 
-class _App(_Read):
+class _App(Read):
     slug: str | None = None
 
 
-class _Run(_Read):
+class _Run(Read):
     id: int
     name: str
     status: str
@@ -87,91 +53,62 @@ class _Run(_Read):
     app: _App | None = None
 
 
-class _Runs(_Read):
+class _Runs(Read):
     check_runs: tuple[_Run, ...] = ()
 
 
-class _Status(_Read):
-    context: str
+class _Status(StatusRead):
     state: str
-    description: str | None = None
-    target_url: str | None = None
 
 
-class _Statuses(_Read):
+class _Statuses(Read):
     statuses: tuple[_Status, ...] = ()
 
 
-class _Comment(_Read):
-    id: int
-    user: _Account | None = None
-    body: str | None = ""
-    path: str = ""
-    line: int | None = None
-    state: str = ""
-
-
-_PULLS, _COMMENTS = TypeAdapter(tuple[_Pull, ...]), TypeAdapter(tuple[_Comment, ...])
+_PULLS, _COMMENTS = TypeAdapter(tuple[_Pull, ...]), TypeAdapter(tuple[CommentRead, ...])
 _RUNS, _STATUSES = TypeAdapter(_Runs), TypeAdapter(_Statuses)
 
 
-class GitHub:
+class GitHub(RestForge):
     """A host with GitHub's API."""
 
     def __init__(self, host: ForgeHost, token: str) -> None:
-        self._host = host
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
-        self._api = ApiClient(host.api, host.name, f"Bearer {token}" if token else "", headers)
-
-    @property
-    def host(self) -> ForgeHost:
-        """Which one."""
-        return self._host
-
-    async def account(self) -> str:
-        """The login that the token belongs to."""
-        return (await self._api.get("/user", TypeAdapter(_Account))).login
+        super().__init__(host, ApiClient(host.api, host.name, f"Bearer {token}" if token else "", headers))
 
     async def repository(self, remote: Remote) -> Hosted:
         """The repository as it is named now."""
-        read = await self._api.get(_at(remote), TypeAdapter(_Repository))
+        read = await self._api.get(path_of(remote), TypeAdapter(_Repository))
         named = remote_at(remote.host, read.full_name) or remote
         return Hosted(
             named, read.default_branch or "main", read.permissions.push,
             empty=read.size == 0 and read.pushed_at is None, private=read.private, kilobytes=read.size,
         )  # fmt: skip
 
-    async def is_protected(self, remote: Remote, branch: str) -> bool:
-        """Whether rules of the host stand on a branch."""
-        try:
-            return (await self._api.get(f"{_at(remote)}/branches/{branch}", TypeAdapter(_Branch))).protected
-        except RepositoryGone:
-            return False
-
     async def open_from(self, remote: Remote, branch: str, base: str) -> PullRequest | None:
         """The open pull request from this branch to that one of the same repository."""
         found = await self._api.get(
-            f"{_at(remote)}/pulls", _PULLS, state="open", head=f"{remote.owner}:{branch}", base=base
+            f"{path_of(remote)}/pulls", _PULLS, state="open", head=f"{remote.owner}:{branch}", base=base
         )
         return next((_pull(each) for each in found if each.joins(branch, base)), None)
 
     async def open(self, remote: Remote, head: str, base: str, title: str, body: str, *, draft: bool) -> PullRequest:
         """Open one."""
         asked = {"title": title, "body": body, "head": head, "base": base, "draft": draft}
-        return _pull(await self._api.send("POST", f"{_at(remote)}/pulls", {**asked}, TypeAdapter(_Pull)))
+        return _pull(await self._api.send("POST", f"{path_of(remote)}/pulls", {**asked}, TypeAdapter(_Pull)))
 
     async def describe(self, remote: Remote, number: int, title: str, body: str) -> PullRequest:
         """Give one another title and text."""
-        path = f"{_at(remote)}/pulls/{number}"
+        path = f"{path_of(remote)}/pulls/{number}"
         return _pull(await self._api.send("PATCH", path, {"title": title, "body": body}, TypeAdapter(_Pull)))
 
     async def pull_request(self, remote: Remote, number: int) -> PullRequest:
         """One as it is now."""
-        return _pull(await self._api.get(f"{_at(remote)}/pulls/{number}", TypeAdapter(_Pull)))
+        return _pull(await self._api.get(f"{path_of(remote)}/pulls/{number}", TypeAdapter(_Pull)))
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:
         """Check runs and commit statuses; a token without the right to one of them raises, for half of them is no green."""
-        at = f"{_at(remote)}/commits/{sha}"
+        at = f"{path_of(remote)}/commits/{sha}"
         runs = await self._api.checks(f"{at}/check-runs", _RUNS, lambda read: read.check_runs, "per_page")
         statuses = await self._api.checks(f"{at}/status", _STATUSES, lambda read: read.statuses, "per_page")
         return (*map(_of_run, runs), *map(_of_status, statuses))
@@ -180,14 +117,14 @@ class GitHub:
         """The end of a check's log, what the check itself wrote where there is no log to be read."""
         if check.log:
             try:
-                return await self._api.text(f"{_at(remote)}{check.log}", most)
+                return await self._api.text(f"{path_of(remote)}{check.log}", most)
             except (RepositoryGone, RightMissing):
                 pass
         return check.summary[-most:]
 
     async def remarks(self, remote: Remote, number: int) -> tuple[Remark, ...]:
         """Comments, reviews, and comments on lines."""
-        at = _at(remote)
+        at = path_of(remote)
         kinds = (
             ("c", f"{at}/issues/{number}/comments"),
             ("r", f"{at}/pulls/{number}/reviews"),
@@ -196,26 +133,11 @@ class GitHub:
         found: list[Remark] = []
         for kind, path in kinds:
             found += [
-                Remark(
-                    f"{kind}{each.id}", each.user.login if each.user else "", each.body or "", each.path, each.line or 0
-                )
+                each.remark(kind)
                 for each in await self._api.pages(path, _COMMENTS, tuple, "per_page")
                 if each.body and each.state != "PENDING"
             ]
         return tuple(found)
-
-    async def comment(self, remote: Remote, number: int, text: str) -> str:
-        """Write on it."""
-        path = f"{_at(remote)}/issues/{number}/comments"
-        return f"c{(await self._api.send('POST', path, {'body': text}, TypeAdapter(_Comment))).id}"
-
-    async def close(self) -> None:
-        """Let go of connections."""
-        await self._api.close()
-
-
-def _at(remote: Remote) -> str:
-    return f"/repos/{remote.owner}/{remote.name}"
 
 
 def _pull(read: _Pull) -> PullRequest:

@@ -45,9 +45,9 @@ from bot.rendering.secrets import Discretion
 from bot.retention.expiry import Expiry, Retention
 from bot.retention.personal_data import PersonalData
 from bot.schedules.book import ScheduleBook
-from bot.schedules.delivery import ClaimDelivery
+from bot.schedules.claim_delivery import ClaimDelivery
+from bot.schedules.maker_standing import MakerStanding
 from bot.schedules.schedule import ScheduledTask
-from bot.schedules.standing import MakerStanding
 from bot.schedules.ticker import Ticker
 from bot.schedules.wakes import WakeUps
 from bot.threads.in_flight import Coming

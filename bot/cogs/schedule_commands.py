@@ -25,7 +25,7 @@ from bot.rendering.custom_ids import OfSchedule, Press, ScheduleOrder
 from bot.rendering.discord_text import inline, plain, storable
 from bot.schedules import schedule_text
 from bot.schedules.schedule import ScheduledTask, by_hand, resumed
-from bot.schedules.timing import BadTiming, next_firing
+from bot.schedules.time_rules import BadTiming, next_firing
 from bot.schedules.words import read_timing
 
 if TYPE_CHECKING:

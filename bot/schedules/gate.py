@@ -14,7 +14,7 @@ from agentic.workspace.workspace import RealWorld
 from bot.rendering.discord_text import inline
 from bot.schedules import schedule_text
 from bot.schedules.book import ScheduleBook
-from bot.schedules.delivery import Tell
+from bot.schedules.claim_delivery import Tell
 from bot.schedules.schedule import schedule_of
 
 SECONDS = 60.0

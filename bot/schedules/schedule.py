@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.core.events.ids import execution_id
 from agentic.ports.schedules import ScheduleRow
-from bot.schedules.timing import Timing, next_firing
+from bot.schedules.time_rules import Timing, next_firing
 
 LATE = timedelta(minutes=2)
 """What begins later than this after its time is said to be late."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bot.rendering.discord_text import inline, one_line, plain
 from bot.schedules.schedule import LATE, Claim, ScheduledTask
-from bot.schedules.timing import next_firing
+from bot.schedules.time_rules import next_firing
 
 SHOWN_TIMES = 3
 """The next times that are shown."""

@@ -39,7 +39,7 @@ class Later(Exception):
 
 
 class Carrier(Protocol):
-    """Brings what has come to its place: ``bot/schedules/delivery.py``."""
+    """Brings what has come to its place: ``bot/schedules/claim_delivery.py``."""
 
     async def carry(self, schedule: ScheduledTask) -> ScheduledTask:
         """Do all that follows from the claim, each thing once however often this is called; return it settled.

@@ -18,9 +18,9 @@ from agentic.ports.runtime import Clock, ExecutionRow, Store
 from agentic.tools.wake import Alarm
 from bot.schedules import schedule_text
 from bot.schedules.book import ScheduleBook
-from bot.schedules.delivery import Tell
+from bot.schedules.claim_delivery import Tell
 from bot.schedules.schedule import ScheduledTask, schedule_of
-from bot.schedules.timing import Once
+from bot.schedules.time_rules import Once
 from bot.thread_state.message_meaning import ACTS
 
 MOST = 10

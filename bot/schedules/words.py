@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from bot.schedules.timing import BadTiming, Cron, Days, Every, Once, Timing, checked, cron, instants
+from bot.schedules.time_rules import BadTiming, Cron, Days, Every, Once, Timing, checked, cron, instants
 
 LONGEST = 120
 """Characters that are read."""

@@ -27,6 +27,7 @@ from agentic.core.fold.exposure import reachable
 from agentic.models.scripted.model import ScriptedModel, answer
 from agentic.ports.errors import SandboxUnavailable
 from agentic.ports.runtime import Answer, Observation
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from agentic.tools.base.tool import Arguments, CallContext, Tool
@@ -110,22 +111,6 @@ class Came:
     ended: str
 
 
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        """The present."""
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        """Seconds that never run backwards."""
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
-
 class _Anything(Arguments):
     """Whatever agentdojo's functions take; they validate it themselves."""
 
@@ -193,7 +178,7 @@ async def run(
     functions.turn_to(world)
     answers = script(world, order)
     seat = _Seat(person)
-    loop = Loop(seat.store, ScriptedModel(lambda _: next(answers)), WallClock(), sinks=(seat,))
+    loop = Loop(seat.store, ScriptedModel(lambda _: next(answers)), SystemClock(), sinks=(seat,))
     lease = await seat.store.acquire(THREAD, "dojo")
     assert lease is not None
     tools = tuple(

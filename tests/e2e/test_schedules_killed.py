@@ -16,7 +16,7 @@ from agentic.models.scripted.replies import Reply
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.schedules.book import ScheduleBook
 from bot.schedules.schedule import ScheduledTask
-from bot.schedules.timing import Days, next_firing
+from bot.schedules.time_rules import Days, next_firing
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
 from tests.e2e.living import living

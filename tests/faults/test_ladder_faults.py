@@ -22,9 +22,10 @@ from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
-from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, YOU, Bench
 
 FIRST, SECOND = "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5"
 NAME = execution_id(THREAD, "1")
@@ -36,7 +37,7 @@ class Stage:
 
     def __init__(self, endpoint: ScriptedEndpoint, router: ModelRouter) -> None:
         self.endpoint, self.toolbox, self.store, self.doorbell = endpoint, Bench(), MemoryStore(), asyncio.Event()
-        self._loop = Loop(self.store, router, WallClock())
+        self._loop = Loop(self.store, router, SystemClock())
 
     async def run(self, *models: str, **policy: object) -> str:
         """One execution to its end; the reason."""

@@ -22,9 +22,10 @@ from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest, SaidAnswer
 from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
-from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, YOU, Bench
 
 ROUTES = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-4o-mini"}
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -71,7 +72,7 @@ def route(request: pytest.FixtureRequest) -> str:
 
 async def run(script: Script, route: str, *, idle: float = 20.0, **policy: object) -> Ran:
     """One execution over the route, with a toolbox that records what really ran."""
-    store, toolbox, clock = MemoryStore(), Bench(), WallClock()
+    store, toolbox, clock = MemoryStore(), Bench(), SystemClock()
     async with routed(script, route, idle) as (endpoint, router), asyncio.timeout(120):
         lease = await store.acquire(THREAD, "me")
         assert lease is not None

@@ -22,10 +22,11 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.replies import Reply
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from tests.faults.test_loop_faults import ROUTES, Ran, route, routed
-from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, YOU, Bench
 
 __all__ = ["route"]
 NAME = execution_id(THREAD, "1")
@@ -37,7 +38,7 @@ AT_A, AT_B = Reply(calls=(("look", {"name": "a"}),)), Reply(calls=(("look", {"na
 
 async def run(replies: Iterator[Reply], route: str, *, attended: bool = False, tiers: int = 2) -> Ran:
     """One execution with a weaker and a stronger model; where a person is asked, they let it end."""
-    store, toolbox, clock, doorbell = MemoryStore(), Bench(), WallClock(), asyncio.Event()
+    store, toolbox, clock, doorbell = MemoryStore(), Bench(), SystemClock(), asyncio.Event()
 
     def script(request: CapturedRequest) -> Reply:
         return next(replies)

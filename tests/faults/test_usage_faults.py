@@ -14,7 +14,8 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Message, Prompt
 from agentic.runtime.budget_ledger import DailyCaps
-from tests.integration.loop.conftest import YOU, Bench, WallClock
+from agentic.runtime.clock import SystemClock
+from tests.integration.loop.conftest import YOU, Bench
 from tests.integration.loop.housing import HouseOf, houses
 
 ROUTES = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
@@ -76,5 +77,5 @@ async def test_f59_the_budget_still_stops_the_run(
     assert 1 <= len(prices) <= 12
     assert all(price > 0 for price in prices)
     assert cap <= sum(prices) <= cap + max(prices)
-    day = WallClock().now().date().isoformat()
+    day = SystemClock().now().date().isoformat()
     assert await house.store.spent_usd(f"person {YOU.id} {day}") == pytest.approx(sum(prices), abs=1e-7)

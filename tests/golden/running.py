@@ -37,10 +37,11 @@ from agentic.models.scripted.model import (
 )
 from agentic.ports.errors import ModelKeyRefused, ModelUnavailable
 from agentic.ports.runtime import Answer, Prepared, Refused
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.golden.writing import FOLDER, version
-from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage, WallClock
+from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage
 
 NAME = execution_id(THREAD, "1")
 FORK = execution_id("200", "9")
@@ -70,7 +71,7 @@ async def staged(script: Script) -> AsyncIterator[Stage]:
         model = ScriptedModel(script)
         lease = await store.acquire(THREAD, "me")
         assert lease is not None
-        yield Stage(store, model, Gated(), asyncio.Event(), lease, Loop(store, model, WallClock()))  # pyright: ignore[reportArgumentType]
+        yield Stage(store, model, Gated(), asyncio.Event(), lease, Loop(store, model, SystemClock()))  # pyright: ignore[reportArgumentType]
         await store.close()
 
 

@@ -127,24 +127,21 @@ class FrameReader:
         return requests
 
 
-class FrameWriter:
-    """Frames out, never blocking: what the pipe does not take waits in a queue."""
+class QueuedWriter:
+    """Bytes out, never blocking: what the pipe does not take waits in a queue."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self.waiting = 0
         self._queue: deque[memoryview] = deque()
 
-    def send(self, header: dict[str, Json], payload: bytes = b"") -> None:
-        """Queue a frame and write what can be written."""
-        head = json.dumps(header, separators=(",", ":")).encode()
-        frame = memoryview(LENGTHS.pack(len(head), len(payload)) + head + payload)
-        self._queue.append(frame)
-        self.waiting += len(frame)
-        self.flush()
+    def put(self, data: bytes) -> None:
+        """Queue bytes; ``flush`` writes them."""
+        self._queue.append(memoryview(data))
+        self.waiting += len(data)
 
     def flush(self) -> bool:
-        """Write on; True when nothing waits."""
+        """Write what can be written; True when nothing waits.  Raises ``OSError`` where nobody reads."""
         while self._queue:
             piece = self._queue[0]
             try:
@@ -157,3 +154,13 @@ class FrameWriter:
             else:
                 self._queue[0] = piece[written:]
         return True
+
+
+class FrameWriter(QueuedWriter):
+    """Frames out, in the same way."""
+
+    def send(self, header: dict[str, Json], payload: bytes = b"") -> None:
+        """Queue a frame and write what can be written."""
+        head = json.dumps(header, separators=(",", ":")).encode()
+        self.put(LENGTHS.pack(len(head), len(payload)) + head + payload)
+        self.flush()

@@ -12,7 +12,7 @@ from agentic.ports.errors import AgenticError
 from bot.access.thread_access import ELSEWHERE, OutOfReach
 from bot.cogs.commands.command_errors import UsedCommand, command_error_text
 from bot.cogs.commands.replies import answer, begin, reads_much
-from bot.cogs.private_replies import tell
+from bot.cogs.personal_view import PersonalView
 from bot.config.models import provider_titles
 from reflexion.errors import ReflexionError
 
@@ -125,22 +125,14 @@ class PrivacyCommands(commands.Cog):
             return command_error_text(error, UsedCommand("privacy", "/privacy"))
 
 
-class Erasing(discord.ui.View):
+class Erasing(PersonalView):
     """A button for the one who asked, then two to confirm it."""
 
     def __init__(self, cog: PrivacyCommands, person: str) -> None:
-        super().__init__(timeout=CONFIRM_SECONDS)
-        self.message: discord.Message | None = None
-        self._cog, self._person = cog, person
+        super().__init__(person, CONFIRM_SECONDS, NOT_YOU)
+        self._cog = cog
         self.remove_item(self.confirm)
         self.remove_item(self.keep)
-
-    async def interaction_check(self, interaction: discord.Interaction) -> bool:
-        """Nobody else's click counts."""
-        if str(interaction.user.id) == self._person:
-            return True
-        await tell(interaction, NOT_YOU)
-        return False
 
     @discord.ui.button(label="Erase my data", style=discord.ButtonStyle.danger)
     async def ask(self, interaction: Interaction, button: discord.ui.Button[Erasing]) -> None:
@@ -163,11 +155,3 @@ class Erasing(discord.ui.View):
         """Leave everything as it is."""
         self.stop()
         await interaction.response.edit_message(content=NOT_NOW, view=None)
-
-    async def on_timeout(self) -> None:
-        """Nobody clicked: the buttons go, and nothing happens."""
-        if self.message is not None:
-            try:
-                await self.message.edit(view=None)
-            except discord.HTTPException:
-                return

@@ -23,7 +23,7 @@ from bot.cogs.commands.replies import (
     proposed,
     reads_much,
 )
-from bot.cogs.private_replies import tell
+from bot.cogs.personal_view import PersonalView
 from bot.outbound.compose import FILE_BYTES
 from bot.rendering.discord_text import Attached, fenced, inline
 from bot.workspace import browse
@@ -172,20 +172,12 @@ def shelf_cap() -> int:
     return FILE_BYTES
 
 
-class Confirmation(discord.ui.View):
+class Confirmation(PersonalView):
     """Two buttons for the one who asked; what they do is checked again when it is done."""
 
     def __init__(self, cog: WorkspaceCommands, stand: Stand, row: SessionRow, *, copy: bool) -> None:
-        super().__init__(timeout=CONFIRM_SECONDS)
-        self.message: discord.Message | None = None
-        self._cog, self._stand, self._row, self._copy = cog, stand, row, copy
-
-    async def interaction_check(self, interaction: discord.Interaction) -> bool:
-        """Nobody else's click counts."""
-        if str(interaction.user.id) == self._stand.speaker.id:
-            return True
-        await tell(interaction, NOT_YOU)
-        return False
+        super().__init__(stand.speaker.id, CONFIRM_SECONDS, NOT_YOU, NOT_NOW)
+        self._cog, self._row, self._copy = cog, row, copy
 
     @discord.ui.button(label="Delete everything", style=discord.ButtonStyle.danger)
     async def confirm(self, interaction: Interaction, button: discord.ui.Button[Confirmation]) -> None:
@@ -204,11 +196,3 @@ class Confirmation(discord.ui.View):
         """Leave everything as it is."""
         self.stop()
         await interaction.response.edit_message(content=NOT_NOW, view=None)
-
-    async def on_timeout(self) -> None:
-        """Nobody clicked: the buttons go, and nothing happens."""
-        if self.message is not None:
-            try:
-                await self.message.edit(content=NOT_NOW, view=None)
-            except discord.HTTPException:
-                return

@@ -16,7 +16,7 @@ from discord import app_commands, ui
 from agentic.ports.errors import AgenticError, RemoteError
 from agentic.ports.forge import ForgeHost, Remote
 from bot.access.thread_access import OutOfReach, require
-from bot.cogs.private_replies import tell
+from bot.cogs.personal_view import PersonalView
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.linked_accounts import LinkedAccount, checked
 from bot.workspace.repositories import Repositories
@@ -76,15 +76,14 @@ def told(state: str, host: ForgeHost) -> str:
     return f"{state}\n\n{ABOUT.format(how=HOW[host.kind].format(host=host.name))}"
 
 
-class AccountLink(ui.View):
+class AccountLink(PersonalView):
     """Buttons for one person and one host; ``remote`` is what a token is tried on, None where nothing is attached."""
 
     def __init__(
         self, held: Repositories, person: str, host: ForgeHost, remote: Remote | None, tries: app_commands.Cooldown
     ) -> None:
-        super().__init__(timeout=SECONDS)
-        self.held, self.person, self.host, self.remote, self.tries = held, person, host, remote, tries
-        self.message: discord.Message | None = None
+        super().__init__(person, SECONDS, NOT_YOU)
+        self.held, self.host, self.remote, self.tries = held, host, remote, tries
         self.show()
 
     def show(self) -> None:
@@ -94,13 +93,6 @@ class AccountLink(ui.View):
         self.remove_item(self.unlink)
         if linked:
             self.add_item(self.unlink)
-
-    async def interaction_check(self, interaction: discord.Interaction) -> bool:
-        """Nobody else's click counts."""
-        if str(interaction.user.id) == self.person:
-            return True
-        await tell(interaction, NOT_YOU)
-        return False
 
     @ui.button(label="Link my account", style=discord.ButtonStyle.primary)
     async def link(self, interaction: Interaction, _: ui.Button[AccountLink]) -> None:
@@ -140,14 +132,6 @@ class AccountLink(ui.View):
         self.show()
         text = interaction.client.desk.discreet_text(told(said, self.host))
         await interaction.edit_original_response(content=text, view=self)
-
-    async def on_timeout(self) -> None:
-        """The buttons go; what is linked stays."""
-        if self.message is not None:
-            try:
-                await self.message.edit(view=None)
-            except discord.HTTPException:
-                return
 
 
 class AccountForm(ui.Modal):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Event
+from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Clock
@@ -42,6 +43,8 @@ class Whole:
     app: App
     guild: LocalGuild
     home: Path
+    requests: Sequence[CapturedRequest] = ()
+    """What the model was asked so far."""
 
     def workspace(self, thread: int) -> Path:
         """The thread's folder on this machine."""
@@ -99,7 +102,7 @@ async def whole(
         chosen = Settings(_env_file=None, **values)  # type: ignore[call-arg, arg-type]
         async with App.open(chosen, place, guild=guild, clock=clock) as app:
             await app.online()
-            yield Whole(app, guild, home)
+            yield Whole(app, guild, home, endpoint.requests)
     guild.restore()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agentic.code_index import code_search
 from agentic.code_index.code_search import CodeFound, CodeSearch
-from agentic.code_index.ranking import fused
+from agentic.code_index.score_fusion import fused
 from agentic.ports.errors import EmbeddingUnavailable
 
 SECONDS = 30

@@ -38,6 +38,7 @@ from agentic.ports.runtime import (
     Refused,
     Saved,
 )
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
@@ -46,19 +47,6 @@ THREAD = "100"
 
 
 NAMED: dict[str, JsonValue] = {"type": "object", "properties": {"name": {"type": "string"}}}
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 @dataclass
@@ -181,7 +169,7 @@ def stage_of() -> Callable[[Script], Stage]:
     def made(script: Script) -> Stage:
         store = MemoryStore()
         model = ScriptedModel(script)
-        clock = WallClock()
+        clock = SystemClock()
         return Stage(store, model, Bench(), asyncio.Event(), Lease(THREAD, "me", 0), Loop(store, model, clock))
 
     return made

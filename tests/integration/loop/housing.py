@@ -31,9 +31,10 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Lease, Toolbox
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
-from tests.integration.loop.conftest import THREAD, YOU, WallClock
+from tests.integration.loop.conftest import THREAD, YOU
 from tests.integration.tools.bench import open_bench
 
 BOSS = Person(id="8", name="boss", level="operator")
@@ -135,7 +136,7 @@ async def houses(folder: Path) -> AsyncGenerator[HouseOf]:
         ends.append(end)
         lease = await store.acquire(THREAD, "me")
         assert lease is not None
-        return House(store, Loop(store, router, WallClock()), endpoint, lease)
+        return House(store, Loop(store, router, SystemClock()), endpoint, lease)
 
     yield made
     for end in ends:

@@ -37,6 +37,7 @@ from agentic.ports.runtime import Found, Lease, Saved
 from agentic.runtime import child_runs
 from agentic.runtime.budget_ledger import DailyCaps, costs_in
 from agentic.runtime.child_runs import ChildRegistry
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.finish import FINISH_TOOL
@@ -44,7 +45,7 @@ from agentic.tools.subagent import SUBAGENT_TOOL
 from agentic.tools.toolbox import OF_CHILDREN, ChildToolbox, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
-from tests.integration.loop.conftest import THREAD, WallClock
+from tests.integration.loop.conftest import THREAD
 from tests.integration.loop.housing import FINISH, MAIN, SECONDS, shell, started
 from tests.integration.tools.bench import open_bench
 
@@ -77,8 +78,8 @@ class Owners:
             await self.store.release(self.lease)
         self.lease = lease = await self.store.acquire(THREAD, f"owner-{self.number}")
         assert lease is not None
-        self.registry = registry = ChildRegistry(self.store, WallClock(), lambda model: model.partition("/")[0])
-        self.loop = loop = Loop(self.store, self.router, WallClock(), (registry,), caps=PLENTY)
+        self.registry = registry = ChildRegistry(self.store, SystemClock(), lambda model: model.partition("/")[0])
+        self.loop = loop = Loop(self.store, self.router, SystemClock(), (registry,), caps=PLENTY)
 
         async def world() -> RealWorld:
             return self.world

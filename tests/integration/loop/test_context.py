@@ -29,11 +29,12 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Lease
 from agentic.prompts import summary_prompt as summary
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.request_refs import as_sent
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.main import perform
-from tests.integration.loop.conftest import THREAD, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, Bench
 from tests.integration.loop.housing import FINISH, MAIN, started
 
 CLAUDE, GPT = "anthropic/claude-sonnet-4-5", "openai/gpt-4o-mini"
@@ -65,7 +66,7 @@ async def threads(folder: Path, script: Callable[[CapturedRequest], Reply]) -> A
         try:
             lease = await store.acquire(THREAD, "me")
             assert lease is not None
-            yield Thread(store, endpoint, Loop(store, router, WallClock()), lease)
+            yield Thread(store, endpoint, Loop(store, router, SystemClock()), lease)
         finally:
             await router.close()
             await store.close()

@@ -21,11 +21,12 @@ from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
-from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, YOU, Bench
 
 SMALL, LARGE = "openai/gpt-4o-mini", "openai/gpt-4o"
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -40,7 +41,7 @@ async def _no_world() -> RealWorld:
 async def _run(
     script: object, toolbox: Bench | StandardToolbox, **policy: object
 ) -> tuple[ScriptedEndpoint, MemoryStore]:
-    store, clock = MemoryStore(), WallClock()
+    store, clock = MemoryStore(), SystemClock()
     tiers = (Tier(number=2, models=(SMALL,)), Tier(number=3, models=(LARGE,)))
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:  # pyright: ignore[reportArgumentType]
         router = ModelRouter(endpoint.environment())

@@ -36,11 +36,12 @@ from agentic.ports.runtime import (
     SessionRow,
 )
 from agentic.runtime.budget_ledger import DailyCaps
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.sessions.recovery import settle_leftovers
-from tests.integration.loop.conftest import THREAD, YOU, Bench, WallClock
+from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.integration.loop.housing import BOSS, FINISH, MAIN, SECONDS, House, HouseOf, next_owner, started
 
 LOOK = Reply(calls=(("look", {"name": "a"}),))
@@ -53,7 +54,7 @@ def capped(house: House, caps: DailyCaps) -> None:
 
 
 async def taken(house: House, whose: str = f"person {YOU.id}") -> float:
-    return await house.store.spent_usd(f"{whose} {WallClock().now().date().isoformat()}")
+    return await house.store.spent_usd(f"{whose} {SystemClock().now().date().isoformat()}")
 
 
 async def test_a_cap_that_holds_no_further_request_ends_the_execution_and_no_model_is_asked(house_of: HouseOf) -> None:
@@ -147,7 +148,7 @@ async def test_a_cap_of_the_day_that_an_operator_raises_is_higher_for_everybody_
     assert (await house.ends(running)).reason == "done"
     change = await house.first(PolicyChanged)
     assert (change.by, change.whose, change.add_day_usd) == (BOSS.id, "guild", 0.5)
-    day = WallClock().now().date().isoformat()
+    day = SystemClock().now().date().isoformat()
     assert await house.store.raised_usd(f"guild 9 {day}") == 0.5
     await house.store.save_session(SessionRow("another", "1", "9"))
     lease = await house.store.acquire("another", "me")
@@ -169,7 +170,7 @@ async def test_what_an_owner_set_aside_and_did_not_come_to_ask_for_is_given_back
             await asyncio.sleep(0.01)
     running.cancel()
     await asyncio.wait((running,))
-    scope = Scope(f"person {YOU.id} {WallClock().now().date().isoformat()}", 1.0)
+    scope = Scope(f"person {YOU.id} {SystemClock().now().date().isoformat()}", 1.0)
     assert await house.store.reserve_usd(f"{MAIN}/never", (scope,), 0.5) is None
     assert await house.store.reserve_usd("somebody else/x", (scope,), 0.01) is None
     house.lease = await next_owner(house)
@@ -185,7 +186,7 @@ async def test_what_ended_executions_left_set_aside_is_settled_at_the_start(hous
     capped(house, caps)
     assert (await house.ends(house.start(Bench()))).reason == "done"
     paid = await taken(house)
-    scope = Scope(f"person {YOU.id} {WallClock().now().date().isoformat()}", 1.0)
+    scope = Scope(f"person {YOU.id} {SystemClock().now().date().isoformat()}", 1.0)
     for key in (f"{MAIN}/never", f"{MAIN}.outcome/never", "gone/never", "an old key"):
         assert await house.store.reserve_usd(key, (scope,), 0.1) is None
     await settle_leftovers(house.store, caps)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,11 +17,10 @@ from agentic.mcp_client.agreed_tools import Catalogue
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.mcp_client.servers import McpServers
 from agentic.ports.runtime import Observation, Prepared, Refused
-from agentic.sandbox.backends.bubblewrap import Bubblewrap
-from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.foreign.server_offer import server_tools
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
+from tests.integration.tools.bench import open_bench
 
 ODD = Path(__file__).parent / "odd_server.py"
 CALL_SECONDS = 60
@@ -35,7 +33,6 @@ class McpBench:
     folder: Path
     workspace: Path
     world: RealWorld
-    sandboxes: Sandboxes
     servers: McpServers
     toolbox: StandardToolbox
     calls: int = 0
@@ -89,41 +86,24 @@ class McpBench:
         return log.read_text().splitlines() if log.exists() else []
 
     async def close(self) -> None:
-        """End everything."""
+        """End the servers."""
         for each in self._made:
             await each.close()
-        await self.sandboxes.close()
 
 
 @asynccontextmanager
 async def open_mcp_bench() -> AsyncIterator[McpBench]:
     """All of it, ended afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tw-mcp-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        workspace = folder / "workspace"
-        workspace.mkdir()
-        sandboxes = Sandboxes(folder, _choose(folder))
-        world = RealWorld(sandboxes, "t1", workspace)
-
-        async def given() -> RealWorld:
-            return world
-
+    async with open_bench() as bench:
+        folder = bench.workspace.parent
         none = McpServers(ServerFile(), Catalogue(folder / "mcp-tools.json"))
-        bench = McpBench(folder, workspace, world, sandboxes, none, StandardToolbox(given))
-        shutil.copy(ODD, workspace / "odd_server.py")
+        opened = McpBench(folder, bench.workspace, bench.world, none, bench.toolbox)
+        shutil.copy(ODD, bench.workspace / "odd_server.py")
         try:
-            yield bench
+            yield opened
         finally:
             async with asyncio.timeout(30):
-                await bench.close()
-
-
-def _choose(folder: Path) -> Callable[[], Awaitable[Choice]]:
-    async def choose() -> Choice:
-        return Choice(Bubblewrap(folder), "for a test")
-
-    return choose
+                await opened.close()
 
 
 def odd(*flags: str, **more: JsonValue) -> dict[str, JsonValue]:

@@ -7,9 +7,7 @@ import contextlib
 import json
 import sys
 import threading
-import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from agentic.mcp_client.agreed_tools import Catalogue
 from agentic.mcp_client.server_file import load
 from agentic.mcp_client.servers import McpServers
 from agentic.models.scripted.model import ScriptedModel, answer
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.stores.factory import open_store
@@ -102,19 +101,6 @@ def odd_http(folder: Path, *flags: str) -> Iterator[OddHttp]:
         server.close()
 
 
-class MachineClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 async def run_over(folder: Path, tool: str) -> list[Envelope]:
     """Take a task up, or go on with it: it calls this tool and is done.  Nothing runs in a sandbox."""
 
@@ -141,7 +127,7 @@ async def run_over(folder: Path, tool: str) -> list[Envelope]:
     begun = [envelope async for envelope in store.read(execution)]
     script = [answer("", ("finish", {"answer": "Done."}))] * 3
     steps = script if begun else [answer("I call it.", (tool, {"text": "x"})), *script]
-    loop = Loop(store, ScriptedModel(steps), MachineClock())
+    loop = Loop(store, ScriptedModel(steps), SystemClock())
     try:
         async with asyncio.timeout(60):
             await loop.run(lease, execution, toolbox, asyncio.Event(), None if begun else started)

@@ -9,11 +9,12 @@ from agentic.core.events.execution_events import Asked, InboxItem, Person, Polic
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.model import ScriptedModel, answer
 from agentic.ports.pictures import Sight
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
 from .odd_bench import McpBench, odd, open_mcp_bench
-from .odd_http import THREAD, MachineClock
+from .odd_http import THREAD
 
 YOU = Person(id="7", name="you")
 
@@ -47,7 +48,7 @@ async def run(bench: McpBench, model: ScriptedModel, store: MemoryStore) -> list
         return (bench.workspace / path).read_bytes()
 
     doorbell = asyncio.Event()
-    loop = Loop(store, model, MachineClock(), sight=Sight(read, lambda _: True))
+    loop = Loop(store, model, SystemClock(), sight=Sight(read, lambda _: True))
     async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
         answering = tasks.create_task(answered(store, doorbell))
         await loop.run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)

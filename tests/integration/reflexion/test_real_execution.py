@@ -7,7 +7,6 @@ import shutil
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 
@@ -27,6 +26,7 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import SessionRow
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
@@ -41,19 +41,6 @@ pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 MODEL = "claude-haiku-4-5"
 POLICY = Policy(tiers=(Tier(number=2, models=(MODEL,)),))
 REVIEWER = "You review one attempt"
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 @dataclass
@@ -89,7 +76,7 @@ async def worker(
 ) -> AsyncGenerator[tuple[Worker, ScriptedEndpoint]]:
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         store, lessons = SQLiteStore.open(folder / "log.db"), SQLiteLessonStore(folder / "lessons.db")
-        model, clock = ModelRouter(endpoint.environment()), WallClock()
+        model, clock = ModelRouter(endpoint.environment()), SystemClock()
         yield Worker(store, Loop(store, model, clock), Reflexion(store, lessons, model, clock), lessons), endpoint
         await model.close()
         await lessons.close()

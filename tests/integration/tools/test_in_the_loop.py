@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import Script, ScriptedModel, answer
+from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
 
@@ -26,19 +27,6 @@ from .bench import Bench
 THREAD = "100"
 YOU = Person(id="7", name="you")
 CHECK = "python3 -c 'import cart; assert cart.total([1, 2]) == 3'"
-
-
-class WallClock:
-    """The machine's clock."""
-
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 async def run(bench: Bench, script: Script, store: MemoryStore, doorbell: asyncio.Event) -> Execution:
@@ -52,7 +40,7 @@ async def run(bench: Bench, script: Script, store: MemoryStore, doorbell: asynci
         tools=tuple(ToolRef(name=spec.name, effect=spec.effect) for spec in bench.toolbox.specs),
         inbox="1",
     )
-    loop = Loop(store, ScriptedModel(script), WallClock())
+    loop = Loop(store, ScriptedModel(script), SystemClock())
     async with asyncio.timeout(40):
         return await loop.run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)
 

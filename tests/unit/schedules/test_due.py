@@ -18,7 +18,7 @@ from bot.schedules.schedule import (
     resumed,
     schedule_of,
 )
-from bot.schedules.timing import Every, Once, Timing
+from bot.schedules.time_rules import Every, Once, Timing
 
 NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -19,7 +19,7 @@ from agentic.stores.memory import MemoryStore
 from bot.schedules.book import ScheduleBook
 from bot.schedules.schedule import GRACE, Begun, ScheduledTask, firing_id
 from bot.schedules.ticker import Later, Ticker
-from bot.schedules.timing import Timing, next_firing
+from bot.schedules.time_rules import Timing, next_firing
 from bot.schedules.words import read_timing
 
 PLANS = (

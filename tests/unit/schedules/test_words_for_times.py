@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.schedules.timing import BadTiming, next_firing
+from bot.schedules.time_rules import BadTiming, next_firing
 from bot.schedules.words import LONGEST, read_timing
 
 BERLIN = "Europe/Berlin"

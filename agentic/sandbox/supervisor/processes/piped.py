@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections import deque
 from collections.abc import Callable
 
 from ..event_loop import Reactor
+from ..frames import QueuedWriter
 from .output import Collector
 
 READ = 1 << 16
@@ -27,26 +27,24 @@ class Pipes:
     """Both pipes of one command, and what waits to go in."""
 
     def __init__(self, reactor: Reactor, put: Callable[[bytes], None], waiting: Callable[[], int]) -> None:
-        self.theirs_in, self._in = os.pipe2(os.O_CLOEXEC)
+        self.theirs_in, into = os.pipe2(os.O_CLOEXEC)
         self._out, self.theirs_out = os.pipe2(os.O_CLOEXEC)
-        for own in (self._in, self._out):
+        for own in (into, self._out):
             os.set_blocking(own, False)
+        self._into: QueuedWriter | None = QueuedWriter(into)
+        """None once it reads no more."""
         self._reactor = reactor
         self._put = put
         self._waiting = waiting
-        self._queue: deque[memoryview] = deque()
-        self._size = 0
-        self._feeds = self._reads = True
+        self._reads = True
         reactor.watch(self._out, self._readable)
 
     def feed(self, data: bytes) -> bool:
         """Give it bytes, now or as soon as it reads; False where more wait than may."""
-        if not self._feeds:
-            return True
-        self._queue.append(memoryview(data))
-        self._size += len(data)
-        self._flush()
-        return self._size <= MOST_WAITING
+        if self._into is not None:
+            self._into.put(data)
+            self._flush()
+        return self._into is None or self._into.waiting <= MOST_WAITING
 
     def close(self) -> None:
         """Pass on what it still wrote, and let go of the pipes; safe to call twice."""
@@ -56,30 +54,21 @@ class Pipes:
         self._stop_reading()
 
     def _flush(self) -> None:
-        try:
-            while self._queue:
-                piece = self._queue[0]
-                written = os.write(self._in, piece)
-                self._size -= written
-                if written == len(piece):
-                    self._queue.popleft()
-                else:
-                    self._queue[0] = piece[written:]
-        except BlockingIOError:
-            self._reactor.watch_writable(self._in, self._flush)
+        if self._into is None:
             return
+        try:
+            if self._into.flush():
+                self._reactor.forget(self._into.descriptor)
+            else:
+                self._reactor.watch_writable(self._into.descriptor, self._flush)
         except OSError:
             self._stop_feeding()  # it reads no more
-            return
-        self._reactor.forget(self._in)
 
     def _stop_feeding(self) -> None:
-        if self._feeds:
-            self._feeds = False
-            self._queue.clear()
-            self._size = 0
-            self._reactor.forget(self._in)
-            os.close(self._in)
+        if self._into is not None:
+            self._reactor.forget(self._into.descriptor)
+            os.close(self._into.descriptor)
+            self._into = None
 
     def _readable(self) -> None:
         if not self._reads:

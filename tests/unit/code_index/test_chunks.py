@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from agentic.code_index.chunking import MOST_LINES, OVERLAP, Chunk, line_count
+from agentic.code_index.chunks import MOST_LINES, OVERLAP, Chunk, line_count
 from agentic.code_index.grammars import grammar_of, grammars
 from agentic.code_index.syntax_process import chunks_of
 from agentic.code_index.syntax_reader import SyntaxReader

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.config.time_zones import zone_named
-from bot.schedules.timing import (
+from bot.schedules.time_rules import (
     BadTiming,
     Cron,
     Days,

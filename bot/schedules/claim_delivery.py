@@ -18,8 +18,8 @@ from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Store
 from bot.ports.conversation import Receipt
 from bot.schedules import schedule_text
+from bot.schedules.maker_standing import MakerStanding, Refusal
 from bot.schedules.schedule import Begun, Claim, ScheduledTask
-from bot.schedules.standing import MakerStanding, Refusal
 from bot.schedules.ticker import Carrier, Later
 
 LOOK_SECONDS, MOST_SECONDS, PATIENCE_SECONDS = 0.05, 1.0, 20.0
