@@ -245,7 +245,7 @@ class _Children:
                     run.looked.set()
                     for other in runs:
                         await other.looked.wait()
-                if before.paused is not None or before.crashes >= before.policy.crashes:
+                if before.paused is not None:
                     await self._say((run,), "resume", str(self._lease.fence))
                 started = begun(parent, run.task, len(runs), toolbox.specs, self._registry.family)
                 reach("children.begin")

@@ -25,6 +25,8 @@ from agentic.core.text.amounts import (
 
 LEAST_TURNS = 2
 """A child gets so many turns at least: one to look, one to answer."""
+NEVER_PUT_ASIDE = 1_000_000
+"""Crashes that no child comes to."""
 WARNED = 0.8
 """Of a cap: from there on people are told how much of it is used."""
 
@@ -74,7 +76,8 @@ def minute_cap(execution: Execution) -> float:
 def granted(execution: Execution, children: int) -> Policy:
     """The policy of each of so many children that run side by side: a grant out of what is left of the caps.
 
-    Money and tokens are divided; turns and minutes pass for all of them at once.  Nobody answers a child's questions.
+    Money and tokens are divided; turns and minutes pass for all of them at once.  Nobody answers a child's questions, so none
+    is put aside by itself after crashes: its parent is.
     """
     policy, spent = execution.policy, execution.spent
     turns = max(execution.turn_limit - execution.turn.number, LEAST_TURNS)
@@ -88,6 +91,7 @@ def granted(execution: Execution, children: int) -> Policy:
             "turns_medium": turns,
             "turns_complex": turns,
             "attended": False,
+            "crashes": NEVER_PUT_ASIDE,
             "triage_by_model": False,
             "trials": "never",
             "subagent_depth": policy.subagent_depth - 1,

@@ -52,8 +52,9 @@ KINDS = (
     "cut_off",
     "malformed",
     "unknown",
+    "helpers",
 )
-WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2)  # fmt: skip
+WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2, 4)  # fmt: skip
 WORDS = "The tests pass now, and the cause was a missing check in the parser. "
 
 ODD = ("empty", "cut_off", "malformed", "unknown")
@@ -190,6 +191,14 @@ def _calls(kind: str, dice: Random, token: str) -> tuple[Call, ...]:
         case "report":
             report = {"status": "progressing", "confidence": dice.randint(20, 95), "note": "on it"}
             return (("report", report), shell(0))
+        case "helpers":
+            of = token.replace(".", "x")
+            return (
+                (
+                    "subagent",
+                    {"tasks": [{"task": f"do a part of it (plan {of}h{n})"} for n in range(dice.randint(1, 3))]},
+                ),
+            )
         case "unknown":
             return (("teleport", {"to": token}),)
         case _:

@@ -25,9 +25,11 @@ from agentic.core.events.execution_events import (
     Tier,
 )
 from agentic.core.state.execution import Execution
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Lease, Toolbox
 from agentic.runtime.budget_ledger import NO_CAPS
+from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.shutdown import Leaving
@@ -47,7 +49,7 @@ from bot.sessions.start import Beginning
 from bot.threads.registry import Roster, Threads
 from reflexion.evaluation.outcome_stream import owes_nothing
 from reflexion.retrieval.selection import Choice
-from tests.chaos.simulated.benches import Benches, Tools
+from tests.chaos.simulated.benches import Benches, ChildTools, Tools
 from tests.chaos.simulated.client import Client
 from tests.chaos.simulated.hearing import Hearing
 from tests.chaos.simulated.keeping import Access, Truth
@@ -156,10 +158,12 @@ class Process:
 
         learning = _Learning(store, clock)
         leaving = Leaving()
-        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated", self.caps, leaving)
+        children = ChildRegistry(store, clock, lambda model: model.partition("/")[0])
+        loop = Loop(store, world.minds, clock, (self.feed, roster, children), "simulated", self.caps, leaving)
         ground = Ground(
-            store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning, slots=Slots(6),
-            owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard, leaving=leaving,
+            store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning,
+            slots=Slots(6), children=children, owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard,
+            leaving=leaving,
             begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell),
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
@@ -183,9 +187,13 @@ class Process:
         """Its way to the guild."""
         return Client(self.world.guild, self.cross)
 
-    def toolbox(self, thread: str) -> Toolbox:
+    def toolbox(self, thread: str, children: Children | None = None) -> Toolbox:
         """The tools of a new agent."""
-        return Tools(self, self.world.benches, thread)
+        return Tools(self, self.world.benches, thread, children)
+
+    def child_toolbox(self, thread: str, name: str) -> Toolbox:
+        """The tools of a child: the same sandbox."""
+        return ChildTools(self, self.world.benches, thread)
 
     async def _run(self) -> None:
         await asyncio.sleep(self.town.dice("starts").uniform(0.2, 1.0))

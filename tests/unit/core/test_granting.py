@@ -11,6 +11,7 @@ from agentic.core.events.execution_events import (
     Finished,
     InboxItem,
     ModelRequested,
+    OwnerChanged,
     PolicyChanged,
     Started,
     SubagentFinished,
@@ -53,6 +54,16 @@ def test_money_and_tokens_that_are_left_are_divided_and_turns_and_minutes_pass_f
     assert policy.turns_simple == policy.turns_medium == policy.turns_complex == 24
     assert 9 < policy.max_minutes < 10
     assert (policy.attended, policy.trials, policy.triage_by_model, policy.subagent_depth) == (False, "never", False, 1)
+
+
+def test_a_child_is_not_put_aside_by_itself_where_its_parent_handed_over_in_order_and_it_could_not() -> None:
+    helper = child(Log())
+    for _ in range(5):
+        helper.fence += 1
+        helper.add(OwnerChanged(worker="b"))
+    helper.settle()
+    assert helper.execution.crashes == 5
+    assert helper.execution.quarantined is None
 
 
 def test_a_grant_is_never_less_than_nothing_and_two_turns() -> None:
