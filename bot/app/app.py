@@ -86,6 +86,7 @@ from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
+from bot.inbound.voice_messages import VoiceReader
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
@@ -363,7 +364,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest),
+                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, _voices(settings, router)),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
@@ -486,6 +487,12 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def _voices(settings: Settings, router: ModelRouter) -> VoiceReader | None:
+    if not settings.transcription:
+        return None
+    return VoiceReader(partial(router.transcribe, settings.transcription), download)
 
 
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:

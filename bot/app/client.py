@@ -122,6 +122,7 @@ class ThreadwrightBot(commands.Bot):
         )
         self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage
+        self.voices = backstage.voices
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
         workshop = backstage.workshop

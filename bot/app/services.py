@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentic.core.events.execution_events import Policy
 from agentic.ports.runtime import Clock
 from agentic.runtime.clock import SystemClock
+from bot.inbound.voice_messages import VoiceReader
 from bot.messages.file_changes import FetchBefore, nothing_kept
 from bot.outbound.live.answer_messages import AnswerMessages
 
@@ -48,6 +49,9 @@ class Backstage:
     clock: Clock = field(default_factory=SystemClock)
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
+
+    voices: VoiceReader | None = None
+    """Writes voice messages down."""
 
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""

@@ -24,6 +24,7 @@ from bot.config.time_zones import zone_named
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
 Pings = Literal["all", "questions", "never"]
+Posts = Literal["mention", "all"]
 Origin = Literal["default", "guild", "channel", "thread"]
 
 AUTO, NOBODY = "auto", "nobody"
@@ -49,6 +50,8 @@ class Preference:
     """Presets and hosts, separated by spaces."""
     timezone: str = "UTC"
     """An IANA name."""
+    posts: Posts = "mention"
+    """Which posts of a forum are tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,12 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         "UTC",
         names_zone=True,
     ),
+    "posts": PreferenceChoice(
+        "posts",
+        "Which new posts of a forum are tasks for me",
+        {"mention": "those that mention me", "all": "all of them"},
+        "mention",
+    ),
 }
 
 
@@ -215,7 +224,7 @@ class Preferences:
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
             ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
-            network=applies["network"][0], timezone=applies["timezone"][0],
+            network=applies["network"][0], timezone=applies["timezone"][0], posts=cast(Posts, applies["posts"][0]),
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

@@ -156,6 +156,11 @@ class Settings(BaseSettings):
         description="Whether agents can search the code of their workspace by a question. 'on' keeps an index of each "
         "workspace that was searched.",
     )
+    transcription: str = Field(
+        default="",
+        description="The model that writes down voice messages, such as `openai/gpt-4o-mini-transcribe` or "
+        "`groq/whisper-large-v3-turbo`. Without one, people are asked to write instead.",
+    )
     schema_models: Names = Field(
         default=(),
         description="Models that work better with a fixed JSON format than with tool calls. Names may contain * and ?.",

@@ -66,6 +66,8 @@ Act: TypeAlias = Callable[[], Awaitable[T]]
 
 PLAIN_TITLE = "A task"
 """For a thread whose title Discord did not take (word filters)."""
+TAGS_OF_A_POST = 5
+"""Discord takes no more."""
 LOOK_BACK = 200
 """Messages of a thread that are read back at most for an item whose fate is unknown."""
 READ_SECONDS = 15.0
@@ -280,6 +282,27 @@ class DiscordApi:
             log.warning("no %s on message %s: %s", emoji, message, error)
             return False
         return True
+
+    def is_post(self, thread: str) -> bool:
+        """Whether it is a post in a forum, as far as is known without asking Discord."""
+        place = self._client.get_channel(int(thread))
+        return isinstance(place, discord.Thread) and isinstance(place.parent, discord.ForumChannel)
+
+    async def tag(self, thread: str, name: str, instead_of: Collection[str]) -> None:
+        """Have a post bear the tag of this name instead of these, where its forum has it; else it is said in the log."""
+        place = self._client.get_channel(int(thread))
+        forum = place.parent if isinstance(place, discord.Thread) else None
+        if not isinstance(place, discord.Thread) or not isinstance(forum, discord.ForumChannel):
+            return
+        wanted = [tag for tag in forum.available_tags if tag.name.casefold() == name][:1]
+        kept = [tag for tag in place.applied_tags if tag.name.casefold() not in instead_of]
+        tags = [*kept[: TAGS_OF_A_POST - len(wanted)], *wanted]
+        if {tag.id for tag in tags} == {tag.id for tag in place.applied_tags} or (forum.flags.require_tag and not tags):
+            return
+        try:
+            await self._judged(Urgency.EDIT, lambda: place.edit(applied_tags=tags), thread, "thread")
+        except (Held, Gone, Unfit) as error:
+            log.warning("post %s does not bear the tag %r: %s", thread, name, error)
 
     async def unreact(self, channel: str, message: str, emoji: str) -> None:
         """Take a reaction of the bot's own back; one that is not there is left alone, as one that cannot be."""

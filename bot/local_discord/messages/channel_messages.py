@@ -56,6 +56,8 @@ class Origin:
     visible_to: int | None = None
     unchecked: bool = False
     webhook: str | None = None
+    id: int = 0
+    """Of a forum's post, whose first message has its id; 0 for the next one."""
 
 
 class Messages:
@@ -208,7 +210,7 @@ class Messages:
         flags |= MessageFlag.HAS_SNAPSHOT if passed_on else 0
         at = self._state.clock.now()
         message = Message(
-            id=self._state.ids.next(),
+            id=origin.id or self._state.ids.next(),
             channel_id=channel.id,
             author_id=author_id,
             content=draft.content,

@@ -16,6 +16,7 @@ class ChannelType(IntEnum):
     DM = 1
     PUBLIC_THREAD = 11
     PRIVATE_THREAD = 12
+    FORUM = 15
 
 
 class MessageType(IntEnum):
@@ -95,8 +96,17 @@ class Overwrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that posts of a forum can bear; a moderated one is set by who manages threads."""
+
+    id: int
+    name: str
+    moderated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Channel:
-    """A text channel, a thread if it has a parent, or a direct conversation of the bot and one person."""
+    """A text channel, a forum, a thread (or post) if it has a parent, or a direct conversation of the bot and one person."""
 
     id: int
     name: str
@@ -114,6 +124,10 @@ class Channel:
     member_ids: tuple[int, ...] = ()
     message_count: int = 0
     recipient_ids: tuple[int, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    """Of a forum, those that there are."""
+    tag_ids: tuple[int, ...] = ()
+    """Of a post, those that it bears."""
 
     @property
     def is_thread(self) -> bool:
