@@ -320,7 +320,7 @@ class McpConnection:
     def _words(self, otherwise: str) -> str:
         """Why it does not answer, as far as is known."""
         failure = first_of(self._failure)
-        said = f"{failure}" if failure is not None and str(failure) else ""
+        said = f"{failure}" if failure is not None and str(failure) != _SERVER_ERROR else ""
         return "; ".join(dict.fromkeys(part for part in (otherwise, self._reached.why, said) if part)) or "it ended"
 
 
