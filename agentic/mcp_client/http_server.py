@@ -152,7 +152,8 @@ class HttpServer:
     @property
     def gateway_failed(self) -> bool:
         """The last answer was an error of which nobody knows whether the request arrived."""
-        return self._transport.status >= httpx2.codes.INTERNAL_SERVER_ERROR
+        unsent = self._signed is not None and self._signed.trouble
+        return not unsent and self._transport.status >= httpx2.codes.INTERNAL_SERVER_ERROR
 
     @asynccontextmanager
     async def streams(self) -> AsyncGenerator[TransportStreams]:

@@ -7,6 +7,7 @@ import errno
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -173,6 +174,42 @@ async def test_a_renewal_whose_answer_was_lost_is_tried_again_and_then_goes_on_o
     await signs_in(bench)
     assert (await bench.call(ADD, text="last")).outcome == "ok"
     assert bench.did() == ["add two", "add last"]
+
+
+OTHER = """
+import fcntl, os, sys
+file = sys.argv[1]
+with open(file.replace(".json", ".lock")) as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    print("held", flush=True)
+    new = sys.stdin.readline()
+    with open(file + ".new", "w") as out:
+        out.write(new)
+    os.replace(file + ".new", file)
+"""
+
+
+async def test_what_another_process_renews_meanwhile_is_waited_for_and_taken(
+    bench: McpBench, server: GuardedOdd
+) -> None:
+    await bench.serve(named(server))
+    await signs_in(bench)
+    expire(bench)
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OTHER, str(kept(bench)), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"held\n"
+    waiting = asyncio.create_task(bench.call(ADD, text="one"))
+    await renewing(bench.servers)
+    fresh = {
+        **json.loads(kept(bench).read_text()),
+        **server.sign_ins.issue(server.url),
+        "expires_at": time.time() + 3600,
+    }
+    await other.communicate(json.dumps(fresh).encode() + b"\n")
+    assert (await waiting).outcome == "ok"
+    assert server.sign_ins.renewed == 0
 
 
 def _no_room(_: int) -> None:
