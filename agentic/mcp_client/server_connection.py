@@ -125,6 +125,9 @@ class McpConnection:
         opened = asyncio.create_task(self._opened.wait())
         try:
             await asyncio.wait((opened, self._owner), timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
         finally:
             opened.cancel()
         if self._client is None:

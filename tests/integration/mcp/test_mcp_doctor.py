@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,9 @@ async def test_one_signs_in_at_the_terminal_by_a_pasted_address_or_the_browser_t
         assert "its tokens are deleted here" in capsys.readouterr().out
         assert await logout(settings, "odd") == 0
         assert "Nobody was signed in" in capsys.readouterr().out
+        types.close()
+        for reader in [each for each in threading.enumerate() if each.name == "standard input"]:
+            await asyncio.to_thread(reader.join, 30)
 
 
 async def _address(capsys: pytest.CaptureFixture[str]) -> str:
