@@ -11,7 +11,7 @@ import asyncio
 import re
 import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -53,21 +53,13 @@ class _Error(BaseModel):
 class TokenAccess:
     """Owns the renewal that is under way."""
 
-    def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        kept: KeptTokens,
-        http: AuthorizationHttp,
-        now: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, kept: KeptTokens, http: AuthorizationHttp) -> None:
         assert endpoint.oauth is not None
         self.name = name
         self.endpoint = endpoint
         self.oauth: OAuthClient = endpoint.oauth
         self.kept = kept
         self.http = http
-        self.now = now
         self.server = resource_url_from_server_url(endpoint.url)
         self._renewing: asyncio.Task[str | TokenTrouble] | None = None
 
@@ -129,7 +121,7 @@ class TokenAccess:
 
     async def asked(self, grant: Grant, form: Mapping[str, str]) -> Grant:
         """The grant with the token that its issuer gives for this.  Raises ``TokenTrouble``, ``GrantRefused`` for a no."""
-        at = self.now()
+        at = time.time()
         form, headers = self._identified(grant, form)
         request = httpx2.Request("POST", grant.token_endpoint, data=form, headers=headers)
         answer = await self.http.send(request)
@@ -219,7 +211,7 @@ class TokenAccess:
 
     def _lasts(self, grant: Grant) -> bool:
         token = grant.access_token.get_secret_value()
-        return bool(token) and not grant.refused and (grant.expires_at is None or self.now() < grant.expires_at)
+        return bool(token) and not grant.refused and (grant.expires_at is None or time.time() < grant.expires_at)
 
 
 class GrantRefused(TokenTrouble):

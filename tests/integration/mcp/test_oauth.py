@@ -318,21 +318,20 @@ async def test_where_a_server_says_one_signs_in_leads_to_no_private_address(
     bench: McpBench, server: GuardedOdd
 ) -> None:
     await bench.serve(named(server))
-    for address, why in (
-        ("http://auth.example.org", "no https"),
-        ("https://169.254.169.254", "no public one"),
-        ("https://10.0.0.7", "private network"),
-        ("https://[::1]", "this machine"),
-        ("https://me:pw@auth.example.org", "misleads"),
+    for address, why, place in (
+        ("http://auth.example.org", "no https", "token_endpoint"),
+        ("https://169.254.169.254", "no public one", "authorization_endpoint"),
+        ("https://10.0.0.7", "private network", "registration_endpoint"),
+        ("https://[::1]", "this machine", "token_endpoint"),
+        ("https://me:pw@auth.example.org", "misleads", "authorization_endpoint"),
     ):
         server.named = [address]
         with pytest.raises(TokenTrouble, match=why):
             await bench.servers.sign_in("odd")
         server.named = [server.sign_ins.issuer]
-        for place in ("token_endpoint", "authorization_endpoint", "registration_endpoint"):
-            server.sign_ins.metadata = {place: f"{address}/there"}
-            with pytest.raises(TokenTrouble, match=why):
-                await bench.servers.sign_in("odd")
+        server.sign_ins.metadata = {place: f"{address}/there"}
+        with pytest.raises(TokenTrouble, match=why):
+            await bench.servers.sign_in("odd")
         server.sign_ins.metadata = {}
 
     async def here(_: str, __: int) -> Sequence[str]:
