@@ -457,7 +457,7 @@ async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
     Raises ``SandboxError`` where that cannot be done: then nothing may run.
     """
     try:
-        version = await asyncio.to_thread(ignore.version)
+        version = ignore.version() if ignore.unchanged() else await asyncio.to_thread(ignore.version)
         if version == held.masked_by and not (afresh and version):
             return
         paths = await ignore.walk() if version else ()

@@ -14,6 +14,7 @@ from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.workspace.workspace import RealWorld
+from bot.config.home import MCP_TOKENS
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,10 +49,16 @@ def mcp_servers(
     if file == ServerFile():
         return None
     from agentic.mcp_client.agreed_tools import FILE, Catalogue  # with the SDK, which only they need
+    from agentic.mcp_client.oauth.kept_tokens import KeptTokens
     from agentic.mcp_client.servers import McpServers
 
     for name in ("mcp", "client"):  # the SDK logs what servers send; what matters of it is told to whoever asks
         logging.getLogger(name).setLevel(logging.CRITICAL)
     scratch = state / "mcp-workspace"
     scratch.mkdir(parents=True, exist_ok=True)
-    return McpServers(file, Catalogue(settings.home / FILE), RealWorld(sandboxes, "mcp", scratch))
+    return McpServers(
+        file,
+        Catalogue(settings.home / FILE),
+        RealWorld(sandboxes, "mcp", scratch),
+        KeptTokens(settings.home / MCP_TOKENS),
+    )

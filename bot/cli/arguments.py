@@ -91,8 +91,22 @@ def add_mcp(commands: Commands) -> None:
     """Add the options of `mcp`."""
     mcp = commands.add_parser(
         "mcp",
-        help="show each MCP server with its tools, and which of them changed; or agree to a tool that changed",
+        help="show each MCP server with its tools, and which of them changed; agree to one; sign in to a server, or out",
         description="Servers are named in mcp.json in the home. A tool that is new or has changed is not used before a yes.",
+    )
+    mcp.add_argument(
+        "act",
+        nargs="?",
+        choices=("login", "logout"),
+        default="",
+        help="sign in to a server that asks for it, or out of it",
+    )
+    mcp.add_argument("server", nargs="?", default="", metavar="NAME", help="the server's name in mcp.json")
+    mcp.add_argument(
+        "--issuer",
+        default="",
+        metavar="URL",
+        help="with login: agree to sign in here, where it is not the same as before",
     )
     mcp.add_argument("--agree", default="", metavar="SERVER/TOOL", help="let this tool be used as it is now")
 

@@ -452,7 +452,9 @@ async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
         rows = [Component("MCP", FILE, "limited", problem) for problem in servers.problems]
         for seen in await servers.look():
             waits = servers.catalogue.waiting((seen.server,))
-            if seen.problem:
+            if why := servers.signed_out(seen.server):
+                rows.append(Component("MCP", seen.server, "limited", why, f"threadwright mcp login {seen.server}"))
+            elif seen.problem:
                 rows.append(Component("MCP", seen.server, "limited", revealed(seen.problem)[:SHOWN_WORDS]))
             elif waits:
                 named = ", ".join(revealed(each.now.name) for each in waits[:5])

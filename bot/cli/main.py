@@ -142,8 +142,14 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return doctor(settings, as_json=wanted.json)
     if wanted.command == "mcp":
-        from bot.cli.checks.mcp_access import mcp
+        from bot.cli.checks.mcp_access import login, logout, mcp
 
+        if wanted.act:
+            return (
+                login(settings, wanted.server, wanted.issuer)
+                if wanted.act == "login"
+                else logout(settings, wanted.server)
+            )
         return mcp(settings, wanted.agree)
     if wanted.command == "search":
         from bot.cli.word_search import search

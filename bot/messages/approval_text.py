@@ -21,6 +21,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.fold.fold import evolve
 from agentic.core.rules.approvals import OUTSIDE
 from agentic.core.state.execution import Execution
+from agentic.core.text.tool_words import meant, server_words, tool_words
 from agentic.egress.host_list import PACKAGES
 from bot.messages.question_text import Standing, closing_line
 from bot.rendering.code_blocks import FENCE
@@ -40,9 +41,9 @@ _HIDDEN = "⚠️ Contains invisible or text-reordering characters; they are wri
 _FENCED = f"⚠️ Contains {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has the original."
 
 
-LEAVES = "📤 **{what} to {to}?** Nothing has left yet."
-SENT = "May I do this? It goes"
-_SENDS = {"publish": "May I publish this", "comment": "May I post this comment"}
+LEAVES = "📤 **{asks}** Nothing has left yet."
+GOES = "📤 **May I do this?** It goes to {to}. Nothing has left yet."
+_SENDS = {"publish": "May I publish this to {to}?", "comment": "May I post this comment to {to}?"}
 BECAUSE = "I ask because I read {read}, which could be written to mislead me, and I can see {holds}."
 
 
@@ -98,9 +99,11 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             gates[event.call] = event
         if isinstance(event, Asked) and event.question == question:
             call = next((one for one in execution.turn.calls if one.id == event.call), None)
-            block = call.block if call is not None else None
             gate = gates.get(event.call)
-            tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
+            if call is None:
+                return Sought(asked=event)
+            tool, given = meant(call.block.tool, call.block.arguments)
+            arguments = dict(given)
             if gate is None:
                 return Sought(tool, arguments, asked=event)
             return Sought(
@@ -138,9 +141,9 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
         ran = f"I ran it, and it {_why(seeks.why)}. I restored what was there{left}."
-        what = "run this" if runs else f"use the tool {plain(seeks.tool, 40)} with this"
+        what = "run this" if runs else f"use the tool {plain(tool_words(seeks.tool), 100)} with this"
         return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
-    this = "This" if runs else f"This use of the tool {plain(seeks.tool, 40)}"
+    this = "This" if runs else f"This use of the tool {plain(tool_words(seeks.tool), 100)}"
     return f"{NEEDED} {this} {_why(seeks.why) or 'must be allowed first'}:"
 
 
@@ -151,11 +154,20 @@ def _opens(seeks: Sought) -> str:
 
 def _leaving(seeks: Sought, leaving: Departure) -> str:
     """What would leave, where to, and why I ask: what I read, and what I can read besides."""
-    to = leaving.to if leaving.to == OUTSIDE else inline(leaving.to)
-    asks = _opens(seeks) if seeks.hosts else LEAVES.format(what=_SENDS.get(seeks.tool, SENT), to=to)
+    asks = _opens(seeks) if seeks.hosts else _goes(seeks, leaving.to)
     also = f" It also {_why(seeks.why)}." if seeks.why and not seeks.hosts else ""
     read, holds = (" and ".join(plain(each, 120) for each in facts) for facts in (leaving.untrusted, leaving.private))
     return f"{asks}{also}\n{BECAUSE.format(read=read, holds=holds)}"
+
+
+def _goes(seeks: Sought, to: str) -> str:
+    """What would leave, and where to."""
+    place = to if to == OUTSIDE else inline(to)
+    if server_words(seeks.tool):
+        return LEAVES.format(asks=f"May I use {inline(tool_words(seeks.tool))}?")
+    if seeks.tool in _SENDS:
+        return LEAVES.format(asks=_SENDS[seeks.tool].format(to=place))
+    return GOES.format(to=place)
 
 
 def _why(reason: str) -> str:

@@ -6,6 +6,7 @@ import re
 
 from agentic.bash.runners import Kind, kind_of
 from agentic.bash.steps import Step, read, run_by
+from agentic.core.text.tool_words import tool_words
 from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
 
@@ -106,7 +107,9 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
     if step.tool == "shell" and (verbs := _recognised(step.subject)):
         return f"{verbs[tense]} ({inline(step.subject, 60)})"
     verbs = _VERBS.get(step.tool)
-    words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
+    words = (
+        verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(tool_words(step.tool).replace('_', ' '), 60)}"
+    )
     if step.tool == "subagent" and step.subject:
         return f"{('Working', 'Worked')[tense]} with {plain(step.subject, 40)}"
     if step.tool == "list" and step.subject in ("", "."):

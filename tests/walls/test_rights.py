@@ -26,7 +26,7 @@ from .tally import Wall
 
 LESSON = "l0123456789a"
 LEAST: dict[str, Level] = {
-    "mcp agree": "owner",
+    "mcp agree": "owner", "mcp login": "owner",
     "repo attach": "owner", "repo detach": "owner", "repo refresh": "executor", "repo account": "executor",
     "stop": "executor", "pause": "operator", "retry": "operator", "resume": "operator", "fork": "executor",
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
@@ -50,6 +50,7 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "settings reset": (NAMED, {**NAMED, "scope": "channel"}, {**NAMED, "scope": "server"}),
     "model": ({"name": "tier3"}, {"name": "large", "scope": "channel"}, {"name": "tier3", "scope": "server"}),
     "repo attach": ({"repository": "ada/shop"},), "mcp agree": ({"tool": "tracker/search"},),
+    "mcp login": ({"server": "tracker"},),
     "lessons approve": ({"lesson": LESSON},), "lessons retire": ({"lesson": LESSON},),
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
     "schedule add": ({"when": "hourly", "task": "look"},),

@@ -24,6 +24,7 @@ from agentic.core.events.ids import question_id
 from agentic.core.fold.people import ALLOW, ALWAYS, DENY
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
+from agentic.core.text.tool_words import meant, server_words, tool_words
 
 _TICKS = re.compile(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
@@ -82,7 +83,7 @@ def goes_to(execution: Execution, call: Call) -> str:
         return ", ".join(execution.exposure.reach)
     if tool.outside == "remote":
         return execution.exposure.remote or OUTSIDE
-    return OUTSIDE
+    return server_words(meant(call.block.tool, call.block.arguments)[0]) or OUTSIDE
 
 
 def options_of(gated: Gated) -> tuple[Option, ...]:
@@ -184,7 +185,7 @@ def _stands(gated: Gated) -> str:
 
 def exactly(call: Call) -> str:
     """All of what a call would do: its command and its other arguments, in fences that it cannot leave."""
-    arguments = call.block.arguments
+    tool, arguments = meant(call.block.tool, call.block.arguments)
     parts: list[str] = []
     for name, lead in (("command", ""), ("code", ""), ("fallback", "and if that fails:\n")):
         if arguments.get(name):
@@ -192,8 +193,8 @@ def exactly(call: Call) -> str:
     rest = {name: value for name, value in arguments.items() if name not in _NOT_SHOWN}
     if rest:
         lines = (f"{name}: {_plain(value)}" for name, value in rest.items())
-        parts.append(f"{call.block.tool}, with\n{_fenced(chr(10).join(lines))}")
-    return "\n".join(parts) or f"`{call.block.tool}`"
+        parts.append(f"{tool_words(tool)}, with\n{_fenced(chr(10).join(lines))}")
+    return "\n".join(parts) or f"`{tool_words(tool)}`"
 
 
 def _plain(value: JsonValue) -> str:

@@ -61,6 +61,7 @@ EXAMPLES: Mapping[str, str] = {
     "repo attach": "repo attach repository:owner/name",
     "repo account": "repo account host:github.com",
     "mcp agree": "mcp agree tool:tracker/search",
+    "mcp login": "mcp login server:tracker",
     "workspace get": "workspace get path:report.csv",
     "lessons list": "lessons list status:waiting page:2",
     "lessons show": "lessons show lesson:l0123456789a",
