@@ -9,6 +9,7 @@ accounts/             tokens of people who linked an account, in no backup
 code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
+watchers/             small agents that may look on, as files of whoever runs the bot
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 
