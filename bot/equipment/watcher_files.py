@@ -29,6 +29,7 @@ _TOOL = re.compile(r"[A-Za-z0-9_-]{1,80}\*?")
 When = Literal["before model", "before action"]
 May = Literal["note", "veto"]
 Failing = Literal["go on", "ask"]
+_LINE = re.compile(r"(?:^|: )line (\d+): (.*)", re.DOTALL)
 _FIELDS = ("name", "when", "may", "every", "tools", "matching", "tier", "if it fails")
 
 
@@ -135,7 +136,7 @@ def watcher_of(stem: str, text: str) -> Watcher:
     try:
         fields, body = read_front_matter(text)
     except FrontMatterError as error:
-        found = re.match(r"line (\d+): (.*)", str(error), re.DOTALL)
+        found = _LINE.search(str(error))
         raise _Wrong(found[2] if found else str(error), int(found[1]) if found else 1) from error
     head = _Head(fields, text)
     for name in fields:

@@ -12,7 +12,8 @@ def shown(watcher: Watcher, *, on: bool, own: bool) -> str:
     """Return a line of the list: when it looks on, and what follows."""
     tools = ", ".join(inline(tool) for tool in watcher.tools[:TOOLS_SHOWN])
     more = f" and {len(watcher.tools) - TOOLS_SHOWN} more" if len(watcher.tools) > TOOLS_SHOWN else ""
-    when = f"every {watcher.every} turns" if watcher.when == "before model" else f"before calls of {tools}{more}"
+    turns = "turn" if watcher.every == 1 else f"{watcher.every} turns"
+    when = f"every {turns}" if watcher.when == "before model" else f"before calls of {tools}{more}"
     some = " that hold certain words" if watcher.matching else ""
     then = "has a person asked where it objects" if watcher.may == "veto" else "notes what is off to me"
     failing = "; asks too where it gives no answer" if watcher.if_it_fails == "ask" else ""
