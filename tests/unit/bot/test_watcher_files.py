@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import Watched, Watcher
-from bot.equipment.watcher_files import FOLDER, MOST_FILES, MOST_TEXT, SHIPPED, WatcherFiles
+from bot.equipment.watcher_files import FOLDER, MOST_FILES, MOST_TEXT, SHIPPED, WatcherFiles, watcher_of
 from bot.equipment.watcher_text import said, shown
 
 GOOD = """---
@@ -106,6 +106,14 @@ def test_files_that_are_no_text_too_long_or_too_many_are_named(tmp_path: Path) -
     for part in ("first 20 files", "a.md: it is not UTF-8", "b.md, line 3: below the head", "at most 4,000", "larger than",
                  "e.md: it cannot be read", "f.md, line 1: when is one of"):  # fmt: skip
         assert any(part in each for each in said_), (part, said_)
+
+
+def test_the_example_of_the_guide_is_a_good_file() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "user-guide.md").read_text()
+    example = guide.partition("`watchers/spending.md`:\n\n```markdown\n")[2].partition("```")[0]
+    spending = watcher_of("spending", example)
+    assert (spending.may, spending.tools, spending.if_it_fails) == ("veto", ("shell", "mcp__*"), "ask")
+    assert spending.instruction.startswith("Would one of the calls spend money")
 
 
 def test_what_people_read_of_them() -> None:
