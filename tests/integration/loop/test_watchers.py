@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import (
     Asked,
     Finished,
     Gated,
+    ModelAnswered,
     ModelRequested,
     Policy,
     Started,
@@ -23,12 +24,14 @@ from agentic.core.events.execution_events import (
     Watched,
     Watcher,
 )
+from agentic.core.fold.fold import fold
 from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import Asked as AskedModel
 from agentic.models.scripted.model import Script, answer
 from agentic.models.scripted.replies import Reply
 from agentic.ports.errors import ModelError, ModelTimedOut, ModelUnavailable
 from agentic.ports.runtime import Answer, Toolbox
+from agentic.runtime.request_refs import as_sent
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
@@ -80,6 +83,11 @@ async def test_a_note_stands_once_at_the_end_of_the_next_request_and_leaves_the_
         assert [(each.watcher, each.turn, each.problem) for each in looked] == [("drift", 1, ""), ("drift", 2, "")]
         requests = await house.events(ModelRequested)
         assert [each.purpose for each in requests] == ["turn", "watcher", "turn", "watcher", "turn"]
+        assert all(each.reserved_usd > 0 for each in requests), "each is set aside before it is made"
+        log = [envelope async for envelope in house.store.read(MAIN)]
+        assert fold(log).spent.usd == pytest.approx(sum(each.usd for each in await house.events(ModelAnswered)))
+        sent = await as_sent(house.store, log, requests[1].request)
+        assert (sent.exact, sent.prompt.messages[0].text) == (True, asked.messages[0].text)
         await verified(house)
 
 
