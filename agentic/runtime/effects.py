@@ -179,9 +179,14 @@ def leaving_of(call: Call, leaving: Departure | None) -> Departure | None:
     return leaving or (call.gated.leaving if call.gated is not None else None)
 
 
+def is_gated(call: Call, prepared: Prepared, leaving: Departure | None) -> bool:
+    """Whether a person must approve a call: for itself, by the rule of two, or because a watcher objects."""
+    return bool(gate_of(call, prepared) or leaving or call.objection)
+
+
 def is_previewed(call: Call, leaving: Departure | None) -> bool:
     """Whether a person has to see what the call would do outside."""
-    return leaving is not None or (call.gated is not None and call.gated.publishes)
+    return leaving is not None or bool(call.objection) or (call.gated is not None and call.gated.publishes)
 
 
 def held(
@@ -202,6 +207,7 @@ def held(
         shown=preview.shown,
         publishes=bool(preview.shown),
         leaving=leaving,
+        objection=call.objection,
     )
 
 

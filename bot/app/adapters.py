@@ -1,4 +1,4 @@
-"""Which sandbox commands run in, tried when it is first needed; and the MCP servers, where the owner's file names any."""
+"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; who looks on in a thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from bot.config.home import MCP_TOKENS
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
+    from agentic.core.events.execution_events import Watcher
     from agentic.mcp_client.servers import McpServers
+    from agentic.ports.runtime import SessionRow
+    from bot.config.preferences import Preferences
+    from bot.equipment.watcher_files import WatcherFiles
 
 log = logging.getLogger(__name__)
 
@@ -62,3 +66,12 @@ def mcp_servers(
         RealWorld(sandboxes, "mcp", scratch),
         KeptTokens(settings.home / MCP_TOKENS),
     )
+
+
+def watching(files: WatcherFiles, preferences: Preferences) -> Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]]:
+    """Who looks on in a thread, as somebody chose there, for its channel or for the server."""
+
+    async def chosen(row: SessionRow) -> tuple[Watcher, ...]:
+        return await files.chosen((await preferences.of(row.thread, row.channel, row.guild)).watchers)
+
+    return chosen

@@ -65,7 +65,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, mcp_servers
+from bot.app.adapters import chooser, mcp_servers, watching
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
@@ -84,6 +84,7 @@ from bot.config.models import judges_from, models_from, prices_from
 from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
+from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.inbound.voice_messages import VoiceReader
@@ -291,6 +292,8 @@ class App:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
 
+        watcher_files = WatcherFiles(settings.home)
+
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
@@ -312,6 +315,7 @@ class App:
             policy_of=policy_of,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
+            watchers=watching(watcher_files, bot.preferences),
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(
@@ -364,7 +368,8 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, _voices(settings, router)),
+                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, _voices(settings, router),
+                      watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch

@@ -17,6 +17,7 @@ from bot.outbound.live.answer_messages import AnswerMessages
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
+    from bot.equipment.watcher_files import WatcherFiles
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.outbound.live.pull_messages import PullMessages
     from bot.workspace.sandboxes import Workshop
@@ -52,6 +53,8 @@ class Backstage:
 
     voices: VoiceReader | None = None
     """Writes voice messages down."""
+    watchers: WatcherFiles | None = None
+    """The small agents that may look on."""
 
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""

@@ -104,6 +104,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         *([much] if much else []),
         walls,
         *servers,
+        *watchers(settings),
         *tiers,
         *loaded,
         learned,
@@ -465,6 +466,19 @@ async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
         if servers.catalogue.trouble:
             rows.append(Component("MCP", FILE, "limited", servers.catalogue.trouble))
         return tuple(rows)
+
+
+def watchers(settings: Settings) -> tuple[Component, ...]:
+    """Show the watchers, and what is wrong with files of one's own; nothing where none of the latter are there."""
+    from bot.equipment.watcher_files import FOLDER, WatcherFiles
+
+    if not (settings.home / FOLDER).exists():
+        return ()
+    found = WatcherFiles(settings.home).read()
+    names = ", ".join(f"{one.name}{' (own file)' if one.name in found.own else ''}" for one in found.watchers)
+    todo = "mend the file; until then it counts for nothing"
+    wrong = [Component("watchers", FOLDER, "limited", str(each), todo) for each in found.mistakes]
+    return (Component("watchers", names, "ok", "each place turns them on with /settings set name:watchers"), *wrong)
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:

@@ -10,6 +10,7 @@ code_index/           what is known of each workspace's code, to search it; can 
 guild/                messages of the local guild
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
+watchers/             small agents that may look on, as files of whoever runs the bot
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 

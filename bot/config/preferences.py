@@ -27,11 +27,12 @@ Pings = Literal["all", "questions", "never"]
 Posts = Literal["mention", "all"]
 Origin = Literal["default", "guild", "channel", "thread"]
 
-AUTO, NOBODY = "auto", "nobody"
+AUTO, NOBODY, OFF = "auto", "nobody", "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Scopes from the widest to the nearest."""
 START_WITH = "new tasks start with it"
 _MODEL = re.compile(r"[^\s`]{1,200}")
+_WATCHERS = re.compile(r"[a-z][a-z0-9-]{0,30}(?: [a-z][a-z0-9-]{0,30}){0,19}")
 _ROLE = re.compile(r"<@&(\d{15,20})>|(\d{15,20})")
 
 
@@ -52,6 +53,8 @@ class Preference:
     """An IANA name."""
     posts: Posts = "mention"
     """Which posts of a forum are tasks."""
+    watchers: str = OFF
+    """Off, on, or names separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,8 @@ class PreferenceChoice:
     """Whether names of hosts are a value as well, also beside a preset."""
     names_zone: bool = False
     """Whether every time zone is a value."""
+    names_watchers: bool = False
+    """Whether names of watchers are a value as well; which there are, their files say."""
     act: Act = "verbosity"
     """What somebody has to be allowed to, to choose it for a thread or a channel."""
 
@@ -84,6 +89,8 @@ class PreferenceChoice:
             return f"commands reach {', '.join(hosts)}, and nothing else"
         if self.names_zone:
             return f"times are those in {value}"
+        if self.names_watchers:
+            return f"{' and '.join(f'`{name}`' for name in value.split())} look on, from the next task on"
         return START_WITH if self.names_model else f"<@&{value}> is pinged"
 
     def shown(self, value: str) -> str:
@@ -107,6 +114,8 @@ class PreferenceChoice:
                 "Europe/Berlin": "times are those there",
                 "America/New_York": "times are those there",
             }
+        if self.names_watchers:
+            return {**self.values, "NAMES": "those that `/watchers` lists, separated by spaces"}
         if self.names_role:
             return {**self.values, "@role": "that role is pinged"}
         return {**self.values, "NAME": "a model or tier that `/model` lists"} if self.names_model else self.values
@@ -123,6 +132,9 @@ class PreferenceChoice:
         if self.names_hosts:
             with suppress(NoHost):
                 return stored(value)
+        if self.names_watchers:
+            names = " ".join(found.replace(",", " ").split())
+            return names if _WATCHERS.fullmatch(names) else None
         id = _ROLE.fullmatch(found)
         return (id[1] or id[2]) if self.names_role and id else None
 
@@ -199,6 +211,14 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         {"mention": "those that mention me", "all": "all of them"},
         "mention",
     ),
+    "watchers": PreferenceChoice(
+        "watchers",
+        "Small agents that look on and warn; each look is a request to a cheap model",
+        {OFF: "nobody looks on", "on": "all that `/watchers` lists look on, from the next task on"},
+        OFF,
+        names_watchers=True,
+        act="model",
+    ),
 }
 
 
@@ -225,6 +245,7 @@ class Preferences:
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
             ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
             network=applies["network"][0], timezone=applies["timezone"][0], posts=cast(Posts, applies["posts"][0]),
+            watchers=applies["watchers"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

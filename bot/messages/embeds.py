@@ -71,7 +71,7 @@ _HELP = (
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
-        "other people's tools: `mcp show` `mcp agree` `mcp login`\n"
+        "other people's tools: `mcp show` `mcp agree` `mcp login` · small agents that look on: `watchers`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

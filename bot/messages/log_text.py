@@ -43,10 +43,12 @@ from agentic.core.events.execution_events import (
     TrialDecided,
     TurnEnded,
     WakeRequested,
+    Watched,
     WorkspaceRestored,
 )
 from agentic.core.fold.fold import MINUTES
 from agentic.core.rules.approvals import why_gated
+from bot.equipment.watcher_text import said
 
 WIDTH = 160
 
@@ -129,8 +131,10 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
             return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
-def _came_of_it(event: CommitCreated | PullRequestOpened | SubagentFinished) -> str:
-    """Describe a branch that people decide about, or how a helper ended, whose own log has its name."""
+def _came_of_it(event: CommitCreated | PullRequestOpened | SubagentFinished | Watched) -> str:
+    """Describe a branch that people decide about, how a helper ended, whose own log has its name, or what a watcher said."""
+    if isinstance(event, Watched):
+        return said(event)
     if isinstance(event, SubagentFinished):
         return f"helper {event.child}: {event.result} in {event.turns} turns, {event.spent_usd:.4f} USD"
     if isinstance(event, CommitCreated):
@@ -159,7 +163,7 @@ def _kept(event: Event) -> str:
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
             return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
-        case CommitCreated() | PullRequestOpened() | SubagentFinished():
+        case CommitCreated() | PullRequestOpened() | SubagentFinished() | Watched():
             return _came_of_it(event)
         case RulesChanged():
             return f"rules of version {event.rules} from here on"

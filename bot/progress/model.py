@@ -48,6 +48,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     TurnEnded,
     WakeRequested,
+    Watched,
     WithheldLesson,
     WorkspaceFound,
     WorkspaceRestored,
@@ -55,6 +56,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import call_id
 from agentic.core.events.values import FailureClass, Level
 from agentic.core.fold.fold import EVIDENCE
+from bot.equipment.watcher_text import said
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
 
@@ -147,6 +149,7 @@ _UPDATES: dict[str, UpdateKind] = {
     "tool_started": "tool_execution",
     "tool_finished": "tool_execution",
     "todo_changed": "tool_execution",
+    "watched": "tool_execution",
     "checkpoint_saved": "checkpoint",
     "escalated": "escalation",
     "intervened": "escalation",
@@ -196,6 +199,8 @@ class Progress:
     said: str = ""
     """The model's last text."""
     note: str = ""
+    watched: str = ""
+    """What a watcher said last."""
     unanswered: FailureClass | Literal[""] = ""
     """How the last request to a model failed, while it is asked again."""
     skipped: tuple[FileRef, ...] = ()
@@ -303,6 +308,8 @@ class Progress:
                 self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
+            case Watched() as event:
+                self._watch(event)
             case WakeRequested() as event:
                 self.wake = event.model_copy(update={"why": self.hide(event.why)})
             case Gated(put_back=True) as event:
@@ -362,6 +369,12 @@ class Progress:
         for change in event.changes:
             self._change(change)
         self.refused_hosts = tuple(dict.fromkeys((*self.refused_hosts, *event.refused_hosts)))[:STEPS_KEPT]
+
+    def _watch(self, event: Watched) -> None:
+        """Keep what a watcher said, where it said something."""
+        if told := self.hide(said(event)):
+            self.watched = told
+            self._remark(told)
 
     def _take_back(self, event: Gated) -> None:
         """Note that a call's effects were undone; whether it may run again is asked next."""
@@ -516,7 +529,9 @@ def steering(progress: Progress) -> tuple[Steering, ...]:
 
 def update_of(event: Event) -> UpdateKind | None:
     """Return the kind of update that an event causes, None where people see nothing of it."""
-    if isinstance(event, ModelRequested) and event.purpose != "turn":
+    if (isinstance(event, ModelRequested) and event.purpose != "turn") or (
+        isinstance(event, Watched) and not said(event)
+    ):
         return None
     if isinstance(event, InputReceived) and event.sort in ("stop", "pause", "resume"):
         return "clarification_request"

@@ -100,6 +100,7 @@ def progress_text(
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
+        after += [f"-# 👁 {plain(progress.watched, 200)}"] if progress.watched and verbosity == "normal" else []
         after += _said(progress, tail)
     foot = "" if progress.finished else footer(progress, whole=False)
     if progress.finished is None and (used := _nearly(progress, now)):

@@ -24,6 +24,7 @@ from agentic.core.events.execution_events import (
     Started,
     Tier,
     ToolFinished,
+    Watcher,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
@@ -125,6 +126,9 @@ class Beginning:
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
 
+    watchers: Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]] | None = None
+    """The small agents that look on there."""
+
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Return everything an execution knows before its first turn."""
         files = await self.receive(item) if item.files else ()
@@ -161,6 +165,7 @@ class Beginning:
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
             planning=before.planning if item.unspoken else wants_plan(item.text),
+            watchers=await self.watchers(session) if self.watchers else (),
         )
 
     async def _exposure(self, item: InboxItem) -> Exposure:

@@ -62,6 +62,12 @@ def started() -> e.Started:
         withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
         exposure=e.Exposure(untrusted=("the log of a check",), private=("acme/shop",), reach=("example.org",), fetches=True),
+        watchers=(
+            e.Watcher(
+                name="acts", when="before action", may="veto", tools=("shell",), matching=("rm",), tier=2, if_it_fails="ask",
+                instruction="Look for what destroys.",
+            ),
+        ),
     )  # fmt: skip
 
 
@@ -198,6 +204,7 @@ def ending() -> Iterable[e.Event]:
         note="turn 2",
     )  # fmt: skip
     yield e.WakeRequested(wake="w0123456789ab", at=NOON + timedelta(hours=1), why="see whether the import has ended")
+    yield e.Watched(watcher="acts", turn=2, calls=("req00003.0",), text="It deletes all", held=("req00003.0",))
     yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
     yield e.Finished(reason="done", answer="Fixed.", claims=(claim,), files=("report.md",), confidence=71)
 

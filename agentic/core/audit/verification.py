@@ -57,6 +57,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    Watched,
     WorkspaceFound,
     WorkspaceRestored,
 )
@@ -84,7 +85,7 @@ _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
     CommitCreated, PullRequestOpened, SubagentFinished, Perceived,
 )  # fmt: skip
-_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted
+_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted | Watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +306,8 @@ def _waited_for(action: Action) -> tuple[str, ...]:
 
 
 def _intends(event: ToolStarted, call: Call) -> bool:
-    """The intent of just this call, under the approval it has."""
+    """The intent of just this call, under the approval it has; one to which a watcher objects must have one."""
     approval = call.approval or (call.intent.approval if call.intent is not None else "")
+    if call.objection and not approval:
+        return False
     return (event.tool, event.provider_id, event.approval) == (call.block.tool, call.block.provider_id, approval)

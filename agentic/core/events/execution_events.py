@@ -69,6 +69,8 @@ class Started(Frozen):
     """What people have let commands reach before it began: of the execution that it is a child of."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
+    watchers: tuple[Watcher, ...] = ()
+    """Who is shown parts of its work, in the order in which they are asked."""
 
 
 class OwnerChanged(Frozen):
@@ -306,7 +308,7 @@ Event = Annotated[
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
-    | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | WakeRequested | Watched | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
     | PullRequestOpened | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,

@@ -41,8 +41,8 @@ __all__ = [
     "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
     "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
-    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound",
-    "WorkspaceRestored",
+    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Watched", "Whose",
+    "WorkspaceFound", "WorkspaceRestored",
 ]  # fmt: skip
 
 Barred = Literal["", "outside", "hidden", "rules"]
@@ -98,6 +98,25 @@ class ModelFailed(Frozen):
     """What the provider had said until then, with our own count of what it wrote."""
     usd: float | None = None
     """The price of that; None where the provider had said nothing."""
+
+
+class Watched(Frozen):
+    """What a watcher said of what it was shown, or why it said nothing.
+
+    The request and its answer stand before it, as ``ModelRequested`` and ``ModelAnswered``; this is how a rule read it.
+    """
+
+    kind: Literal["watched"] = "watched"
+    watcher: str
+    turn: int
+    calls: tuple[str, ...] = ()
+    """Calls that it was shown, before they began."""
+    text: str = ""
+    """Its words; '' where it found nothing wrong."""
+    held: tuple[str, ...] = ()
+    """Those of the calls that a person must approve now."""
+    problem: str = ""
+    """Why there is no answer that can be used."""
 
 
 class ToolStarted(Frozen):
@@ -316,6 +335,8 @@ class Gated(Frozen):
     """It would publish, and has not: nothing was done, and nothing has left this machine."""
     leaving: Departure | None = None
     """The rule of two asks; besides a reason of the call's own, or alone."""
+    objection: str = ""
+    """A watcher objects, as the end of "It …"; besides the others, or alone."""
 
 
 class CommitCreated(Frozen):

@@ -11,7 +11,7 @@ __all__ = [
     "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "Expected", "Exposure", "ExposureFact",
     "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part",
     "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
-    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "WithheldLesson",
+    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "Watcher", "WithheldLesson",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
@@ -145,6 +145,27 @@ class Tier(Frozen):
 
     number: int
     models: tuple[str, ...]
+
+
+class Watcher(Frozen):
+    """A small agent that is shown a part of the work: it may note something, or object to calls before they begin.
+
+    It can only narrow: it approves nothing, and what it says is data.
+    """
+
+    name: str
+    when: Literal["before model", "before action"] = "before model"
+    may: Literal["note", "veto"] = "note"
+    every: int = 5
+    """Before a model: it is asked after so many turns."""
+    tools: tuple[str, ...] = ()
+    """Before an action: names of tools whose calls it is shown; one that ends with * stands for all that begin so."""
+    matching: tuple[str, ...] = ()
+    """Before an action: words of which a call must hold one to be shown; () for none."""
+    tier: int = 1
+    if_it_fails: Literal["go on", "ask"] = "go on"
+    """What follows where it gives no answer: nothing, or a person is asked about the calls."""
+    instruction: str = ""
 
 
 class Policy(Frozen):

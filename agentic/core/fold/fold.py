@@ -57,6 +57,7 @@ from agentic.core.fold.people import (
     policy_changed,
     rested,
 )
+from agentic.core.fold.watchers import watched
 from agentic.core.prompt.user_messages import (
     first_message,
     intervened,
@@ -346,6 +347,7 @@ _STEPS = cast(
         "todo_changed": _todo_changed,
         "plan_entered": _plan_entered,
         "plan_exited": _plan_exited,
+        "watched": watched,
         "gated": gated,
         "checkpoint_saved": _checkpoint_saved,
         "workspace_restored": _workspace_restored,

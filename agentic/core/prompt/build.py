@@ -33,6 +33,7 @@ from agentic.prompts import identity
 from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
+from agentic.prompts.watcher_prompt import NOTED as WATCHER
 
 _UNTRIAGED = Execution()
 
@@ -90,6 +91,7 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
             parts.append(section(mark, "Recent changes by others:", changes))
         if perceived.environment:
             parts.append(item(mark, perceived.environment))
+    parts.extend(section(mark, WATCHER.format(name=name), text) for name, text in execution.watches.notes)
     if mind.planning:
         parts.append(item(mark, PLANNING))
     elif mind.plan:

@@ -104,12 +104,17 @@ def leaves(gated: Gated) -> str:
 
 def why_gated(gated: Gated) -> str:
     """All reasons as the end of a sentence that begins with "It"."""
-    why = gated.leaving
+    why, own = gated.leaving, _own(gated)
     if why is None:
-        return gated.reason
+        return own
     read, holds = " and ".join(why.untrusted), " and ".join(why.private)
     facts = f"goes to {why.to} after {read} was read, with {holds} at hand"
-    return f"{gated.reason}, and {facts}" if gated.reason else facts
+    return f"{own}, and {facts}" if own else facts
+
+
+def _own(gated: Gated) -> str:
+    """What the call itself gives as a reason, and what watchers say of it."""
+    return ", and ".join(filter(None, (gated.reason, gated.objection)))
 
 
 def verdict(options: tuple[Option, ...], said: str, name: str) -> tuple[str, str]:
@@ -161,14 +166,15 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 def _asks(gated: Gated) -> str:
     if gated.leaving is not None:
         shown = f"\n\n{_fenced(gated.shown, 'diff')}" if gated.shown else ""
-        own = f"It {gated.reason}. " if gated.reason else ""
+        own = f"It {_own(gated)}. " if _own(gated) else ""
         return f"May I do this? {own}{leaves(gated)} Nothing has left yet.{shown}"
     if gated.hosts:
-        return f"May commands of this task reach {', '.join(gated.hosts)}?"
+        doubt = f" It {gated.objection}." if gated.objection else ""
+        return f"May commands of this task reach {', '.join(gated.hosts)}?{doubt}"
     if gated.publishes:
-        return f"May I publish this? It {gated.reason}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
+        return f"May I publish this? It {_own(gated)}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
     if not gated.put_back:
-        return f"May I do this? It {gated.reason}."
+        return f"May I do this? It {_own(gated)}."
     return (
         f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again, this time without restoring anything?"
     )

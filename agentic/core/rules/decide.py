@@ -31,6 +31,7 @@ from agentic.core.rules.escalation import escalate
 from agentic.core.rules.nudges import intervene
 from agentic.core.rules.questions import decided, waiting
 from agentic.core.rules.triage import untriaged
+from agentic.core.rules.watchers.watch_rules import watch_calls, watch_turn, watched
 from agentic.core.state.actions import (
     Action,
     Ask,
@@ -231,7 +232,9 @@ RULES: tuple[Rule, ...] = (
     paused,
     deadlines,
     in_flight,
+    watched,
     budget,
+    watch_calls,
     checkpoint,
     approvals,
     rule_of_two,
@@ -246,6 +249,7 @@ RULES: tuple[Rule, ...] = (
     escalate,
     intervene,
     compact,
+    watch_turn,
 )
 """The order of events.md; ``think`` comes last, where no rule answers."""
 

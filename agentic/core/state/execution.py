@@ -45,11 +45,12 @@ from agentic.core.state.counters import (
     Consulted,
     DayRaise,
     Repeats,
+    Watches,
 )
 from agentic.core.state.facts import Deeds
 from agentic.core.state.work_log import Chronicle
 
-_NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
+_NO_REPEATS, _NO_CLIMB, _NOTHING_YET, _NOT_WATCHED = Repeats(), Climb(), Chronicle(), Watches()
 _NO_DEEDS = Deeds()
 FINISH = "finish"
 """The tool by which the agent says that it is done."""
@@ -89,6 +90,10 @@ class Call:
     """How it was denied, in words for the model."""
     replies: tuple[CallReply, ...] = ()
     """What people answered to it so far, in order."""
+    watched: tuple[str, ...] = ()
+    """Watchers that have looked at it."""
+    objection: str = ""
+    """Why watchers object to it, as the end of "It …"."""
     result: ToolFinished | None = None
 
     @property
@@ -268,6 +273,7 @@ class Execution:
     request: Request | None = None
     consulted: Consulted | None = None
     """What a request beside the turns came to, until a rule has made something of it."""
+    watches: Watches = _NOT_WATCHED
     failure: Failure = Failure()
     unknown: frozenset[str] = frozenset()
     """Models that their provider does not know: none of them is asked, unless a person has it tried again."""

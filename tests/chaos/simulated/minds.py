@@ -35,6 +35,7 @@ from agentic.ports.errors import (
 )
 from agentic.ports.runtime import Answer, Meter, Prompt
 from agentic.prompts import summary_prompt as summary
+from agentic.prompts import watcher_prompt as watching
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now
 
@@ -57,6 +58,14 @@ KINDS = (
 WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2, 4)  # fmt: skip
 WORDS = "The tests pass now, and the cause was a missing check in the parser. "
 
+LOOKS_ON = watching.SYSTEM.partition("\n")[0]
+VERDICTS = (
+    *['{"verdict": "fine"}'] * 6,
+    '{"verdict": "veto", "why": "odd"}',
+    '{"verdict": "note", "why": "off"}',
+    "Well.",
+)
+"""What a watcher says, as one in nine of them each."""
 ODD = ("empty", "cut_off", "malformed", "unknown")
 """Answers that are no step at all."""
 
@@ -121,6 +130,8 @@ class Minds:
     def _step(self, prompt: Prompt, on_text: Callable[[str], None] | None) -> Answer:
         if not prompt.messages or summary.TEXT in prompt.tail:
             return _answer(Random(prompt.tail), (f"It goes well. {WORDS}",), ())
+        if prompt.system.startswith(LOOKS_ON):
+            return _answer(Random(prompt.messages[0].text), (Random(prompt.messages[0].text).choice(VERDICTS),), ())
         plan = plan_of(prompt.messages[0].text)
         turn = sum(message.role == "assistant" for message in prompt.messages)
         given = sum(len(message.answers) for message in prompt.messages)

@@ -7,6 +7,7 @@ desk and the send scheduler; the guild, the store's disk, the models and the san
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Coroutine
 from functools import partial
@@ -23,11 +24,12 @@ from agentic.core.events.execution_events import (
     Policy,
     Started,
     Tier,
+    Watcher,
 )
 from agentic.core.state.execution import Execution
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError
-from agentic.ports.runtime import Lease, Toolbox
+from agentic.ports.runtime import Lease, SessionRow, Toolbox
 from agentic.runtime.budget_ledger import NO_CAPS
 from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
@@ -60,6 +62,10 @@ from tests.chaos.simulated.virtual import Life, context_of, for_ever
 
 POLICY = Policy(
     tiers=(Tier(number=2, models=("a/fast", "b/fast")), Tier(number=3, models=("a/big",))), max_usd=0.25, max_minutes=60
+)
+WATCHERS = (
+    Watcher(name="drift", every=2),
+    Watcher(name="acts", when="before action", may="veto", tools=("shell", "write")),
 )
 
 
@@ -164,7 +170,7 @@ class Process:
             store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning,
             slots=Slots(6), children=children, owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard,
             leaving=leaving,
-            begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell),
+            begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell, watchers=_looking_on),
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
         self.sender = Sender()
@@ -256,6 +262,11 @@ class _NoLessons:
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """None."""
         return Choice()
+
+
+async def _looking_on(row: SessionRow) -> tuple[Watcher, ...]:
+    """In every second thread somebody looks on."""
+    return WATCHERS if hashlib.sha256(row.thread.encode()).digest()[0] % 2 else ()
 
 
 async def _no_files(item: InboxItem) -> tuple[FileRef, ...]:

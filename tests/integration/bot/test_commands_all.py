@@ -96,6 +96,7 @@ RIGHT = [
     Use("mcp show", "!mcp show", "There are no MCP servers"),
     Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
     Use("mcp login", "!mcp login tracker", "There are no MCP servers", {"server": "tracker"}),
+    Use("watchers", "!watchers", "There are no watchers here"),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),

@@ -95,6 +95,14 @@ async def test_the_network_is_a_preset_or_hosts_or_both() -> None:
     )
 
 
+@pytest.mark.parametrize(("value", "kept"), [("ON", "on"), (" Drift, safety ", "drift safety"), ("drift", "drift")])
+def test_watchers_are_off_on_or_named(value: str, kept: str) -> None:
+    assert checked("watchers", value) == kept
+    with pytest.raises(UnknownChoice, match="It can be: off, on, NAMES"):
+        checked("watchers", "dr/ift")
+    assert CHOICES["watchers"].meaning("drift safety") == "`drift` and `safety` look on, from the next task on"
+
+
 async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
     store = MemoryStore()
     kept = Preferences(store)

@@ -16,6 +16,7 @@ from agentic.core.events.execution_events import (
     Started,
     SubagentFinished,
     ToolFinished,
+    Watcher,
 )
 from agentic.core.events.ids import child_id, execution_id, is_child, side_target
 from agentic.core.prompt.build import system_text
@@ -98,6 +99,13 @@ def test_a_child_has_the_hosts_that_people_opened_for_its_parent() -> None:
     log.answer(("shell", {}))
     log.add(ToolFinished(call=log.start(), outcome="ok", preview="", opened_hosts=("example.org",)))
     assert child(log).execution.opened_hosts == ("example.org",)
+
+
+def test_whoever_looks_on_at_its_parent_looks_on_at_a_child() -> None:
+    watcher = Watcher(name="acts", when="before action", may="veto", tools=("shell",))
+    log = child(Log(watchers=(watcher,)))
+    assert log.execution.started is not None
+    assert log.execution.started.watchers == (watcher,)
 
 
 def test_of_a_child_is_seen_nothing_but_a_call_of_which_nobody_knows_what_it_did() -> None:

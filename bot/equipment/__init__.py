@@ -1,0 +1,1 @@
+"""What people equip an agent with, as files: what is shipped, and their own."""
