@@ -1,4 +1,4 @@
-"""Which sandbox commands run in, tried when it is first needed; and the MCP servers, where the owner's file names any."""
+"""Which sandbox commands run in, tried when it is first needed; the MCP servers, where the owner's file names any; the web."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentic.egress.host_list import private_places
 from agentic.mcp_client.server_file import FILE as MCP_FILE
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.web.page_reader import PageReader
+from agentic.web.search_engines import PublicEngines, SearchEngine, Searxng
+from agentic.web.web_client import WebClient
 from agentic.workspace.workspace import RealWorld
 from bot.config.settings import Settings
+from bot.workspace.web_reading import ThreadHosts, WebReading
 
 if TYPE_CHECKING:
     from agentic.mcp_client.servers import McpServers
@@ -55,3 +60,19 @@ def mcp_servers(
     scratch = state / "mcp-workspace"
     scratch.mkdir(parents=True, exist_ok=True)
     return McpServers(file, Catalogue(settings.home / FILE), RealWorld(sandboxes, "mcp", scratch))
+
+
+def web_client(settings: Settings) -> WebClient:
+    """What sends requests to the web."""
+    return WebClient(private_places(settings.network_private))
+
+
+def search_engine(settings: Settings, client: WebClient) -> SearchEngine:
+    """What finds pages: the owner's SearXNG, else public engines."""
+    return Searxng(client, settings.search_url) if settings.search_url else PublicEngines()
+
+
+def web_reading(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> WebReading:
+    """The web for threads, by what is chosen for each."""
+    client = web_client(settings)
+    return WebReading(client, PageReader(), search_engine(settings, client), chosen, reach)
