@@ -18,6 +18,7 @@ from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
@@ -105,6 +106,8 @@ class Workshop:
     """The MCP servers of the owner's file; None where there is no such file."""
     web: WebReading | None = None
     """The web, where it is open for a thread."""
+    _notebooks: set[str] = field(default_factory=set[str])
+    """Threads to which a notebook was sent."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -176,6 +179,7 @@ class Workshop:
             await self.code_search.forget(thread)
         if self.web is not None:
             self.web.forget(thread)
+        self._notebooks.discard(thread)
 
     def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None) -> ChildToolbox:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
@@ -212,7 +216,9 @@ class Workshop:
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
         reading = self.web.tools(thread) if self.web is not None else ()
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *outward)
+        told = thread in self._notebooks or notebooks_in(self.workspaces.folder(thread))
+        notebooks = (NOTEBOOK_EDIT_TOOL,) if told else ()
+        own = (*STANDARD, *notebooks, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
@@ -235,6 +241,8 @@ class Workshop:
             await self.mcp.ready()
         if self.web is not None:
             await self.web.look(row.thread)
+        if item is not None and any(is_notebook(file.name) for file in item.files):
+            self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
 

@@ -25,7 +25,7 @@ from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import AgentWorld, Arguments, CallContext, Tool
 from agentic.tools.web.web_access import DATA, ThreadWeb, opened
 from agentic.web.page_reader import Page
-from agentic.web.search_engines import WebHit, SearchFailed
+from agentic.web.search_engines import SearchFailed, WebHit
 from agentic.web.web_client import WebTrouble
 
 MOST_PAGES = 5
