@@ -50,7 +50,9 @@ from agentic.tools.web.web_search import cited, web_search_tool
 from agentic.web.page_reader import PageReader
 from agentic.web.search_engines import PublicEngines, SearchEngine, SearchFailed, Searxng
 from agentic.workspace.workspace import RealWorld
+from bot.cli.doctor import web_search
 from bot.cli.replay.invariants import broken_promises
+from bot.config.settings import Settings
 from tests.integration.loop.conftest import THREAD, YOU
 from tests.integration.loop.housing import MAIN
 from tests.integration.tools.bench import open_bench
@@ -375,6 +377,26 @@ async def test_an_engine_that_fails_is_told_with_what_to_do(tmp_path: Path) -> N
         ) == ("failed", True)
         assert not here.readers
     engine.close()
+
+
+async def test_doctor_says_whether_the_web_can_be_searched(tmp_path: Path) -> None:
+    def settings(address: str) -> Settings:
+        return Settings(_env_file=None, home=tmp_path, search_url=address)  # type: ignore[call-arg]
+
+    async with pages() as there:
+        address = f"http://127.0.0.1:{there.port}"
+        there.serves["/search"] = results("http://pages.test/one")
+        works = await web_search(settings(address), asks=False)
+        there.serves["/search"] = said("Forbidden", status="403 Forbidden")
+        fails = await web_search(settings(address), asks=False)
+    closed = await web_search(settings(""), asks=False)
+    assert (works.adapter, works.state, works.todo) == (f"SearXNG at 127.0.0.1:{there.port}", "ok", "")
+    assert (fails.state, fails.why[:42]) == ("limited", "it gives no JSON: whoever runs it adds `js")
+    assert (closed.adapter, closed.state) == ("public search engines (ddgs)", "ok")
+    assert "`threadwright doctor --search` tries them now" in closed.why
+    for wrong in ("search.example.org", "http://x/?q="):
+        with pytest.raises(ValueError, match="begins with https://"):
+            settings(wrong)
 
 
 def test_a_number_that_no_page_has_is_taken_out_and_what_cites_nothing_is_said() -> None:
