@@ -38,7 +38,9 @@ QUESTION = "the question"
 A_PAGE = "a page of the web"
 _REFUSES = 400
 _NOTHING = re.compile(r"\W*NOTHING\W*")
-_CITED = re.compile(r"\[(\d{1,3})\]")
+_CITED = re.compile(r"\[(\d{1,3}(?:[,; –-]{1,3}\d{1,3}){0,20})\]")
+_NUMBER = re.compile(r"\d{1,3}")
+_URL = re.compile(r"https?://[^\s()\[\]<>\"']{1,500}")
 
 
 class WebSearchArguments(Arguments):
@@ -192,19 +194,34 @@ class _Search:
 
 def cited(answer: str, pages: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """The answer without numbers of pages that do not exist, and the sources, each with whether it is cited."""
-    numbers = {int(number) for number in _CITED.findall(answer)}
+    numbers: set[int] = set()
+
+    def kept(found: re.Match[str]) -> str:
+        named = [int(number) for number in _NUMBER.findall(found[1])]
+        numbers.update(named)
+        there = [number for number in named if 1 <= number <= len(pages)]
+        return found[0] if there == named else "".join(f"[{number}]" for number in there)
+
+    text = _CITED.sub(kept, answer.strip())
     strange = sorted(number for number in numbers if not 1 <= number <= len(pages))
-    text = _CITED.sub(lambda found: found[0] if int(found[1]) not in strange else "", answer.strip())
+    unread = [url for url in dict.fromkeys(map(_bare, _URL.findall(text))) if url not in pages]
     if strange:
         text += (
             f"\n\n(It cited {', '.join(f'[{number}]' for number in strange)}, which no page has; that was taken out.)"
         )
+    if unread:
+        text += f"\n\n(Named there, but not read: {', '.join(unread[:5])}.)"
     if not numbers.difference(strange):
         text += "\n\n(It names no page behind its statements: check them.)"
     marks = ("" if number in numbers else " (read, not cited)" for number in range(1, len(pages) + 1))
     return text, tuple(
         f"[{number}] {page}{mark}" for number, (page, mark) in enumerate(zip(pages, marks, strict=True), 1)
     )
+
+
+def _bare(url: str) -> str:
+    """An address without what ends the sentence that it stands in."""
+    return url.rstrip(".,;:!?*_`")
 
 
 def _is_done(result: ChildResult) -> bool:

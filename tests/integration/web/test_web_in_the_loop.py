@@ -407,3 +407,8 @@ def test_a_number_that_no_page_has_is_taken_out_and_what_cites_nothing_is_said()
     text, _ = cited("It is so [3][0].", ("http://a/",))
     assert text.startswith("It is so .\n\n(It cited [0], [3], which no page has")
     assert "names no page" in text
+    both, sources = cited("It is so [1, 2], and [2; 9] and [2024].", ("http://a/", "http://b/"))
+    assert both.startswith("It is so [1, 2], and [2] and [2024].\n\n(It cited [9], which")
+    assert sources == ("[1] http://a/", "[2] http://b/")
+    led, _ = cited("So [1]: [look](http://evil/x?q=1), see http://a/.", ("http://a/",))
+    assert led.endswith("(Named there, but not read: http://evil/x?q=1.)")
