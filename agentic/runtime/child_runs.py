@@ -37,12 +37,12 @@ from agentic.core.events.ids import child_id, side_target
 from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
 from agentic.core.prompt.roles import EVERYTHING, ROLES
-from agentic.core.rules.used_up_limits import granted
+from agentic.core.rules.used_up_limits import granted, to_read
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of
 from agentic.core.text.task_roles import role_of
-from agentic.ports.children import ChildResult, ChildTask
+from agentic.ports.children import ChildResult, ChildRole, ChildTask
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Lease, Store, Toolbox
@@ -56,6 +56,9 @@ TOO_DEEP = "A helper has no helpers of its own: do it yourself."
 DAMAGED = "damaged"
 
 log = logging.getLogger(__name__)
+
+ChildTools = Callable[[str, ChildRole | None], Toolbox]
+"""Makes the tools of a child, by its name to the others and its role."""
 
 
 class LoopRunner(Protocol):
@@ -78,8 +81,8 @@ class ChildRegistry:
         self.runs: dict[str, _Run] = {}
         self._parents: dict[str, _Children] = {}
 
-    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]) -> _Children:
-        """The children of an execution; ``toolbox`` makes the tools of one, by its name to the others."""
+    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools) -> _Children:
+        """The children of an execution."""
         children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox)
         return children
 
@@ -129,6 +132,8 @@ class _Run:
     id: str
     number: int
     task: ChildTask
+    share: int
+    """Among so many the parent's money is shared."""
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
@@ -139,7 +144,7 @@ class _Children:
     """The children of one execution, while that runs."""
 
     def __init__(
-        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools
     ) -> None:
         self._registry, self._parent, self._lease, self._runner, self._toolbox = (
             registry,
@@ -154,10 +159,17 @@ class _Children:
         self._steering: set[asyncio.Task[None]] = set()
 
     async def run(
-        self, call: str, tasks: Sequence[ChildTask], on_output: Callable[[str], None]
+        self,
+        call: str,
+        tasks: Sequence[ChildTask],
+        on_output: Callable[[str], None],
+        *,
+        first: int = 0,
+        share: int = 0,
     ) -> tuple[ChildResult, ...] | str:
         """Have the parts done side by side; see ``agentic.ports.children.Children``."""
-        runs = [_Run(child_id(call, index), index + 1, task) for index, task in enumerate(tasks)]
+        share = share or len(tasks)
+        runs = [_Run(child_id(call, index), index + 1, task, share) for index, task in enumerate(tasks, first)]
         await self._forget_said(runs)
         self._running = {run.id: run for run in runs}
         self._registry.runs |= self._running
@@ -237,7 +249,7 @@ class _Children:
 
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
-        toolbox = self._toolbox(f"helper {run.number}")
+        toolbox = self._toolbox(f"helper {run.number}", run.task.role)
         try:
             before = await self._folded(run.id)
             if before.finished is None:
@@ -247,7 +259,7 @@ class _Children:
                         await other.looked.wait()
                 if before.paused is not None:
                     await self._say((run,), "resume", str(self._lease.fence))
-                started = begun(parent, run.task, len(runs), toolbox.specs, self._registry.family)
+                started = begun(parent, run.task, run.share, toolbox.specs, self._registry.family)
                 reach("children.begin")
                 try:
                     after = await self._runner.run(self._lease, run.id, toolbox, run.bell, started)
@@ -282,9 +294,12 @@ def begun(
     assert started is not None
     if part.role == "reviewer":
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
+    if part.role == "reader":
+        policy = to_read(policy)
     return Started(
         thread=started.thread,
         task=part.task,
+        quoted=part.quoted,
         requester=started.requester,
         root=started.root or parent.id,
         parent=parent.id,
@@ -305,7 +320,7 @@ def begun(
 def role_for(part: ChildTask) -> str:
     """The template that fits; a coder may change files whatever the words say."""
     if part.role != "coder":
-        return {"planner": "planner", "reviewer": "code-reviewer"}.get(part.role or "", "")
+        return {"planner": "planner", "reviewer": "code-reviewer", "reader": "researcher"}.get(part.role or "", "")
     named = role_of(part.task.lower(), changes=True)
     return named if named in ROLES and ROLES[named].may == EVERYTHING else "coder"
 
@@ -319,6 +334,8 @@ def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) 
 def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResult:
     """What a child came to, by its log."""
     events: list[Event] = [envelope.event for envelope in log]
+    if events and isinstance(began := events[0], Started):
+        task = ChildTask(began.task, task.role, began.quoted)
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
     for event in events:

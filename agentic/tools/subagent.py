@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Literal
 
 from pydantic import Field
 
 from agentic.core.fold.exposure import merged
-from agentic.ports.children import ChildResult, ChildRole, ChildTask
+from agentic.ports.children import ChildResult, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed, refused, tell_changes
 from agentic.tools.base.tool import Arguments, CallContext, Tool
@@ -29,7 +30,7 @@ class PartArguments(Arguments):
         max_length=8_000,
         description="All it has to know: which files, what to do, how to check it. It sees nothing of this conversation.",
     )
-    role: ChildRole | None = Field(
+    role: Literal["planner", "coder", "reviewer"] | None = Field(
         default=None, description="planner and reviewer only look; reviewer is another kind of model than you."
     )
 

@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, StaleFile, ToolStarted
+from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, Permission, StaleFile, ToolStarted
 from agentic.core.fold.exposure import cut_off, merged
 from agentic.ports.children import Children
 from agentic.ports.errors import (
@@ -50,6 +50,7 @@ from agentic.tools.base.argument_schema import quotable
 from agentic.tools.base.observation import failed, refused
 from agentic.tools.base.secret_placeholders import (
     IN_COMMAND,
+    IN_REQUEST,
     mask,
     placeholders_in,
     refusal,
@@ -105,6 +106,8 @@ PREVIEW_SECONDS = 300.0
 """So long it may take to find out what a call would do outside; a stop does not wait for it."""
 _SCHEMAS_COST = (Tool,)
 """Those of servers have theirs at hand, and are so many that the others would be forgotten."""
+_INSTEAD: Mapping[Permission, str] = {"execute": IN_COMMAND, "admin": IN_REQUEST}
+"""What can be done instead of writing a secret's placeholder into what acts."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -163,8 +166,10 @@ class StandardToolbox(Toolbox):
         known = self._tools.get(tool)
         if known is None:
             return Refused(self._unknown(tool))
-        stray = _placeholder_in(arguments) if self._masks and known.permission == "execute" else ""
-        return Refused(refusal(stray, "run", IN_COMMAND)) if stray else known.prepare(arguments, created)
+        acts = self._masks and known.permission in _INSTEAD
+        stray = _placeholder_in(arguments) if acts else ""
+        done = refusal(stray, "run", _INSTEAD[known.permission]) if stray else ""
+        return Refused(done) if done else known.prepare(arguments, created)
 
     @property
     def diary(self) -> str:
@@ -454,9 +459,16 @@ def _refused_host(refused: RefusedHost) -> str:
     return f"The network refused {refused.host}: {refused.why}.{ask}"
 
 
-def _placeholder_in(arguments: dict[str, JsonValue]) -> str:
-    written = (value for value in arguments.values() if isinstance(value, str))
-    return next((name for value in written for name in placeholders_in(value)), "")
+def _placeholder_in(arguments: Mapping[str, JsonValue]) -> str:
+    """A placeholder in what was written, however deep it stands; '' where there is none."""
+    left: list[JsonValue] = [*arguments.values()]
+    while left:
+        value = left.pop()
+        if isinstance(value, str) and (found := placeholders_in(value)):
+            return found[0]
+        if isinstance(value, dict | list):
+            left += value.values() if isinstance(value, dict) else value
+    return ""
 
 
 def _key(call: str, approved: bool) -> str:

@@ -1,4 +1,4 @@
-"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; who looks on in a thread."""
+"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; the web; who looks on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentic.egress.host_list import private_places
 from agentic.mcp_client.server_file import FILE as MCP_FILE
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.web.page_reader import PageReader
+from agentic.web.search_engines import PublicEngines, SearchEngine, Searxng
+from agentic.web.web_client import WebClient
 from agentic.workspace.workspace import RealWorld
 from bot.config.home import MCP_TOKENS
 from bot.config.settings import Settings
+from bot.workspace.web_reading import ThreadHosts, WebReading
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import Watcher
@@ -75,3 +80,19 @@ def watching(files: WatcherFiles, preferences: Preferences) -> Callable[[Session
         return await files.chosen((await preferences.of(row.thread, row.channel, row.guild)).watchers)
 
     return chosen
+
+
+def web_client(settings: Settings) -> WebClient:
+    """What sends requests to the web."""
+    return WebClient(private_places(settings.network_private))
+
+
+def search_engine(settings: Settings, client: WebClient) -> SearchEngine:
+    """What finds pages: the owner's SearXNG, else public engines."""
+    return Searxng(client, settings.search_url) if settings.search_url else PublicEngines()
+
+
+def web_reading(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> WebReading:
+    """The web for threads, by what is chosen for each."""
+    client = web_client(settings)
+    return WebReading(client, PageReader(), search_engine(settings, client), chosen, reach)

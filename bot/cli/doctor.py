@@ -67,9 +67,9 @@ class Component:
     todo: str = ""
 
 
-async def doctor(settings: Settings, *, as_json: bool) -> int:
+async def doctor(settings: Settings, *, as_json: bool, search: bool = False) -> int:
     """Print every component; 0 if Threadwright can run."""
-    components = await examine(settings)
+    components = await examine(settings, search=search)
     can_run = all(component.state != "missing" for component in components)
     if as_json:
         say(json.dumps({"can_run": can_run, "components": [asdict(c) for c in components]}, indent=2))
@@ -79,8 +79,8 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
     return 0 if can_run else 1
 
 
-async def examine(settings: Settings) -> tuple[Component, ...]:
-    """Check all components, side by side."""
+async def examine(settings: Settings, *, search: bool = False) -> tuple[Component, ...]:
+    """Check all components, side by side; ``search``: public search engines too."""
     stored, walls, tiers, loaded, places, learned = await asyncio.gather(
         asyncio.to_thread(store, settings, thoroughly=True),
         sandbox(settings),
@@ -91,7 +91,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
     )
     hosts = (*await repositories(settings), *await webhooks(settings))
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
-    servers = await mcp_servers(settings)
+    servers, web = await mcp_servers(settings), await web_search(settings, asks=search)
     much = await asyncio.to_thread(kept, settings)
     return (
         python(),
@@ -109,6 +109,7 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         *loaded,
         learned,
         code,
+        web,
     )
 
 
@@ -436,6 +437,14 @@ def webhook_components(settings: Settings, trouble: CannotListen | None) -> tupl
     return (
         Component("webhooks", settings.webhooks, "ok", "signed ones are received here; polling goes on beside them"),
     )
+
+
+async def web_search(settings: Settings, *, asks: bool) -> Component:
+    """Say whether the web can be searched; ``asks``: public search engines are tried too."""
+    from bot.cli.checks import search_access
+
+    found = await search_access.check(settings, asks=asks)
+    return Component("web search", found.engine, found.verdict, found.said[:SHOWN_WORDS], found.todo)
 
 
 async def mcp_servers(settings: Settings) -> tuple[Component, ...]:

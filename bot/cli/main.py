@@ -140,7 +140,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if wanted.command == "doctor":
         from bot.cli.doctor import doctor
 
-        return doctor(settings, as_json=wanted.json)
+        return doctor(settings, as_json=wanted.json, search=wanted.search)
     if wanted.command == "mcp":
         from bot.cli.checks.mcp_access import login, logout, mcp
 
@@ -298,6 +298,7 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    doctor.add_argument("--search", action="store_true", help="also try the public search engines")
     add_mcp(commands)
     add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")

@@ -16,7 +16,7 @@ from typing import Literal, cast, get_args
 import orjson
 
 from agentic.core.prompt.roles import LOOKS, ROLES
-from agentic.egress.host_list import ADDS, NONE, PACKAGES, NoHost, joined, stored
+from agentic.egress.host_list import ADDS, NONE, PACKAGES, WEB, NoHost, joined, stored
 from agentic.ports.stores import Facts
 from bot.access.permissions import Act
 from bot.config.time_zones import zone_named
@@ -82,11 +82,15 @@ class PreferenceChoice:
         """Return what a value does."""
         if value in self.values:
             return self.values[value]
+        if self.names_hosts and value == f"{ADDS}{WEB}":
+            return "I may search and read the whole web as well"
         if self.names_hosts and value.startswith(ADDS):
             return f"{self.meaning(value.removeprefix(ADDS)).removesuffix(', and nothing else')} as well"
         if self.names_hosts:
-            hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in value.split())
-            return f"commands reach {', '.join(hosts)}, and nothing else"
+            words = [each for each in value.split() if each != WEB]
+            hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in words)
+            web = "I may search and read the whole web; " if WEB in value.split() else ""
+            return f"{web}commands reach {', '.join(hosts)}, and nothing else"
         if self.names_zone:
             return f"times are those in {value}"
         if self.names_watchers:
@@ -189,10 +193,11 @@ CHOICES: Mapping[str, PreferenceChoice] = {
     ),
     "network": PreferenceChoice(
         "network",
-        "Which hosts commands may reach",
+        "Which hosts commands may reach, and whether I may read the web",
         {
             NONE: "commands reach no host; I can ask for one when I need it",
             PACKAGES: "commands reach the usual package indexes (Python, npm, Rust, Go, Debian), and nothing else",
+            WEB: "I may search and read the whole web; commands reach no host",
         },
         NONE,
         names_hosts=True,

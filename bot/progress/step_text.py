@@ -36,6 +36,10 @@ _VERBS: dict[str, Verbs] = {
     "plan_mode": ("Starting with a plan", "Started with a plan"),
     "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
+    "notebook_edit": ("Editing a cell of", "Edited a cell of"),
+    "web_search": ("Searching the web for", "Searched the web for"),
+    "fetch": ("Reading", "Read"),
+    "http": ("Asking", "Asked"),
     "subagent": ("Working with helpers", "Worked with helpers"),
     "finish": ("Wrapping up", "Wrapped up"),
 }

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.core.fold.exposure import merged
-from agentic.ports.children import Children
+from agentic.ports.children import Children, ChildRole
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
+from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
@@ -37,6 +39,7 @@ from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
+from bot.workspace.web_reading import WebReading
 
 if TYPE_CHECKING:
     from agentic.mcp_client.servers import McpServers
@@ -101,6 +104,10 @@ class Workshop:
     """Searches the code of workspaces; None where that is turned off."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
+    web: WebReading | None = None
+    """The web, where it is open for a thread."""
+    _notebooks: set[str] = field(default_factory=set[str])
+    """Threads to which a notebook was sent."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -170,13 +177,16 @@ class Workshop:
             await self.snapshots.forget(thread)
         if self.code_search is not None:
             await self.code_search.forget(thread)
+        if self.web is not None:
+            self.web.forget(thread)
+        self._notebooks.discard(thread)
 
-    def child_toolbox(self, thread: str, name: str) -> ChildToolbox:
+    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None) -> ChildToolbox:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         world, save, inspect = self._ways(thread)
-        return ChildToolbox(
-            world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
-        )
+        reading = self.web.tools(thread, acts=False) if self.web is not None else ()
+        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *reading)
+        return ChildToolbox(world, tools, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots)
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
@@ -205,7 +215,10 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
+        reading = self.web.tools(thread) if self.web is not None else ()
+        told = thread in self._notebooks or notebooks_in(self.workspaces.folder(thread))
+        notebooks = (NOTEBOOK_EDIT_TOOL,) if told else ()
+        own = (*STANDARD, *notebooks, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
@@ -226,6 +239,10 @@ class Workshop:
         """
         if self.mcp is not None:
             await self.mcp.ready()
+        if self.web is not None:
+            await self.web.look(row.thread)
+        if item is not None and any(is_notebook(file.name) for file in item.files):
+            self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
 

@@ -91,6 +91,8 @@ class PythonResult:
     killed_reason: str = ""
     restarted: bool = False
     changes: Changes = field(default_factory=Changes)
+    figures: tuple[str, ...] = ()
+    """Pictures that it drew, as files of the workspace."""
 
     @property
     def ok(self) -> bool:

@@ -190,6 +190,8 @@ class Tool(Generic[A]):
     """Its results hold what is not public."""
     outside: Outside = "no"
     version: int = 1
+    effects: Callable[[A], Effect] | None = None
+    """The effect of one call, where that depends on its arguments; ``effect`` is then the strongest one."""
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
     gates: Callable[[A, frozenset[str]], str] = _never_gated
@@ -233,11 +235,12 @@ class Tool(Generic[A]):
             return Refused(f"{self.name} was not run: {explain(wrong)}.\nExpected: {expected}")
         written = _canonical(valid)
         args_sha = hashlib.sha256(written.encode()).hexdigest()
+        effect = self.effects(valid) if self.effects is not None else self.effect
         return Prepared(
             arguments=_JSON_OBJECT.validate_json(written),
             args_sha=args_sha,
-            effect=self.effect,
-            key=args_sha if self.effect == "keyed" else "",
+            effect=effect,
+            key=args_sha if effect == "keyed" else "",
             expectation=self.expects(valid),
             timeout=self.seconds(valid),
             gate=self.gates(valid, created),

@@ -178,7 +178,7 @@ async def _run_many(arguments: MultiEditArguments, call: CallContext) -> Observa
     return await _edit(arguments.path, replacements, await call.world(), call.id)
 
 
-async def _recall(_: Arguments, call: CallContext, recall: Recall) -> Recalled:
+async def recall_write(_: Arguments, call: CallContext, recall: Recall) -> Recalled:
     """Nothing but the writing at its end has an effect; what was not read again since cannot be shown."""
     remembered = await recall(call.id)
     if remembered.never_began:
@@ -244,7 +244,7 @@ EDIT_TOOL = Tool(
     act=_run_one,
     effect="unkeyed",
     permission="write",
-    recalls=_recall,
+    recalls=recall_write,
 )
 
 MULTI_EDIT_TOOL = Tool(
@@ -257,5 +257,5 @@ MULTI_EDIT_TOOL = Tool(
     act=_run_many,
     effect="unkeyed",
     permission="write",
-    recalls=_recall,
+    recalls=recall_write,
 )

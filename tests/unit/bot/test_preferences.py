@@ -117,6 +117,22 @@ async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
     assert CHOICES["network"].meaning("+git.example.org") == "commands reach `git.example.org` as well"
 
 
+async def test_the_web_is_opened_for_reading_and_for_no_command() -> None:
+    store = MemoryStore()
+    kept = Preferences(store)
+    await kept.put("guild", "1", "network", "packages")
+    await kept.put("channel", "2", "network", "+Web")
+    assert (await kept.of("3", "2", "1")).network == "packages web"
+    meaning = CHOICES["network"].meaning
+    assert meaning("web") == "I may search and read the whole web; commands reach no host"
+    assert meaning("+web") == "I may search and read the whole web as well"
+    assert meaning("packages web") == (
+        "I may search and read the whole web; commands reach the usual package indexes, and nothing else"
+    )
+    assert placed("docker", "web") == "docker, no network"
+    assert placed("docker", "packages web example.org") == "docker, network: packages example.org"
+
+
 async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
     """What the server chooses goes on counting, and a thread with a list of its own keeps them to itself."""
     store = MemoryStore()
@@ -153,7 +169,7 @@ async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
     ],
 )
 async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
-    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, hosts"):
+    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, web, hosts"):
         checked("network", value)
 
 
