@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
+    Conflict,
     Exposure,
     FileChange,
     Finished,
@@ -36,6 +37,7 @@ class ChildResult:
     """The same for its parent's log."""
     changes: tuple[FileChange, ...] = ()
     exposure: Exposure = UNEXPOSED
+    conflicts: tuple[Conflict, ...] = ()
 
 
 class Children(Protocol):

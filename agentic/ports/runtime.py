@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
     Barred,
     Block,
     CommitCreated,
+    Conflict,
     Effect,
     Envelope,
     Expected,
@@ -281,6 +282,8 @@ class Observation:
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to, beyond what its tool is declared as."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Files that were not written because somebody else had changed them before."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

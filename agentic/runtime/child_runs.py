@@ -16,6 +16,7 @@ from typing import Protocol
 
 from agentic.core.events.execution_events import (
     CancelRequested,
+    Conflict,
     Envelope,
     Event,
     FileChange,
@@ -320,6 +321,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
     events: list[Event] = [envelope.event for envelope in log]
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
+    conflicts: list[Conflict] = []
     for event in events:
         if isinstance(event, ModelRequested):
             asked[event.request] = event.model
@@ -328,6 +330,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
             models[model] = models.get(model, 0.0) + event.usd
         elif isinstance(event, ToolFinished | Gated):
             changes += event.changes
+            conflicts += event.conflicts if isinstance(event, ToolFinished) else ()
     finished = folded.finished or Finished(reason="failed", answer="Its log is damaged: nothing of it is known.")
     ended = SubagentFinished(
         child=child,
@@ -338,4 +341,4 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         turns=folded.turn.number,
         models=models,
     )
-    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure, tuple(dict.fromkeys(conflicts)))

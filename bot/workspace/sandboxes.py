@@ -34,7 +34,7 @@ from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
-from agentic.workspace.workspace import RealWorld
+from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
 
@@ -291,7 +291,7 @@ class Workshop:
             return _left_out(file, file.skipped or "it has no address")
         try:
             content = await self._fetched(item, file, min(FILE_BYTES, room))
-            path = await self.world(item.thread).put_file(file.name, content)
+            path = await self.world(item.thread).put_file(file.name, content, by=A_PERSON)
         except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
             log.warning("attachment %s was not taken: %s", file.name, error)
             return _left_out(file, str(error) or type(error).__name__)
