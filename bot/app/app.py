@@ -15,7 +15,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -86,6 +86,7 @@ from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
+from bot.lessons import fact_text
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
@@ -109,6 +110,8 @@ from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
 from reflexion.judge.model_families import family_of
+from reflexion.lessons.fact import Fact
+from reflexion.recollection import Recollection
 from reflexion.retrieval.embedding import embedder
 from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
@@ -293,6 +296,7 @@ class App:
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
+        recollection = _recollection(workshop, store, lessons, clock, tell, lasts=place.recovers)
         courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
         begin = Beginning(
             store=store,
@@ -311,6 +315,7 @@ class App:
             policy_of=policy_of,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
+            facts=recollection.count,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(
@@ -503,6 +508,20 @@ def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> Link
     if settings.store == "sqlite":
         return LinkedAccounts(place.home / ACCOUNTS)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
+
+
+def _recollection(
+    workshop: Workshop, store: Store, lessons: LessonStore, clock: Clock, tell: Callable[[OutboxItem], Awaitable[None]], *,
+    lasts: bool,
+) -> Recollection:  # fmt: skip
+    """What agents remember beyond their threads; they may where it ``lasts``."""
+
+    async def waits(fact: Fact) -> None:
+        await tell(fact_text.waiting(fact))
+
+    recollection = Recollection(store, lessons, clock, waits, workshop.workplace)
+    workshop.memory = recollection.of if lasts else None
+    return recollection
 
 
 def _reflexion(

@@ -60,7 +60,7 @@ from bot.rendering.discord_text import Steering
 
 LOOKED_THROUGH = 4_000
 """Characters of a long text that are examined; far fewer are shown."""
-_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
+_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "fact", "name")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ _VERBS: dict[str, Verbs] = {
     "plan_mode": ("Starting with a plan", "Started with a plan"),
     "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
+    "remember": ("Remembering", "Remembered"),
+    "recall": ("Recalling", "Recalled"),
     "subagent": ("Working with helpers", "Worked with helpers"),
     "finish": ("Wrapping up", "Wrapped up"),
 }

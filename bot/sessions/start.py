@@ -124,6 +124,8 @@ class Beginning:
     """What a thread's repository and network expose a task to."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
+    facts: Callable[[str], Awaitable[int]] | None = None
+    """The number of remembered facts that hold in a thread."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Return everything an execution knows before its first turn."""
@@ -153,6 +155,7 @@ class Beginning:
             environment=(
                 *(self.surroundings(place) if self.surroundings else ()),
                 *(self.repository(item.thread) if self.repository else ()),
+                *(_remembered(await self.facts(item.thread)) if self.facts else ()),
             ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
@@ -244,6 +247,11 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+def _remembered(facts: int) -> tuple[str, ...]:
+    """Say how many facts there are; which, the agent asks for."""
+    return (f"Facts that earlier tasks remembered and that hold here: {facts}; `recall` finds them.",) if facts else ()
 
 
 _FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))

@@ -18,6 +18,9 @@ from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.memory.fact_memory import FactMemory
+from agentic.tools.memory.recall import recall_tool
+from agentic.tools.memory.remember import remember_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
@@ -37,6 +40,7 @@ from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
+from reflexion.lessons.fact import Workplace
 
 if TYPE_CHECKING:
     from agentic.mcp_client.servers import McpServers
@@ -99,6 +103,8 @@ class Workshop:
     """The repositories of threads; None where there are none."""
     code_search: CodeSearch | None = None
     """Searches the code of workspaces; None where that is turned off."""
+    memory: Callable[[str], FactMemory] | None = None
+    """What the agents of a thread may remember; without it they cannot."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
@@ -205,7 +211,10 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
+        memory = self.memory(thread) if self.memory is not None else None
+        remembers = (remember_tool(memory), recall_tool(memory)) if memory is not None else ()
+
+        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *remembers, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
@@ -237,6 +246,10 @@ class Workshop:
         """Return what the thread's network and repository expose a task to."""
         network = await self.sandboxes.exposure(thread)
         return merged(network, self.repositories.exposure(thread)) if self.repositories is not None else network
+
+    def workplace(self, thread: str) -> Workplace | None:
+        """Return the thread's repository, as facts of it are kept."""
+        return self.repositories.workplace(thread) if self.repositories is not None else None
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""
