@@ -8,10 +8,10 @@ from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
-    Conflict,
     Exposure,
     FileChange,
     Finished,
+    StaleFile,
     SubagentFinished,
 )
 
@@ -37,7 +37,7 @@ class ChildResult:
     """The same for its parent's log."""
     changes: tuple[FileChange, ...] = ()
     exposure: Exposure = UNEXPOSED
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[StaleFile, ...] = ()
 
 
 class Children(Protocol):

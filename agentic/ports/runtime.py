@@ -19,7 +19,6 @@ from agentic.core.events.execution_events import (
     Barred,
     Block,
     CommitCreated,
-    Conflict,
     Effect,
     Envelope,
     Expected,
@@ -282,7 +281,7 @@ class Observation:
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to, beyond what its tool is declared as."""
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[StaleFile, ...] = ()
     """Files that were not written because somebody else had changed them before."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None

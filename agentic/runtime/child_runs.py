@@ -16,7 +16,6 @@ from typing import Protocol
 
 from agentic.core.events.execution_events import (
     CancelRequested,
-    Conflict,
     Envelope,
     Event,
     FileChange,
@@ -28,6 +27,7 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     Person,
     Sort,
+    StaleFile,
     Started,
     SubagentFinished,
     Tier,
@@ -321,7 +321,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
     events: list[Event] = [envelope.event for envelope in log]
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
-    conflicts: list[Conflict] = []
+    conflicts: list[StaleFile] = []
     for event in events:
         if isinstance(event, ModelRequested):
             asked[event.request] = event.model

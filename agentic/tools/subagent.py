@@ -80,9 +80,7 @@ def _told(number: int, result: ChildResult) -> str:
         for claim in finished.claims
     ]
     changed = tell_changes(merge_changes(result.changes))
-    met = ", ".join(
-        f"{one_line(each.path)}{f' by {each.by}' if each.by else ''}" for each in result.conflicts[:CONFLICTS]
-    )
+    met = ", ".join(f"{one_line(each.path)}{f' {each.by}' if each.by else ''}" for each in result.conflicts[:CONFLICTS])
     crossed = f"Others changed files under its hands: {met}. Look whether both changes are there." if met else ""
     listed_claims = ["Its claims, by its own log:", *claims] if claims else []
     return "\n".join((head, *said, *listed_claims, *filter(None, (changed, crossed))))

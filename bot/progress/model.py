@@ -239,7 +239,7 @@ class Progress:
     refused_hosts: tuple[str, ...] = ()
     """Hosts that the network refused."""
     conflicts: dict[str, str] = field(default_factory=dict[str, str])
-    """Files that somebody else changed first, so that a change was not written, with who that was ('' if unknown)."""
+    """Files that somebody else changed first, so that a change was not written, with ``StaleFile.by`` of each."""
     offered: bool = False
     """Some of its work is on a branch that people merge or delete."""
     checkpoint: str = ""

@@ -299,7 +299,7 @@ def conflicts(progress: Progress) -> str:
     if not progress.conflicts:
         return ""
     who = sorted({by for by in progress.conflicts.values() if by})
-    by = f" by {plain(' and '.join(who), 60)}" if who else ""
+    by = f" {plain(' and '.join(who), 60)}" if who else ""
     return f"-# ⇄ changed meanwhile{by}, not overwritten: {names(progress.conflicts)}"
 
 

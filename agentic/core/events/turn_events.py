@@ -16,7 +16,6 @@ from agentic.core.events.values import (
     BlobRef,
     Block,
     Confidence,
-    Conflict,
     Departure,
     Effect,
     Expected,
@@ -158,7 +157,7 @@ class ToolFinished(Frozen):
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[StaleFile, ...] = ()
     """Files that it, or a child, would have changed and that somebody else had changed before; nothing was written to them."""
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
     "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity",
-    "Confidence", "ConfidenceParts", "Conflict", "Departure", "EarlierResult", "Effect", "Expected", "Exposure",
+    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "Expected", "Exposure",
     "ExposureFact", "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside",
     "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
     "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "WithheldLesson",
@@ -432,11 +432,3 @@ class StaleFile(Frozen):
     diff: str = ""
     by: str = ""
     """Who changed it and how, as the end of a sentence; '' where nobody knows."""
-
-
-class Conflict(Frozen):
-    """A change of a file that was refused, because somebody else had changed the file since the agent read it."""
-
-    path: str
-    by: str = ""
-    """Who had; '' where nobody knows."""

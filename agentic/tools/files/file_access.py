@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from agentic.core.events.execution_events import Conflict
+from agentic.core.events.execution_events import StaleFile
 from agentic.ports.runtime import Observation
 from agentic.sandbox.aiignore import NAME as AIIGNORE
 from agentic.sandbox.protocol.results import FileText, SeenChange
@@ -82,8 +82,8 @@ async def overtaken(path: str, world: AgentWorld) -> Observation:
     return replace(told, conflicts=(_conflict(path, await world.real.changed_by(path)),))
 
 
-def _conflict(path: str, seen: SeenChange | None) -> Conflict:
-    return Conflict(path=path, by=seen.by if seen is not None else "")
+def _conflict(path: str, seen: SeenChange | None) -> StaleFile:
+    return StaleFile(path=path, by="" if seen is None else f"by {seen.by}" if seen.by else seen.who)
 
 
 def tell_diff(before: str, after: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentic.core.audit.verification import verify
-from agentic.core.events.execution_events import Conflict, Envelope, Perceived, ToolFinished
+from agentic.core.events.execution_events import Envelope, Perceived, StaleFile, ToolFinished
 from agentic.core.events.ids import is_child
 from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
@@ -127,8 +127,8 @@ async def test_of_two_writes_at_once_one_wins_and_the_other_is_shown_what_change
     assert len(refused) == 1, "one write wins"
     [lost] = refused
     assert lost.outcome == "refused"
-    winner = lost.conflicts[0].by
-    assert lost.conflicts == (Conflict(path="cart.py", by=winner),)
+    winner = lost.conflicts[0].by.removeprefix("by ")
+    assert lost.conflicts == (StaleFile(path="cart.py", by=f"by {winner}"),)
     assert winner in ("helper 1", "helper 2")
     written = "rate = 10" if winner == "helper 1" else "total = 20"
     assert lost.preview.startswith(

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from agentic.core.events.execution_events import Conflict, ToolStarted
+from agentic.core.events.execution_events import StaleFile, ToolStarted
 from agentic.ports.errors import CallNotBegun, SandboxLost, SandboxUnavailable
 from agentic.ports.runtime import Prepared
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
@@ -240,7 +240,7 @@ async def test_a_write_that_comes_too_late_by_a_moment_is_shown_what_it_would_ha
             "a.txt changed since you read it, by helper 1 with `echo three >> a.txt`; nothing was written."
         )
         assert "+three" in seen.preview
-        assert seen.conflicts == (Conflict(path="a.txt", by="helper 1"),)
+        assert seen.conflicts == (StaleFile(path="a.txt", by="by helper 1"),)
         assert path.read_text() == "one\ntwo\nthree\n"
         assert (await bench.call(**edit)).outcome == "ok", "it knows the file now"
 
