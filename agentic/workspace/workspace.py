@@ -364,22 +364,28 @@ class RealWorld:
         Raises ``SandboxLost`` once where the sandbox that was used before is gone and no call has said so.
         """
         self._tell_loss()
+        await self._look()
+        return tuple(seen for seen in self._seen if seen.number > after)
+
+    async def _look(self) -> None:
+        """Take in what changed since the last scan, where a sandbox exists."""
         sandbox = self._sandboxes.existing(self.thread)
         if sandbox is not None:
             found = await sandbox.scan()
             running = await self._beside.running(sandbox) if found.files and sandbox is self._used else ()
             self._saw(found, "", " or ".join(running or ()))
-        return tuple(seen for seen in self._seen if seen.number > after)
 
     async def changed_by(self, path: str) -> SeenChange | None:
         """The last change of a file, as far back as changes are kept; scans first."""
-        return next((seen for seen in reversed(await self.changes()) if seen.change.path == path), None)
+        await self._look()
+        return next((seen for seen in reversed(self._seen) if seen.change.path == path), None)
 
     async def perceive(self, model: WorldModel) -> Perception:
         """What ``model``'s agent has to be told now: its stale files with short diffs, and recent changes by others."""
-        changes = await self.changes(model.cursor)
+        gaps, changes = self._gaps, await self.changes(model.cursor)
         changes = (*changes, *await self._unnoticed(model, changes))
         texts = {path: await self._text_now(path) for path in model.wants_text(changes)}
+        model.gaps = gaps
         return model.perceive(changes, texts, time.monotonic())
 
     async def _unnoticed(self, model: WorldModel, noticed: Sequence[SeenChange]) -> list[SeenChange]:
@@ -387,7 +393,6 @@ class RealWorld:
         forgotten = len(noticed) < self._number - model.cursor
         if (model.gaps == self._gaps and not forgotten) or self._sandboxes.existing(self.thread) is None:
             return []
-        model.gaps = self._gaps
         told = {seen.change.path for seen in noticed}
         known = {path: sha for path, sha in model.accounted().items() if path not in told and ":" not in sha}
         found = [await self._changed_since(path, sha) for path, sha in known.items()]

@@ -252,9 +252,12 @@ async def test_what_changed_while_nobody_could_notice_is_found_afterwards(bench:
         await bench.call("read", path=name)
     await bench.call("shell", command="echo mine >> b.txt")
     assert (await bench.toolbox.perceive()).stale == ()
-    await bench.world.close()
+    await bench.sandboxes.end("t1")
     path.write_text("two\n")
-    await bench.call("shell", command="true")
+    refused = await bench.call("edit", path="b.txt", old="one", new="two")
+    assert refused.preview.startswith("b.txt changed since you read it")
+    with contextlib.suppress(SandboxLost):  # told once, by the next look
+        await bench.world.changes()
     perceived = await bench.toolbox.perceive()
     assert [(file.path, file.by) for file in perceived.stale] == [("a.txt", "")], "what it did itself is no news"
     assert "-one\n+two" in perceived.stale[0].diff
