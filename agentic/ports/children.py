@@ -12,6 +12,7 @@ from agentic.core.events.execution_events import (
     FileChange,
     Finished,
     QuotedMessage,
+    StaleFile,
     SubagentFinished,
 )
 
@@ -40,6 +41,7 @@ class ChildResult:
     """The same for its parent's log."""
     changes: tuple[FileChange, ...] = ()
     exposure: Exposure = UNEXPOSED
+    conflicts: tuple[StaleFile, ...] = ()
 
 
 class Children(Protocol):

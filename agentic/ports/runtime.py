@@ -281,6 +281,8 @@ class Observation:
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to, beyond what its tool is declared as."""
+    conflicts: tuple[StaleFile, ...] = ()
+    """Files that were not written because somebody else had changed them before."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     Person,
     Sort,
+    StaleFile,
     Started,
     SubagentFinished,
     Tier,
@@ -338,6 +339,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         task = ChildTask(began.task, task.role, began.quoted)
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
+    conflicts: list[StaleFile] = []
     for event in events:
         if isinstance(event, ModelRequested):
             asked[event.request] = event.model
@@ -346,6 +348,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
             models[model] = models.get(model, 0.0) + event.usd
         elif isinstance(event, ToolFinished | Gated):
             changes += event.changes
+            conflicts += event.conflicts if isinstance(event, ToolFinished) else ()
     finished = folded.finished or Finished(reason="failed", answer="Its log is damaged: nothing of it is known.")
     ended = SubagentFinished(
         child=child,
@@ -356,4 +359,4 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         turns=folded.turn.number,
         models=models,
     )
-    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure, tuple(dict.fromkeys(conflicts)))

@@ -285,6 +285,7 @@ def observed(
             opened_hosts=observation.opened_hosts,
             files=observation.files,
             exposure=observation.exposure,
+            conflicts=observation.conflicts,
         )
     )
     return events, blobs

@@ -20,7 +20,6 @@ from agentic.core.fold.exposure import cut_off, merged
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
-    EditConflict,
     PathRefused,
     RemoteError,
     SandboxError,
@@ -364,7 +363,10 @@ class StandardToolbox(Toolbox):
         exposure = await self._exposed()
         lost, self._lost = self._lost, ""
         environment = LOST.format(reason=visible(lost)) if lost else seen.environment
-        stale = tuple(StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff))) for file in seen.stale)
+        stale = tuple(
+            StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff)), by=visible(file.by))
+            for file in seen.stale
+        )
         return Perception(stale, tuple(visible(change) for change in seen.changes), environment, exposure)
 
     async def settle(self) -> None:
@@ -497,7 +499,5 @@ async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Obse
         raise
     except PathRefused as path:
         return refused(str(path), path.barred, path.place)
-    except EditConflict as conflict:
-        return refused(f"{conflict}, in this very moment; nothing was written. Read it again.")
     except (SandboxError, RemoteError) as problem:
         return failed(str(problem))

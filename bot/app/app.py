@@ -15,7 +15,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -88,6 +88,7 @@ from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.inbound.voice_messages import VoiceReader
+from bot.lessons import fact_text
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
@@ -111,6 +112,8 @@ from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
 from reflexion.judge.model_families import family_of
+from reflexion.lessons.fact import Fact
+from reflexion.recollection import Recollection
 from reflexion.retrieval.embedding import embedder
 from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
@@ -299,6 +302,7 @@ class App:
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
+        recollection = _recollection(workshop, store, lessons, clock, tell, lasts=place.recovers)
         courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
         begin = Beginning(
             store=store,
@@ -318,6 +322,7 @@ class App:
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
             watchers=watching(watcher_files, bot.preferences),
+            facts=recollection.count,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(
@@ -517,6 +522,20 @@ def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> Link
     if settings.store == "sqlite":
         return LinkedAccounts(place.home / ACCOUNTS)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
+
+
+def _recollection(
+    workshop: Workshop, store: Store, lessons: LessonStore, clock: Clock, tell: Callable[[OutboxItem], Awaitable[None]], *,
+    lasts: bool,
+) -> Recollection:  # fmt: skip
+    """What agents remember beyond their threads; they may where it ``lasts``."""
+
+    async def waits(fact: Fact) -> None:
+        await tell(fact_text.waiting(fact))
+
+    recollection = Recollection(store, lessons, clock, waits, workshop.workplace)
+    workshop.memory = recollection.of if lasts else None
+    return recollection
 
 
 def _reflexion(

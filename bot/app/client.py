@@ -61,6 +61,7 @@ COGS = (
     "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.schedule_commands", "bot.cogs.commands",
     "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.message_menu",
     "bot.cogs.equipment.watcher_commands",
+    "bot.cogs.memory.memory_commands",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""

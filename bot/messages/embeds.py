@@ -66,9 +66,10 @@ _HELP = (
     (
         "More",
         "a task: `pause` `resume` `fork` `checkpoints`\n"
-        "what happened: `sessions` `logs` `confidence` `escalation` `memory` `role` `rules`\n"
+        "what happened: `sessions` `logs` `confidence` `escalation` `role` `rules`\n"
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
+        "what I remember: `memory list` `memory show` `memory approve` `memory forget`\n"
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
         "other people's tools: `mcp show` `mcp agree` `mcp login` · small agents that look on: `watchers`\n"

@@ -62,7 +62,7 @@ from bot.rendering.discord_text import Steering
 
 LOOKED_THROUGH = 4_000
 """Characters of a long text that are examined; far fewer are shown."""
-_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
+_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "fact", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +243,8 @@ class Progress:
     """Calls that ran and whose effects were undone."""
     refused_hosts: tuple[str, ...] = ()
     """Hosts that the network refused."""
+    conflicts: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that somebody else changed first, so that a change was not written, with ``StaleFile.by`` of each."""
     offered: bool = False
     """Some of its work is on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -368,6 +370,10 @@ class Progress:
             self._allow(event, step.subject or step.tool)
         for change in event.changes:
             self._change(change)
+        for conflict in event.conflicts[:STEPS_KEPT]:
+            self.conflicts = (
+                {**self.conflicts, conflict.path: conflict.by} if len(self.conflicts) < STEPS_KEPT else self.conflicts
+            )
         self.refused_hosts = tuple(dict.fromkeys((*self.refused_hosts, *event.refused_hosts)))[:STEPS_KEPT]
 
     def _watch(self, event: Watched) -> None:

@@ -40,6 +40,8 @@ _VERBS: dict[str, Verbs] = {
     "web_search": ("Searching the web for", "Searched the web for"),
     "fetch": ("Reading", "Read"),
     "http": ("Asking", "Asked"),
+    "remember": ("Remembering", "Remembered"),
+    "recall": ("Recalling", "Recalled"),
     "subagent": ("Working with helpers", "Worked with helpers"),
     "finish": ("Wrapping up", "Wrapped up"),
 }

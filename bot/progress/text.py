@@ -97,6 +97,8 @@ def progress_text(
     after += _todo(progress.todo, ended=progress.finished is not None)
     if progress.finished is None and (refused := refused_hosts(progress)):
         after.append(refused)
+    if crossed := conflicts(progress):
+        after.append(crossed)
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
@@ -291,6 +293,15 @@ def _todo(items: tuple[Todo, ...], *, ended: bool) -> list[str]:
 def refused_hosts(progress: Progress) -> str:
     """Name the hosts that the network refused, '' where there are none."""
     return f"-# 🌐 refused: {names(progress.refused_hosts)}" if progress.refused_hosts else ""
+
+
+def conflicts(progress: Progress) -> str:
+    """Name the files that somebody else had changed first, '' where there are none."""
+    if not progress.conflicts:
+        return ""
+    who = sorted({by for by in progress.conflicts.values() if by})
+    by = f" {plain(' and '.join(who), 60)}" if who else ""
+    return f"-# ⇄ changed meanwhile{by}, not overwritten: {names(progress.conflicts)}"
 
 
 def footer(progress: Progress, *, whole: bool = True) -> str:

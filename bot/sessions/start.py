@@ -125,6 +125,8 @@ class Beginning:
     """What a thread's repository and network expose a task to."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
+    facts: Callable[[str], Awaitable[int]] | None = None
+    """The number of remembered facts that hold in a thread."""
 
     watchers: Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]] | None = None
     """The small agents that look on there."""
@@ -157,6 +159,7 @@ class Beginning:
             environment=(
                 *(self.surroundings(place) if self.surroundings else ()),
                 *(self.repository(item.thread) if self.repository else ()),
+                *(_remembered(await self.facts(item.thread)) if self.facts else ()),
             ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
@@ -249,6 +252,11 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+def _remembered(facts: int) -> tuple[str, ...]:
+    """Say how many facts there are; which, the agent asks for."""
+    return (f"Facts that earlier tasks remembered and that hold here: {facts}; `recall` finds them.",) if facts else ()
 
 
 _FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))

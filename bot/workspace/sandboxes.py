@@ -20,6 +20,9 @@ from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
 from agentic.tools.finish import FINISH_TOOL
+from agentic.tools.memory.fact_memory import FactMemory
+from agentic.tools.memory.recall import recall_tool
+from agentic.tools.memory.remember import remember_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
@@ -36,10 +39,11 @@ from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
-from agentic.workspace.workspace import RealWorld
+from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
 from bot.workspace.web_reading import WebReading
+from reflexion.lessons.fact import Workplace
 
 if TYPE_CHECKING:
     from agentic.mcp_client.servers import McpServers
@@ -102,6 +106,8 @@ class Workshop:
     """The repositories of threads; None where there are none."""
     code_search: CodeSearch | None = None
     """Searches the code of workspaces; None where that is turned off."""
+    memory: Callable[[str], FactMemory] | None = None
+    """What the agents of a thread may remember; without it they cannot."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
     web: WebReading | None = None
@@ -218,7 +224,9 @@ class Workshop:
         reading = self.web.tools(thread) if self.web is not None else ()
         told = thread in self._notebooks or notebooks_in(self.workspaces.folder(thread))
         notebooks = (NOTEBOOK_EDIT_TOOL,) if told else ()
-        own = (*STANDARD, *notebooks, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *outward)
+        memory = self.memory(thread) if self.memory is not None else None
+        remembers = (remember_tool(memory), recall_tool(memory)) if memory is not None else ()
+        own = (*STANDARD, *notebooks, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *remembers, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
@@ -254,6 +262,10 @@ class Workshop:
         """Return what the thread's network and repository expose a task to."""
         network = await self.sandboxes.exposure(thread)
         return merged(network, self.repositories.exposure(thread)) if self.repositories is not None else network
+
+    def workplace(self, thread: str) -> Workplace | None:
+        """Return the thread's repository, as facts of it are kept."""
+        return self.repositories.workplace(thread) if self.repositories is not None else None
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""
@@ -308,7 +320,7 @@ class Workshop:
             return _left_out(file, file.skipped or "it has no address")
         try:
             content = await self._fetched(item, file, min(FILE_BYTES, room))
-            path = await self.world(item.thread).put_file(file.name, content)
+            path = await self.world(item.thread).put_file(file.name, content, by=A_PERSON)
         except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
             log.warning("attachment %s was not taken: %s", file.name, error)
             return _left_out(file, str(error) or type(error).__name__)

@@ -176,6 +176,8 @@ class ToolFinished(Frozen):
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
+    conflicts: tuple[StaleFile, ...] = ()
+    """Files that it, or a child, would have changed and that somebody else had changed before; nothing was written to them."""
 
 
 class CancelRequested(Frozen):

@@ -451,3 +451,5 @@ class StaleFile(Frozen):
 
     path: str
     diff: str = ""
+    by: str = ""
+    """Who changed it and how, as the end of a sentence; '' where nobody knows."""

@@ -107,7 +107,8 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
 
 
 def _stale(file: StaleFile, mark: str) -> str:
-    head = f"{one_line(file.path)} changed since you read it; read it again before you edit it."
+    by = f", {one_line(file.by)}" if file.by else ""
+    head = f"{one_line(file.path)} changed since you read it{by}; read it again before you edit it."
     return section(mark, head, file.diff).rstrip()
 
 

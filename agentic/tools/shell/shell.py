@@ -138,6 +138,7 @@ async def _execute(command: str, arguments: ShellArguments, call: CallContext, w
         cwd=arguments.cwd,
         on_output=lambda piece: call.on_output(stream.clean(piece)),
         by=world.model.agent,
+        how=world.hide(command),
         cap=OUTPUT_BYTES,
         key=key,
     )
@@ -155,7 +156,9 @@ def in_bash(command: str) -> str:
 
 
 async def _start(arguments: ShellArguments, world: AgentWorld, key: str) -> Observation:
-    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command, key=key)
+    job = await world.real.start(
+        in_bash(arguments.command), cwd=arguments.cwd, name=world.hide(arguments.command), key=key
+    )
     world.jobs[job] = 0
     world.begun.add(job)
     how = f'{{"job":"{job}"}}'

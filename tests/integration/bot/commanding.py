@@ -34,6 +34,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
+from reflexion.lessons.fact import Fact, FactScope, FactSource
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
@@ -116,6 +117,16 @@ def history(manifest: str = "abcdef0123456789") -> list[Event]:
     events.append(CheckpointSaved(manifest=manifest, through_seq=3))
     events.append(Escalated(from_tier=2, to_tier=3, trigger="the same error 3 times"))
     return events
+
+
+def fact(guild: str, id: str) -> Fact:
+    """A fact that waits for a person."""
+    at = datetime.now(UTC)
+    source = FactSource(call="c", execution="x", thread="1", turn=2, asked_by="7", read=("a page",), at=at)
+    return Fact(
+        id=id, scope=FactScope(guild=guild), text=f"Machine {id[-1]} is red.", status="waiting", note="its task read a page",
+        sources=(source,), created=at,
+    )  # fmt: skip
 
 
 def lesson(guild: str, id: str = "l0123456789a", **more: object) -> Lesson:

@@ -12,7 +12,7 @@ from bot.cogs.commands.command_errors import EXAMPLES
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
-from tests.integration.bot.commanding import Desk, desk, lesson, words
+from tests.integration.bot.commanding import Desk, desk, fact, lesson, words
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,11 @@ RIGHT = [
     Use("escalation", "!escalation", "the same error 3 times"),
     Use("logs", "!logs", "moved from tier 2 to 3"),
     Use("logs", "!logs 2", "shows more", {"lines": 2}),
-    Use("memory", "!memory", "Python 3.11"),
+    Use("memory list", "!memory", "Python 3.11"),
+    Use("memory list", "!memory list", "⚠ waits for approval `f0123456`"),
+    Use("memory show", "!memory show f0123456", "Waits because its task read a page.", {"fact": "f0123456"}),
+    Use("memory approve", "!memory approve f0123456", "is used from now on", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget f0123456", "Forgotten: Machine 6 is red", {"fact": "f0123456"}),
     Use("role", "!role", "Role: **"),
     Use("rules", "!rules", "A task may use $5.00"),
     Use("workspace list", "!workspace list", "a.txt"),
@@ -123,6 +127,8 @@ WRONG = [
     Use("lessons show", "!lessons show l9", "no lesson `l9`", {"lesson": "l9"}),
     Use("lessons show", "!lessons show", "For example: `!lessons show l|no lesson", {"lesson": "' OR 1=1"}),
     Use("lessons approve", "!lessons approve nope", "no lesson `nope`", {"lesson": "nope"}),
+    Use("memory show", "!memory show f0123456", "no fact `f0123456`", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget", "needs `fact`|no fact", {"fact": "' OR 1=1"}),
     Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
     Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
     Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
@@ -149,6 +155,8 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    facts = tuple(fact(str(one.guild.guild_id), f"f012345{number}") for number in range(10))
+    await one.lessons.change_facts(facts[0].scope, lambda _: facts)
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
     return thread
 
@@ -229,6 +237,7 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         "no thread",
                         "no checkpoint",
                         "no lesson",
+                        "no fact",
                         "no setting",
                         "cannot be",
                         "no such",
