@@ -298,6 +298,7 @@ def begun(
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
+        skills=started.skills,
     )
 
 

@@ -9,6 +9,7 @@ accounts/             tokens of people who linked an account, in no backup
 code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
+skills/<name>/        skills, as the owner puts them there; skills.json: what was approved; skill_copies/: as it was then
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 

@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import (
     FACTS,
     UNEXPOSED,
     EarlierResult,
+    EquippedSkill,
     Exposure,
     FileRef,
     Finished,
@@ -122,6 +123,8 @@ class Beginning:
     """Makes the shown confidence."""
     exposure: Callable[[str], Awaitable[Exposure]] | None = None
     """What a thread's repository and network expose a task to."""
+    skills: Callable[[SessionRow], Awaitable[tuple[EquippedSkill, ...]]] | None = None
+    """What a new task may read of skills that were approved. Never fails."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
 
@@ -160,6 +163,7 @@ class Beginning:
             exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
+            skills=await self.skills(session) if self.skills and not policy.tour else (),
             planning=before.planning if item.unspoken else wants_plan(item.text),
         )
 

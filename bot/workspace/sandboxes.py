@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
-from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.events.execution_events import EquippedSkill, Exposure, FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
@@ -18,6 +18,7 @@ from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.foreign.skill import SkillCopy, skill_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
@@ -101,6 +102,8 @@ class Workshop:
     """Searches the code of workspaces; None where that is turned off."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
+    read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
+    """Reads a skill for a thread; without it there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -175,7 +178,13 @@ class Workshop:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         world, save, inspect = self._ways(thread)
         return ChildToolbox(
-            world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
+            world,
+            (*OF_CHILDREN, *self._skills(thread)),
+            name,
+            save=save,
+            inspect=inspect,
+            masks=self.masks,
+            snapshots=self.snapshots,
         )
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
@@ -205,11 +214,15 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
+        own = (*STANDARD, SUBAGENT_TOOL, *searching, *self._skills(thread), *network, *woken, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
         )  # fmt: skip
+
+    def _skills(self, thread: str) -> tuple[AnyTool, ...]:
+        """Return the tool that reads skills; a task that has none is not offered it."""
+        return (skill_tool(partial(self.read_skill, thread)),) if self.read_skill is not None else ()
 
     def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:
         """Return the tools of MCP servers, beside an agent's own ones."""

@@ -62,6 +62,7 @@ def started() -> e.Started:
         withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
         exposure=e.Exposure(untrusted=("the log of a check",), private=("acme/shop",), reach=("example.org",), fetches=True),
+        skills=(e.EquippedSkill(name="release-notes", description="How notes are written.", sha="9f" * 32),),
     )  # fmt: skip
 
 

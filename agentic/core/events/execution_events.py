@@ -69,6 +69,8 @@ class Started(Frozen):
     """What people have let commands reach before it began: of the execution that it is a child of."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """What it may read with the tool ``skill``, by name; whatever becomes of the folders, it keeps these copies."""
 
 
 class OwnerChanged(Frozen):

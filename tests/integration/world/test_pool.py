@@ -171,6 +171,7 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
             covered: Sequence[Cover] = (),
             door: Path | None = None,
             mirror: Path | None = None,
+            skills: Path | None = None,
         ) -> Sandbox:
             begun.set()
             await go.wait()
