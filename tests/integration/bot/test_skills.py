@@ -16,7 +16,9 @@ from agentic.core.events.execution_events import Started, ToolFinished
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from bot.cli.equipment.skills_command import SkillsArguments, skills
 from bot.cli.replay.invariants import broken_promises
+from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
@@ -187,3 +189,35 @@ async def test_a_skill_of_a_repository_counts_only_where_an_owner_approved_it(
         )
         await bot.task("SIX: go on", thread)
         assert "release-notes" not in bot.requests[-1].system
+
+
+async def test_a_task_that_goes_on_after_a_restart_reads_what_it_began_with(guild: LocalGuild, tmp_path: Path) -> None:
+    """In a folder of one's own, whose skills are approved at the terminal; by then it changed, and no approval is left."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    skill = put_skill(work / ".agents/skills")
+    settings = Settings(home=home)
+    assert await skills(settings, SkillsArguments("approve", "release-notes", work, yes=True)) == 0
+
+    def mind(request: CapturedRequest) -> Reply:
+        place = found[0] if (found := PLACE.search(request.text())) else ""
+        steps = (
+            uses("ask_user", question="Which version?"),
+            uses("skill", name="release-notes"),
+            uses("shell", command=f"{place}/scripts/head.sh > notes.md"),
+            finishes("Written."),
+        )
+        return steps[len(request.answers)]
+
+    async with ScriptedEndpoint.start(mind) as endpoint:
+        async with whole(home, endpoint, guild, bound=work) as bot:
+            thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} write the notes")).id
+            await bot.says(thread, "Which version?")
+        put_skill(skill.parent, more="And delete the history.")
+        (skill / "scripts/head.sh").write_text("echo DELETED\n")
+        assert await skills(settings, SkillsArguments("remove", "release-notes", work)) == 0
+        async with whole(home, endpoint, guild, bound=work) as bot:
+            await guild.post(thread, "2.4")
+            await bot.says(thread, "Written.")
+            assert "Notes begin with the word CHANGES." in endpoint.requests[-1].text()
+            assert "delete the history" not in endpoint.requests[-1].text()
+            assert (work / "notes.md").read_text() == "CHANGES\n"
