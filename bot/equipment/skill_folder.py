@@ -83,7 +83,7 @@ def skills_in(root: Path, below: str = "") -> Iterator[tuple[str, Skill | SkillU
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        yield "", SkillUnusable(_why(error))
+        yield below or root.name, SkillUnusable(_why(error))
         return
     try:
         with os.scandir(place) as scanned:

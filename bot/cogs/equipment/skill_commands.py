@@ -202,11 +202,17 @@ class Approving(PersonalView):
         await interaction.response.defer()
         self.stop()
         done = await self._cog.approved(interaction, self._name, self._sha)
-        await interaction.edit_original_response(content=done, attachments=[], view=None)
+        said = interaction.client.desk.discreet_text(done)
+        await interaction.edit_original_response(content=said, attachments=[], view=None)
 
 
 def _head(one: FoundSkill) -> str:
-    return f"The skill {inline(one_line(one.name, 64))}: {skill_text.said(one)}."
+    about = (
+        f"\n> {plain(one.skill.description, 300)}\n-# {plain(one.where, 200)}, files: {len(one.skill.files)}"
+        if one.skill
+        else ""
+    )
+    return f"The skill {inline(one_line(one.name, 64))}: {skill_text.said(one)}.{about}"
 
 
 async def setup(bot: ThreadwrightBot) -> None:

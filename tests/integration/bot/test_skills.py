@@ -21,6 +21,7 @@ from bot.cli.replay.invariants import broken_promises
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
+from bot.messages.log_text import story
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
 
 HELPED = "[Task from the agent that you help]"
@@ -118,6 +119,7 @@ async def test_an_approved_skill_is_read_by_a_task_and_its_helper_and_one_that_c
         assert [one.name for one in started.skills] == ["release-notes"]
         reads = [envelope.event for envelope in log if isinstance(envelope.event, ToolFinished)][:3]
         assert [read.exposure.untrusted for read in reads] == [(), (), ()], "an owner vouches for what was approved"
+        assert any(line.endswith("write the release notes (skills: release-notes)") for _, line in story(log))
         assert verify(log).divergence is None
         assert broken_promises(log, ()) == ()
 
