@@ -21,6 +21,7 @@ from agentic.core.events.execution_events import (
     CommitCreated,
     Effect,
     Envelope,
+    EquippedSkill,
     Expected,
     Exposure,
     FileChange,
@@ -169,6 +170,8 @@ class Prepared:
     """Somebody can answer what it asks."""
     replies: tuple[CallReply, ...] = ()
     """What people answered to it so far; it goes on from there."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """Those of its task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,6 +315,7 @@ def begun(
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
         watchers=started.watchers,
+        skills=started.skills,
     )
 
 

@@ -222,6 +222,7 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
         state=call.gated.state_sha if call.gated is not None else "",
         attended=execution.attended,
         replies=call.replies,
+        skills=execution.started.skills if execution.started is not None else (),
     )
 
 

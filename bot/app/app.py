@@ -84,6 +84,8 @@ from bot.config.models import judges_from, models_from, prices_from
 from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
+from bot.equipment.skill_store import SkillStore
+from bot.equipment.thread_skills import ThreadSkills
 from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
@@ -259,6 +261,8 @@ class App:
             return await bot.wakes.spoken(item)
 
         workshop.alarms = alarm if place.recovers else None
+        skills = ThreadSkills(SkillStore(settings.home), workshop, tell)
+        workshop.read_skill = skills.read
 
         async def present(person: str, guild: str) -> Person | None:
             return await bot.present_person(person, guild)
@@ -316,6 +320,7 @@ class App:
             repository=workshop.about_repository,
             remarks=workshop.remarks,
             exposure=workshop.exposure,
+            skills=skills.for_task,
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,
@@ -375,7 +380,7 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, _voices(settings, router),
+                      lambda: reflexion.trouble, answers.changed, clock, skills, watchdog.longest, _voices(settings, router),
                       watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)

@@ -62,6 +62,7 @@ COGS = (
     "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.message_menu",
     "bot.cogs.equipment.watcher_commands",
     "bot.cogs.memory.memory_commands",
+    "bot.cogs.equipment.skill_commands",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""

@@ -17,6 +17,7 @@ from bot.outbound.live.answer_messages import AnswerMessages
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
+    from bot.equipment.thread_skills import ThreadSkills
     from bot.equipment.watcher_files import WatcherFiles
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.outbound.live.pull_messages import PullMessages
@@ -48,6 +49,8 @@ class Backstage:
     unwoken: Callable[[str], Awaitable[None]] | None = None
     """Brings the buttons of an answer, by its outbox key, up to date after its wake-up was cancelled."""
     clock: Clock = field(default_factory=SystemClock)
+    skills: ThreadSkills | None = None
+    """Looks skills up."""
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
 

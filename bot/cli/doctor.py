@@ -93,6 +93,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
     servers, web = await mcp_servers(settings), await web_search(settings, asks=search)
     much = await asyncio.to_thread(kept, settings)
+    equipped = await asyncio.to_thread(skills, settings)
     return (
         python(),
         *([guild(settings)] if settings.discord_token is None else []),
@@ -105,6 +106,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
         walls,
         *servers,
         *watchers(settings),
+        *equipped,
         *tiers,
         *loaded,
         learned,
@@ -488,6 +490,29 @@ def watchers(settings: Settings) -> tuple[Component, ...]:
     todo = "mend the file; until then it counts for nothing"
     wrong = [Component("watchers", FOLDER, "limited", str(each), todo) for each in found.mistakes]
     return (Component("watchers", names, "ok", "each place turns them on with /settings set name:watchers"), *wrong)
+
+
+def skills(settings: Settings) -> tuple[Component, ...]:
+    """Look at the skills of the home; nothing where there are none."""
+    from bot.equipment.skill_store import FILE, SkillStore
+    from bot.equipment.skill_text import MEANING
+    from bot.rendering.unicode_safety import revealed
+
+    store = SkillStore(settings.home)
+    if store.trouble:
+        return (Component("skills", FILE, "limited", store.trouble),)
+    rows: list[Component] = []
+    found = store.found_in_home()
+    for one in found:
+        if one.state == "unusable":
+            rows.append(Component("skill", revealed(one.name), "limited", f"can't be used: {revealed(one.problem)}"))
+        elif one.state != "approved":
+            todo = f"look at it, and approve it: threadwright skills approve {one.name}"
+            rows.append(Component("skill", one.name, "limited", MEANING[one.state], todo))
+    approved = [one.name for one in found if one.state == "approved"]
+    if approved:
+        rows.append(Component("skills", ", ".join(approved[:20]), "ok", f"{len(approved)} approved and unchanged"))
+    return tuple(rows)
 
 
 def roles(settings: Settings) -> tuple[Component, ...]:

@@ -1,4 +1,4 @@
-"""`threadwright setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup |
+"""`threadwright setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup |
 export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
@@ -151,6 +151,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
                 else logout(settings, wanted.server)
             )
         return mcp(settings, wanted.agree)
+    if wanted.command == "skills":
+        from bot.cli.equipment.skills_command import SkillsArguments, skills
+
+        return skills(settings, SkillsArguments(wanted.act or "list", wanted.name, wanted.dir, yes=wanted.yes))
     if wanted.command == "search":
         from bot.cli.word_search import search
 
@@ -254,8 +258,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup | export | "
-        "import"
+        "setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup | "
+        "export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -272,6 +276,8 @@ def parser() -> argparse.ArgumentParser:
         add_mcp,
         add_search,
         add_setup,
+        add_skills,
+        existing_folder,
     )
 
     add_setup(commands)
@@ -285,7 +291,7 @@ def parser() -> argparse.ArgumentParser:
         "or the settings, or no model is configured",
     )
     task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
-    task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")
+    task.add_argument("--dir", type=existing_folder, metavar="PATH", help="the folder to work in (default: a new one)")
     task.add_argument(
         "--json", action="store_true", help="print one event a line, and nothing else, to standard output"
     )
@@ -300,6 +306,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
     add_mcp(commands)
+    add_skills(commands)
     add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
     replay.add_argument("execution", nargs="?", default="", metavar="EXECUTION", help="its id (default: list them)")
@@ -322,13 +329,6 @@ def _text(value: str) -> str:
     if not value.strip():
         raise argparse.ArgumentTypeError("say what to do")
     return value.strip()
-
-
-def _folder(value: str) -> Path:
-    folder = Path(value).expanduser().resolve()
-    if not folder.is_dir():
-        raise argparse.ArgumentTypeError(f"{value!r} is not a folder")
-    return folder
 
 
 def _seconds(value: str) -> float:

@@ -11,6 +11,7 @@ guild/                messages of the local guild
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
 watchers/             small agents that may look on, as files of whoever runs the bot
+skills/<name>/        skills, as the owner puts them there; skills.json: what was approved; skill_copies/: as it was then
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 

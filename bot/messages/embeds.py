@@ -73,6 +73,7 @@ _HELP = (
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
         "other people's tools: `mcp show` `mcp agree` `mcp login` · small agents that look on: `watchers`\n"
+        "skills: `skills list` `skills show` `skills approve` `skills remove`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

@@ -71,7 +71,8 @@ def told(event: Event, labels: Mapping[str, str] = MappingProxyType({})) -> str:
     """Describe an event, '' for events that people need not read; ``labels`` of the open question's choices by id."""
     match event:
         case Started() as event:
-            return f"{event.requester.name} asked: {_short(event.task)}"
+            skills = f" (skills: {', '.join(skill.name for skill in event.skills)})" if event.skills else ""
+            return f"{event.requester.name} asked: {_short(event.task)}{skills}"
         case InputReceived() as event:
             return f"{event.author.name} ({event.sort}): {_short(event.text)}"
         case ModelRequested() as event:

@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import (
     FACTS,
     UNEXPOSED,
     EarlierResult,
+    EquippedSkill,
     Exposure,
     FileRef,
     Finished,
@@ -123,6 +124,8 @@ class Beginning:
     """Makes the shown confidence."""
     exposure: Callable[[str], Awaitable[Exposure]] | None = None
     """What a thread's repository and network expose a task to."""
+    skills: Callable[[SessionRow], Awaitable[tuple[EquippedSkill, ...]]] | None = None
+    """What a new task may read of skills that were approved. Never fails."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
     facts: Callable[[str], Awaitable[int]] | None = None
@@ -167,6 +170,7 @@ class Beginning:
             exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
+            skills=await self.skills(session) if self.skills and not policy.tour else (),
             planning=before.planning if item.unspoken else wants_plan(item.text),
             watchers=await self.watchers(session) if self.watchers else (),
         )

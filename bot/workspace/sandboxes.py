@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
-from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.events.execution_events import EquippedSkill, Exposure, FileChange, FileRef, InboxItem, QuotedMessage
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children, ChildRole
 from agentic.ports.errors import AgenticError, PathRefused
@@ -20,6 +20,7 @@ from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
 from agentic.tools.finish import FINISH_TOOL
+from agentic.tools.foreign.skill import SkillCopy, skill_tool
 from agentic.tools.memory.fact_memory import FactMemory
 from agentic.tools.memory.recall import recall_tool
 from agentic.tools.memory.remember import remember_tool
@@ -114,6 +115,8 @@ class Workshop:
     """The web, where it is open for a thread."""
     _notebooks: set[str] = field(default_factory=set[str])
     """Threads to which a notebook was sent."""
+    read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
+    """Reads a skill for a thread; without it there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -191,7 +194,7 @@ class Workshop:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         world, save, inspect = self._ways(thread)
         reading = self.web.tools(thread, acts=False) if self.web is not None else ()
-        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *reading)
+        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *self._skills(thread), *reading)
         return ChildToolbox(world, tools, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots)
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
@@ -226,11 +229,26 @@ class Workshop:
         notebooks = (NOTEBOOK_EDIT_TOOL,) if told else ()
         memory = self.memory(thread) if self.memory is not None else None
         remembers = (remember_tool(memory), recall_tool(memory)) if memory is not None else ()
-        own = (*STANDARD, *notebooks, SUBAGENT_TOOL, *searching, *reading, *network, *woken, *remembers, *outward)
+        own = (
+            *STANDARD,
+            *notebooks,
+            SUBAGENT_TOOL,
+            *searching,
+            *self._skills(thread),
+            *reading,
+            *network,
+            *woken,
+            *remembers,
+            *outward,
+        )
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
         )  # fmt: skip
+
+    def _skills(self, thread: str) -> tuple[AnyTool, ...]:
+        """Return the tool that reads skills; a task that has none is not offered it."""
+        return (skill_tool(partial(self.read_skill, thread)),) if self.read_skill is not None else ()
 
     def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:
         """Return the tools of MCP servers, beside an agent's own ones."""

@@ -68,6 +68,7 @@ def started() -> e.Started:
                 instruction="Look for what destroys.",
             ),
         ),
+        skills=(e.EquippedSkill(name="release-notes", description="How notes are written.", sha="9f" * 32),),
     )  # fmt: skip
 
 

@@ -71,6 +71,8 @@ class Started(Frozen):
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
     watchers: tuple[Watcher, ...] = ()
     """Who is shown parts of its work, in the order in which they are asked."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """What it may read with the tool ``skill``, by name; whatever becomes of the folders, it keeps these copies."""
 
 
 class OwnerChanged(Frozen):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
     "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity",
-    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "Expected", "Exposure", "ExposureFact",
+    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "EquippedSkill", "Expected", "Exposure", "ExposureFact",
     "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part",
     "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
     "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "Watcher", "WithheldLesson",
@@ -291,6 +291,14 @@ class WithheldLesson(Frozen):
     id: str
     arm: Literal["held_back", "crowded"]
     why: str = ""
+
+
+class EquippedSkill(Frozen):
+    """A skill that a task may read, as somebody approved it; ``sha`` names the copy that is kept of its folder."""
+
+    name: str
+    description: str
+    sha: str
 
 
 class QuotedMessage(Frozen):

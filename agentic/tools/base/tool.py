@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.core.events.execution_events import Effect, EquippedSkill, Outside, Permission
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
@@ -101,6 +101,8 @@ class CallContext:
     """Where commits may be published; None where the thread has no repository."""
     children: Children | None = None
     """Who has parts of the work done; None where nobody does."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """Those of its task."""
 
 
 Recall = Callable[[str], Awaitable[Remembered]]

@@ -84,7 +84,7 @@ async def _run(arguments: NotebookEditArguments, call: CallContext) -> Observati
         return file
     if isinstance(file, Missing):
         return await tell_missing(file.path, world)
-    if (barred := may_change(file, world)) is not None:
+    if (barred := await may_change(file, world)) is not None:
         return barred
     if file.lossy:
         return failed(f"{file.path} is not all UTF-8, so an edit would damage it. Mend it with python first.")

@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelRequested,
     Noted,
+    OutboxItem,
     Policy,
     TextBlock,
     Tier,
@@ -30,6 +31,8 @@ from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.app.services import Backstage
+from bot.equipment.skill_store import SkillStore
+from bot.equipment.thread_skills import ThreadSkills
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.workspace.folders import Workspaces
@@ -164,11 +167,17 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         kept = Snapshots(folder / "checkpoints")
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
         try:
-            async with running_bot(guild, backstage=Backstage(lessons, workshop, POLICY), **options) as scenery:
+            skills = ThreadSkills(SkillStore(folder / "home"), workshop, _untold)
+            behind = Backstage(lessons, workshop, POLICY, skills=skills)
+            async with running_bot(guild, backstage=behind, **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:
             await asyncio.shield(sandboxes.close())
+
+
+async def _untold(item: OutboxItem) -> None:
+    raise AssertionError(item)
 
 
 async def _nothing(address: str, most: int) -> bytes:

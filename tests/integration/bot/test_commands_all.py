@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 from discord import app_commands
 
 from bot.cogs.commands.command_errors import EXAMPLES
+from bot.equipment.skill_folder import read_skill
+from bot.equipment.skill_store import HOME, SkillStore
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
@@ -75,6 +78,8 @@ RIGHT = [
         {"lesson": "l0123456789a", "action": '"use the copy first"'}),
     Use("lessons approve", "!lessons approve l0123456789a", "is active now", {"lesson": "l0123456789a"}),
     Use("lessons retire", "!lessons retire l0123456789a", "is retired", {"lesson": "l0123456789a"}),
+    Use("lessons export", "!lessons export l0123456789a", "an active one is proven|Everyone here could read",
+        {"lesson": "l0123456789a"}),
     Use("lessons export", "!lessons export", "1 lesson: `lessons.jsonl`|Everyone here could read that answer"),
     Use("settings show", "!settings show", "**verbosity**: normal (default)"),
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
@@ -101,6 +106,10 @@ RIGHT = [
     Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
     Use("mcp login", "!mcp login tracker", "There are no MCP servers", {"server": "tracker"}),
     Use("watchers", "!watchers", "There are no watchers here"),
+    Use("skills list", "!skills list", "**tests**: How it is done here."),
+    Use("skills show", "!skills show tests", "The skill `tests`: used where it fits", {"name": "tests"}),
+    Use("skills approve", "!skills approve release-notes", "Read the file first", {"name": "release-notes"}),
+    Use("skills remove", "!skills remove tests", "The skill `tests` isn't used|wasn't approved", {"name": "tests"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
@@ -158,6 +167,12 @@ async def played(one: Desk) -> int:
     facts = tuple(fact(str(one.guild.guild_id), f"f012345{number}") for number in range(10))
     await one.lessons.change_facts(facts[0].scope, lambda _: facts)
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
+    for number, name in enumerate(("release-notes", "tests")):
+        folder = one.folder / "home/skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How it is done here.\n---\nSo.\n")
+        if number:
+            SkillStore(one.folder / "home").approve(HOME, read_skill(folder), datetime.now(UTC))
     return thread
 
 
