@@ -111,8 +111,9 @@ class Attached:
     """The description of a picture, for people who cannot see it."""
 
 
-Steering = Literal["stop", "pause", "resume", "continue"]
-"""What a button of a task's card does with the task; 'continue' takes up one that was stopped."""
+Steering = Literal["stop", "pause", "resume", "revoke", "continue"]
+"""What a button of a task's card does with the task; 'continue' takes up one that was stopped,
+'revoke' takes back what was allowed for all of it."""
 
 
 @dataclass(frozen=True, slots=True)

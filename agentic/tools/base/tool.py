@@ -15,7 +15,8 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.core.events.execution_events import Effect, Finding, Outside, Permission
+from agentic.core.rules.approvals import reasons
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
@@ -152,8 +153,8 @@ def _ordinary_seconds(_: Arguments) -> float:
     return TOOL_SECONDS
 
 
-def _never_gated(_: Arguments, __: frozenset[str]) -> str:
-    return ""
+def _never_gated(_: Arguments, __: frozenset[str]) -> tuple[Finding, ...]:
+    return ()
 
 
 async def _forgotten(_: Arguments, __: CallContext, ___: Recall) -> Recalled:
@@ -192,8 +193,8 @@ class Tool(Generic[A]):
     version: int = 1
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
-    gates: Callable[[A, frozenset[str]], str] = _never_gated
-    """Why a person must approve a call, given the files that this execution made itself; '' where nobody must."""
+    gates: Callable[[A, frozenset[str]], tuple[Finding, ...]] = _never_gated
+    """All for which a person must approve a call, given the files that this execution made itself."""
 
     opens: Callable[[A], tuple[str, ...]] = _nothing_opened
     """What a gated call would let commands reach."""
@@ -233,6 +234,7 @@ class Tool(Generic[A]):
             return Refused(f"{self.name} was not run: {explain(wrong)}.\nExpected: {expected}")
         written = _canonical(valid)
         args_sha = hashlib.sha256(written.encode()).hexdigest()
+        findings = self.gates(valid, created)
         return Prepared(
             arguments=_JSON_OBJECT.validate_json(written),
             args_sha=args_sha,
@@ -240,7 +242,8 @@ class Tool(Generic[A]):
             key=args_sha if self.effect == "keyed" else "",
             expectation=self.expects(valid),
             timeout=self.seconds(valid),
-            gate=self.gates(valid, created),
+            gate=reasons(findings),
+            findings=findings,
             created=created,
             hosts=self.opens(valid),
         )
