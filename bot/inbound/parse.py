@@ -20,6 +20,7 @@ from agentic.ports.runtime import EventLog
 from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, role_marks
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.ports.conversation import Conversation
+from bot.rendering.answer_card import words_of
 from bot.rendering.discord_text import cut, named, storable
 
 SHARED = 10
@@ -231,7 +232,8 @@ def _file_refs(files: list[tuple[discord.Attachment, bool]]) -> tuple[FileRef, .
 
 def said_in(message: discord.Message) -> str:
     """Return the text of a message, or of the one it forwards."""
-    return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    forwarded = "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    return message.content or words_of(message) or forwarded
 
 
 def _replied_to(message: discord.Message) -> discord.Message | None:
