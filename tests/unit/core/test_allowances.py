@@ -18,7 +18,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     WorkspaceRestored,
 )
-from agentic.core.rules.approvals import FOR_TASK_OPTION, acts_of, allowed_of, covers, is_within
+from agentic.core.rules.approvals import FOR_TASK_OPTION, acts_of, allowed_of, covers, is_within, reasons
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Ask, Checkpoint, Record, UseTools
 from agentic.core.state.execution import Call
@@ -40,7 +40,7 @@ def again(log: Log, *acts: Act, state: str = "s", **more: object) -> Call:
     """The same call, as it is gated now."""
     each = tuple(Finding(text=f"deletes `{act.path}`", acts=(act,)) for act in acts)
     findings = each or (Finding(text="rewrites history"),)
-    event = {"reason": "; it also ".join(one.text for one in findings), "findings": findings, **more}
+    event = {"reason": reasons(findings), "findings": findings, **more}
     call = log.execution.turn.calls[0].id
     log.add(Gated.model_validate({"call": call, "args_sha": "a", "state_sha": state, **event}))
     if isinstance(decide(log.execution), Checkpoint):  # before anybody is asked, and before what is allowed runs
