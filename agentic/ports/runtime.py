@@ -15,6 +15,8 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
+    AllowancesEnded,
+    AllowanceUsed,
     Attempt,
     Barred,
     Block,
@@ -26,6 +28,7 @@ from agentic.core.events.execution_events import (
     Exposure,
     FileChange,
     FileRef,
+    Finding,
     Level,
     Noted,
     Outcome,
@@ -150,12 +153,16 @@ class Prepared:
     timeout: float = 120.0
     gate: str = ""
     """Why a person must approve it first, as the end of "It …"; '' where nobody must."""
+    findings: tuple[Finding, ...] = ()
+    """Each reason of it."""
     who_may: Level = "operator"
     """The least level that may approve it."""
     created: frozenset[str] = frozenset()
     """Files that the execution made itself, as in ``prepare``."""
     approved: bool = False
     """A person has approved it."""
+    allowed: AllowanceUsed | None = None
+    """A person has allowed it for the whole task: what it destroys beside this is put back."""
     destroys: bool = False
     """With what it does to the workspace: what it destroys stays destroyed."""
     hosts: tuple[str, ...] = ()
@@ -203,6 +210,7 @@ CognitiveEvent = (
     | CommitCreated
     | PullRequestOpened
     | SubagentFinished
+    | AllowancesEnded
 )
 """What a tool may record beside its result."""
 

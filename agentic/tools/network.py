@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from agentic.core.events.execution_events import Exposure
+from agentic.core.events.execution_events import Exposure, Finding
 from agentic.egress.host_list import WEB, patterns, read
 from agentic.ports.runtime import Observation
 from agentic.tools.base.tool import Arguments, CallContext, Tool
@@ -55,6 +55,6 @@ NETWORK_TOOL = Tool(
     effect="keyed",
     permission="admin",
     outside="always",
-    gates=lambda arguments, _: f"opens the network to {', '.join(arguments.hosts)}",
+    gates=lambda arguments, _: (Finding(text=f"opens the network to {', '.join(arguments.hosts)}"),),
     opens=lambda arguments: arguments.hosts,
 )

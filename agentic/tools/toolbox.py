@@ -10,12 +10,22 @@ import contextlib
 import difflib
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, Permission, StaleFile, ToolStarted
+from agentic.core.events.execution_events import (
+    UNEXPOSED,
+    AllowancesEnded,
+    AllowanceUsed,
+    Exposure,
+    FileChange,
+    Permission,
+    Person,
+    StaleFile,
+    ToolStarted,
+)
 from agentic.core.fold.exposure import cut_off, merged
 from agentic.ports.children import Children
 from agentic.ports.errors import (
@@ -82,8 +92,16 @@ SaveWorkspace = Callable[[], Awaitable[Saved]]
 InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 """What in it is neither as in a checkpoint nor as these later changes left it."""
 
-KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
-"""Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What a toolbox needs of the people of its thread while a call runs."""
+
+    keep: Callable[[tuple[str, ...]], Awaitable[str]]
+    """Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+    may_still: Callable[[Person], Awaitable[bool]]
+    """Whether somebody who allowed something for a whole task could allow it now."""
+
 
 _NOT_OF_CHILDREN = (PYTHON_TOOL, ASK_TOOL, PLAN_MODE_TOOL, PROPOSE_TOOL)
 """The interpreter and its variables are the parent's, and nobody can be asked."""
@@ -128,12 +146,12 @@ class StandardToolbox(Toolbox):
         inspect: InspectWorkspace | None = None,
         masks: bool = True,
         snapshots: Snapshots | None = None,
-        keep: KeepHosts | None = None,
+        people: People | None = None,
         way_out: WayOut | None = None,
         children: Children | None = None,
     ) -> None:
         self._children = children
-        self._keep = keep
+        self._people = people
         self._way_out = way_out
         self._source = world
         self._save = save
@@ -191,7 +209,10 @@ class StandardToolbox(Toolbox):
         except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
         if not isinstance(seen, NotBegun):
-            prepared = Prepared(intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved)
+            prepared = Prepared(
+                intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved,
+                allowed=intent.allowed,
+            )  # fmt: skip
             seen = await self._settled(known, intent.call, prepared) or seen
         if not isinstance(seen, Observation):
             return seen
@@ -215,6 +236,8 @@ class StandardToolbox(Toolbox):
             reach("tool.effect.before")
             if (savepoints := await self._guard(known, prepared)) is not None:
                 await savepoints.hold(call, prepared.created)
+            if prepared.allowed is not None and (lapsed := await self._lapsed(prepared.allowed, savepoints)):
+                return lapsed
             key = _key(call, prepared.approved)
             try:
                 approved = prepared.state if prepared.approved else ""
@@ -232,8 +255,8 @@ class StandardToolbox(Toolbox):
             reach("tool.effect.after")
             seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
             seen = replace(seen, exposure=merged(seen.exposure, await self._exposed()))
-            if prepared.lasting and seen.opened_hosts and self._keep is not None:
-                seen = replace(seen, preview=f"{seen.preview} {await self._keep(seen.opened_hosts)}")
+            if prepared.lasting and seen.opened_hosts and self._people is not None:
+                seen = replace(seen, preview=f"{seen.preview} {await self._people.keep(seen.opened_hosts)}")
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -243,6 +266,20 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    async def _lapsed(self, allowed: AllowanceUsed, savepoints: Savepoints | None) -> Observation | None:
+        """That a call does not run although somebody allowed it for the whole task; None where that still counts.
+
+        Nobody has looked at the call itself: so it runs only where what it destroys beside would be put back.
+        """
+        if savepoints is None or not savepoints.holds:
+            why = "this workspace is too large to restore what a command destroys"
+        elif self._people is not None and not await self._people.may_still(allowed.by):
+            why = f"{allowed.by.name} may no longer allow this"
+        else:
+            return None
+        told = f"Not run: it was allowed for the whole task, but {why}. Call it again, and a person is asked."
+        return replace(refused(told), events=(AllowancesEnded(person=allowed.by.id, why=why),))
 
     def _with_refusals(self, seen: Observation) -> Observation:
         """The observation with what the network refused meanwhile; a question to a person has no room for it."""

@@ -267,6 +267,8 @@ class App:
         async def present(person: str, guild: str) -> Person | None:
             return await bot.present_person(person, guild)
 
+        workshop.may_still = bot.may_still_approve
+
         def doing(thread: str) -> ThreadState:
             return threads.state(thread)
 

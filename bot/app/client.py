@@ -14,7 +14,7 @@ from discord.ext import commands
 
 from agentic.core.events.execution_events import OutboxItem, Person
 from agentic.ports.runtime import Store
-from bot.access.permissions import role_warnings
+from bot.access.permissions import may, role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
 from bot.app.services import Backstage
@@ -207,6 +207,12 @@ class ThreadwrightBot(commands.Bot):
             return None
         speaker = await self.reader.speaker_by_id(int(person), server) if person.isdecimal() else None
         return speaker.person() if speaker is not None else None
+
+    async def may_still_approve(self, thread: str, person: Person) -> bool:
+        """Whether somebody who allowed something in a thread may approve there now."""
+        session = await self.store.session(thread)
+        now = await self.present_person(person.id, session.guild if session is not None else "")
+        return now is not None and may(now.level, "approve")
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.messages.rendered(item)

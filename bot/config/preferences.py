@@ -23,6 +23,7 @@ from bot.config.time_zones import zone_named
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
+Answers = Literal["text", "card"]
 Pings = Literal["all", "questions", "never"]
 Posts = Literal["mention", "all"]
 Origin = Literal["default", "guild", "channel", "thread"]
@@ -45,6 +46,7 @@ class Preference:
     ping: Pings = "all"
     approvers: str = NOBODY
     """The id of a role."""
+    answers: Answers = "text"
     model: str = AUTO
     """A model's whole name, or a tier such as "tier3"."""
     network: str = NONE
@@ -183,6 +185,15 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         NOBODY,
         names_role=True,
     ),
+    "answers": PreferenceChoice(
+        "answers",
+        "What an answer looks like",
+        {
+            "text": "a message; notifications show how it begins",
+            "card": "one framed card of up to 4,000 characters; notifications show no words of it",
+        },
+        "text",
+    ),
     "model": PreferenceChoice(
         "model",
         "Which model or tier new tasks start with; a task that gets stuck moves up from there",
@@ -248,7 +259,8 @@ class Preferences:
         applies = await self.origins(thread, channel, guild)
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
-            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
+            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0],
+            answers=cast(Answers, applies["answers"][0]), model=applies["model"][0],
             network=applies["network"][0], timezone=applies["timezone"][0], posts=cast(Posts, applies["posts"][0]),
             watchers=applies["watchers"][0],
         )  # fmt: skip

@@ -21,6 +21,7 @@ from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, 
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.inbound.interpret_message import without_mentions
 from bot.ports.conversation import Conversation
+from bot.rendering.answer_card import words_of
 from bot.rendering.discord_text import cut, named, storable
 
 SHARED = 10
@@ -246,7 +247,8 @@ def with_title(said: MessageEvent, title: str, own: tuple[str, ...], *, addresse
 
 def said_in(message: discord.Message) -> str:
     """Return the text of a message, or of the one it forwards."""
-    return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    forwarded = "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    return message.content or words_of(message) or forwarded
 
 
 def _replied_to(message: discord.Message) -> discord.Message | None:

@@ -7,6 +7,9 @@ from types import MappingProxyType
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
+    Act,
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     CallBlock,
     CancelRequested,
@@ -148,9 +151,8 @@ def _kept(event: Event) -> str:
     match event:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
-        case Gated():
-            what = "restored what a command had destroyed" if event.put_back else "held back a step"
-            return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
+        case Gated() | AllowanceUsed() | AllowancesEnded():
+            return _gate(event)
         case CancelRequested():
             return f"stopping what runs: {event.reason}"
         case DeadlinePassed():
@@ -172,6 +174,20 @@ def _kept(event: Event) -> str:
             return f"set aside: {event.reason}"
         case _:
             return ""
+
+
+def _gate(event: Gated | AllowanceUsed | AllowancesEnded) -> str:
+    """Describe that a step was held back, or went on because somebody had allowed it."""
+    if isinstance(event, AllowanceUsed):
+        return f"went on without asking: allowed by {event.by.name} for this task ({_acts(event.acts)})"
+    if isinstance(event, AllowancesEnded):
+        return f"asks again from here on: {event.why}"
+    what = "restored what a command had destroyed" if event.put_back else "held back a step"
+    return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
+
+
+def _acts(acts: tuple[Act, ...]) -> str:
+    return ", ".join(f"{act.kind} {act.path}" for act in acts)
 
 
 def _more(event: PolicyChanged) -> str:

@@ -30,6 +30,7 @@ from agentic.workspace.file_names import safe_name
 from bot.messages.question_text import Standing
 from bot.outbound.duplicate_detection import SeenMessage
 from bot.outbound.request_queue import Crowded, Sender, Urgency
+from bot.rendering.answer_card import card_of, fits, with_buttons
 from bot.rendering.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.rendering.discord_text import (
     LIMIT,
@@ -146,6 +147,8 @@ class Post:
     """They include one that keeps the agent from going on by itself later."""
     pings: str = ""
     """The mention of the person or role that is called, '' for nobody."""
+    card: tuple[str, ...] = ()
+    """The blocks of the card that it is shown as, instead of ``content``."""
 
 
 class DiscordApi:
@@ -180,7 +183,16 @@ class DiscordApi:
         content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
         called = _called(post.pings)
-        if post.reply_to:
+        if post.card:
+            blocks = [self._discretion.text(block) for block in post.card]
+            if not fits(blocks):
+                raise Unfit("a card that grew when its secrets were hidden")
+            send = partial(
+                channel.send, view=card_of(blocks, view or None), nonce=post.nonce, silent=post.silent,
+                mention_author=False, allowed_mentions=called,
+            )  # fmt: skip
+            message = await (send(reference=_reference(post)) if post.reply_to else send())
+        elif post.reply_to:
             message = await channel.send(
                 content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
                 reference=_reference(post), mention_author=False, allowed_mentions=called,
@@ -253,8 +265,13 @@ class DiscordApi:
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
-    async def show_buttons(self, item: OutboxItem, message: str, below: Rendered) -> None:
-        """Replace the buttons of an answer's last message.  Raises ``Gone`` and ``Held``."""
+    async def show_buttons(
+        self, item: OutboxItem, message: str, below: Rendered, *, perhaps_card: bool = False
+    ) -> None:
+        """Replace the buttons of an answer's last message.  Raises ``Gone`` and ``Held``.
+
+        Of a card the buttons are a part, so the whole of it is sent again; ``perhaps_card``: it may be one.
+        """
         target = self._channel(item.thread).get_partial_message(int(message))
 
         async def show() -> None:
@@ -267,7 +284,11 @@ class DiscordApi:
                 steer=below.steer,
                 wake=below.wake,
             )
-            await target.edit(view=view)
+            stands = await target.fetch() if perhaps_card else None
+            if stands is not None and stands.flags.components_v2:
+                await target.edit(view=with_buttons(discord.ui.LayoutView.from_message(stands, timeout=None), view))
+            else:
+                await target.edit(view=view)
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 

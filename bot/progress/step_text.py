@@ -6,6 +6,7 @@ import re
 
 from agentic.bash.runners import Kind, kind_of
 from agentic.bash.steps import Step, read, run_by
+from agentic.core.events.values import Act
 from agentic.core.text.tool_words import tool_words
 from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
@@ -154,6 +155,13 @@ def headline(step: ProgressStep) -> str:
     if not rest:
         return f"**{words}**"
     return f"**{words}** (`{rest}" if _is_recognised(step) else f"**{words}** `{rest}"
+
+
+def acts_in_words(acts: tuple[Act, ...]) -> str:
+    """What is allowed for a whole task: "delete `data` and all in it, empty `notes.txt`"."""
+    said = [f"delete {inline(act.path)} and all in it" for act in acts if act.kind == "delete"]
+    said += [f"empty {inline(act.path)}" for act in acts if act.kind == "empty"]
+    return ", ".join(said)
 
 
 def _is_recognised(step: ProgressStep) -> bool:

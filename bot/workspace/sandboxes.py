@@ -10,7 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
-from agentic.core.events.execution_events import EquippedSkill, Exposure, FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.events.execution_events import (
+    EquippedSkill,
+    Exposure,
+    FileChange,
+    FileRef,
+    InboxItem,
+    Person,
+    QuotedMessage,
+)
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children, ChildRole
 from agentic.ports.errors import AgenticError, PathRefused
@@ -32,6 +40,7 @@ from agentic.tools.toolbox import (
     STANDARD,
     ChildToolbox,
     InspectWorkspace,
+    People,
     SaveWorkspace,
     StandardToolbox,
     WorldSource,
@@ -99,6 +108,8 @@ class Workshop:
     """Whether somebody can still decide about an offered branch when its task has ended."""
     keep: Callable[[str, tuple[str, ...]], Awaitable[str]] | None = None
     """Adds hosts to what is chosen for a thread."""
+    may_still: Callable[[str, Person], Awaitable[bool]] | None = None
+    """Whether somebody who allowed something for a whole task of a thread could allow it now."""
     alarms: ThreadAlarms | None = None
     """Keeps wake-ups that agents ask for; without it they cannot."""
     masks: bool = True
@@ -216,6 +227,9 @@ class Workshop:
         async def keep(hosts: tuple[str, ...]) -> str:
             return await self.keep(thread, hosts) if self.keep is not None else ""
 
+        async def may_still(person: Person) -> bool:
+            return self.may_still is None or await self.may_still(thread, person)
+
         way_out = self.repositories.way_out(thread) if self.repositories is not None else None
         network = (NETWORK_TOOL,) if self.sandboxes.has_doors else ()
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
@@ -243,7 +257,7 @@ class Workshop:
         )
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
-            snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
+            snapshots=self.snapshots, people=People(keep, may_still), way_out=way_out, children=children,
         )  # fmt: skip
 
     def _skills(self, thread: str) -> tuple[AnyTool, ...]:

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.events.execution_events import (
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     CancelRequested,
     CheckpointSaved,
@@ -63,6 +65,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.ownership import cut_off
+from agentic.core.rules.approvals import allowed_of
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
     Action,
@@ -83,9 +86,20 @@ _Kind = Literal["decision", "result", "turn", "other"]
 """As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
 _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
-    CommitCreated, PullRequestOpened, SubagentFinished, Perceived,
+    CommitCreated, PullRequestOpened, SubagentFinished, Perceived, AllowancesEnded,
 )  # fmt: skip
-_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted | Watched
+_RECORDED = (
+    Quarantined
+    | Triaged
+    | PolicyChanged
+    | Decided
+    | TurnEnded
+    | Intervened
+    | Escalated
+    | Compacted
+    | AllowanceUsed
+    | Watched
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,4 +324,5 @@ def _intends(event: ToolStarted, call: Call) -> bool:
     approval = call.approval or (call.intent.approval if call.intent is not None else "")
     if call.objection and not approval:
         return False
-    return (event.tool, event.provider_id, event.approval) == (call.block.tool, call.block.provider_id, approval)
+    begun = (event.tool, event.provider_id, event.approval, event.allowed)
+    return begun == (call.block.tool, call.block.provider_id, approval, allowed_of(call))

@@ -50,6 +50,7 @@ _RECEIPTS = {
     "edited": "I saw your edit and will use it in the next step.",
     "correction": "Noted: that was wrong. I'll use that in the next step.",
     "ask": "I'll ask my open questions before I continue.",
+    "revoke": "OK, I'll ask again from the next step on.",
 }
 _ENDS = "Thanks, ending here."
 _DENIED = "Denied. I won't do that."
@@ -186,6 +187,8 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
         return _of_answer(before, after, event)
     if before.paused is not None and event.sort == "guidance":
         return _KEPT
+    if event.sort == "revoke" and not before.allowances:
+        return ""
     return _RECEIPTS.get(event.sort, "")
 
 

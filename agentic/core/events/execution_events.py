@@ -172,6 +172,8 @@ class Asked(Frozen):
     expires: datetime | None = None
     resume: str = ""
     """What the call needs to go on with the answer: it begins again with both; '' where the answer is its result."""
+    allows: tuple[Act, ...] = ()
+    """What whoever may can allow for the whole task, beside this one call; nothing where that is not offered."""
 
 
 class Decided(Frozen):
@@ -310,7 +312,8 @@ Event = Annotated[
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
-    | WakeRequested | Watched | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | WakeRequested | Watched | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | AllowanceUsed
+    | AllowancesEnded | CommitCreated
     | PullRequestOpened | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,

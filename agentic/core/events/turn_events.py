@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from agentic.core.events.values import (
     UNEXPOSED,
+    Act,
     Attempt,
     BlobRef,
     Block,
@@ -23,6 +24,7 @@ from agentic.core.events.values import (
     FailureClass,
     FileChange,
     FileRef,
+    Finding,
     Frozen,
     Level,
     Moment,
@@ -38,6 +40,7 @@ from agentic.core.events.values import (
 )
 
 __all__ = [
+    "AllowanceUsed", "AllowancesEnded",
     "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
     "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
@@ -119,6 +122,18 @@ class Watched(Frozen):
     """Why there is no answer that can be used."""
 
 
+class AllowanceUsed(Frozen):
+    """A gated call may run without a question: somebody allowed all that was found in it for the whole task."""
+
+    kind: Literal["allowance_used"] = "allowance_used"
+    call: str
+    question: str
+    """The question at which it was allowed."""
+    by: Person
+    acts: tuple[Act, ...]
+    """What the call would do, and nothing that it would not."""
+
+
 class ToolStarted(Frozen):
     """The intent: durable before the effect begins."""
 
@@ -137,6 +152,8 @@ class ToolStarted(Frozen):
     deadline: datetime | None = None
     diary: str = ""
     """Where its sandbox writes down that it began and what it came to; '' for nowhere."""
+    allowed: AllowanceUsed | None = None
+    """It begins without an approval of its own, and what it destroys beside this is put back."""
 
 
 class ToolFinished(Frozen):
@@ -339,6 +356,16 @@ class Gated(Frozen):
     """The rule of two asks; besides a reason of the call's own, or alone."""
     objection: str = ""
     """A watcher objects, as the end of "It …"; besides the others, or alone."""
+    findings: tuple[Finding, ...] = ()
+    """Each thing for which a command of the call needs approval, where that is all that it is held for."""
+
+
+class AllowancesEnded(Frozen):
+    """What somebody allowed for the whole task counts no more, from the next call on."""
+
+    kind: Literal["allowances_ended"] = "allowances_ended"
+    person: str
+    why: str
 
 
 class CommitCreated(Frozen):

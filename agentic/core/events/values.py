@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity",
-    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "EquippedSkill", "Expected", "Exposure", "ExposureFact",
-    "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part",
-    "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "Segments", "Sort",
-    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "Watcher", "WithheldLesson",
+    "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Act", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim",
+    "Complexity", "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "EquippedSkill", "Expected", "Exposure",
+    "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding", "Frozen", "Level", "Moment", "Option", "Outcome",
+    "Outside", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock",
+    "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
+    "Watcher", "WithheldLesson",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
@@ -34,7 +35,7 @@ Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cance
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
     "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject", "redo", "rewind",
-    "clean", "trial",
+    "clean", "trial", "revoke",
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
@@ -121,6 +122,26 @@ class Departure(Frozen):
     """Where it acts or tells something outside of the workspace."""
     untrusted: tuple[str, ...]
     private: tuple[str, ...]
+
+
+class Act(Frozen):
+    """One thing that a person can let a whole task do: a kind of act, and what it may be done to.
+
+    ``path``: a file or folder as seen from the workspace, without a pattern.
+    """
+
+    kind: Literal["delete", "empty"]
+    path: str
+
+
+class Finding(Frozen):
+    """One reason why a call needs approval, as the end of "It …".
+
+    ``acts``: all that it would do, where that can be allowed for a whole task; else empty.
+    """
+
+    text: str
+    acts: tuple[Act, ...] = ()
 
 
 class ToolRef(Frozen):

@@ -14,14 +14,17 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
     FACTS,
+    Act,
+    AllowanceUsed,
     Asked,
     Departure,
+    Finding,
     Gated,
     Option,
     ToolFinished,
 )
 from agentic.core.events.ids import question_id
-from agentic.core.fold.people import ALLOW, ALWAYS, DENY
+from agentic.core.fold.people import ALLOW, ALWAYS, DENY, FOR_TASK
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
 from agentic.core.text.tool_words import meant, server_words, tool_words
@@ -29,6 +32,7 @@ from agentic.core.text.tool_words import meant, server_words, tool_words
 _TICKS = re.compile(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
 OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
+FOR_TASK_OPTION = Option(id=FOR_TASK, label="Always allow this for this task")
 HOST_OPTIONS = (
     Option(id=ALLOW, label="Allow for this task"),
     Option(id=ALWAYS, label="Always allow here", who_may="owner"),
@@ -55,6 +59,7 @@ def approval(execution: Execution, call: Call) -> Asked:
         call=call.id,
         args_sha=call.gated.args_sha,
         who_may=call.gated.who_may,
+        allows=acts_of(call.gated),
         expires=execution.at + timedelta(minutes=execution.policy.approval_minutes),
     )
 
@@ -89,8 +94,45 @@ def goes_to(execution: Execution, call: Call) -> str:
 def options_of(gated: Gated) -> tuple[Option, ...]:
     """What can be answered; nothing is allowed for good where words of strangers may have led to it."""
     if not gated.hosts:
-        return OPTIONS
+        return (*OPTIONS, FOR_TASK_OPTION) if acts_of(gated) else OPTIONS
     return HOST_OPTIONS if gated.leaving is None else tuple(each for each in HOST_OPTIONS if each.id != ALWAYS)
+
+
+def acts_of(gated: Gated) -> tuple[Act, ...]:
+    """All that a gated call would do, for a person to allow it for the whole task; nothing where that cannot be offered.
+
+    One thing found in it that is no act on a named file or folder is enough.  What goes outside, what strangers' words may
+    have led to, what a watcher objects to and what has run already is decided each time.
+    """
+    each_time = gated.leaving is not None or gated.put_back or gated.publishes or bool(gated.hosts or gated.objection)
+    if each_time or not all(finding.acts for finding in gated.findings):
+        return ()
+    return tuple(dict.fromkeys(act for finding in gated.findings for act in finding.acts))
+
+
+def allowance(execution: Execution, call: Call) -> AllowanceUsed | None:
+    """That a gated call needs no question, since somebody allowed all that it would do for the whole task."""
+    assert call.gated is not None
+    acts = acts_of(call.gated)
+    if not acts or call.asks or call.denied or not execution.attended:
+        return None
+    covering = (each for each in execution.allowances if all(is_within(act, each.acts) for act in acts))
+    found = next(covering, None)
+    return found and AllowanceUsed(call=call.id, question=found.question, by=found.by, acts=acts)
+
+
+def is_within(act: Act, allowed: tuple[Act, ...]) -> bool:
+    """Whether an act is among those allowed: of the same kind, on the same file or folder, or deleted below one."""
+    return any(
+        act.kind == each.kind
+        and (act.path == each.path or (act.kind == "delete" and act.path.startswith(f"{each.path}/")))
+        for each in allowed
+    )
+
+
+def reasons(findings: tuple[Finding, ...]) -> str:
+    """All of them, as the end of a sentence that begins with "It"."""
+    return "; it also ".join(finding.text for finding in findings)
 
 
 def leaves(gated: Gated) -> str:
@@ -149,15 +191,21 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     return ToolFinished(call=call.id, outcome="denied", preview=text)
 
 
-def covers(call: Call, args_sha: str, state_sha: str) -> bool:
-    """Whether a person's approval of this call holds for these arguments and this state of the world.
+def allowed_of(call: Call) -> AllowanceUsed | None:
+    """What a person allowed for the whole task, where a call begins by that and not by an approval of its own."""
+    approval = call.approval or (call.intent.approval if call.intent is not None else "")
+    return call.allowed if not approval else None
 
-    What has begun is the same act when it is begun again under its key.
+
+def covers(call: Call, args_sha: str, state_sha: str) -> bool:
+    """Whether a person's approval of this call, or what they allowed for the whole task, holds for its arguments now.
+
+    What was looked at has to be as it was, too.  What has begun is the same act when it is begun again under its key.
     """
     if call.intent is not None:
         return True
     return (
-        bool(call.approval)
+        (bool(call.approval) or call.allowed is not None)
         and call.gated is not None
         and ((call.gated.args_sha, call.gated.state_sha) == (args_sha, state_sha))
     )

@@ -140,12 +140,16 @@ def checkpoint(execution: Execution) -> Action | None:
 
 
 def approvals(execution: Execution) -> Action | None:
-    """The next call must be approved by a person: ask; what was denied, or what nobody can approve, gets its result."""
+    """The next call must be approved by a person: ask, unless they allowed it for the whole task.
+
+    What was denied, or what nobody can approve, gets its result.
+    """
     call = next(iter(execution.open_calls), None)
     if call is None or not call.held_back or execution.question is not None:
         return None
     denied = approving.denial(execution, call)
-    return Record((denied,)) if denied is not None else Ask(approving.approval(execution, call))
+    settled = denied or approving.allowance(execution, call)
+    return Record((settled,)) if settled is not None else Ask(approving.approval(execution, call))
 
 
 def rule_of_two(execution: Execution) -> Action | None:

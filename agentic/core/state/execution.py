@@ -11,6 +11,8 @@ from datetime import datetime
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
+    Act,
+    AllowanceUsed,
     Asked,
     BudgetRefused,
     CallBlock,
@@ -70,6 +72,18 @@ class CallReply:
 
 
 @dataclass(frozen=True)
+class Allowance:
+    """What a person lets the whole task do without asking again."""
+
+    question: str
+    """The question at which they chose it."""
+    by: Person
+    acts: tuple[Act, ...]
+    used: int = 0
+    """How many calls went on under it."""
+
+
+@dataclass(frozen=True)
 class Call:
     """A tool call of the current turn: what was asked for, its intent, its result."""
 
@@ -84,6 +98,10 @@ class Call:
     """Why a person must approve it, for which arguments and which state of the world."""
     approval: str = ""
     """The question by which a person approved it, until it is begun or its owner dies."""
+    allowed: AllowanceUsed | None = None
+    """What a person let the whole task do covers it, until it is gated anew or its owner dies."""
+    asks: bool = False
+    """It went on under an allowance once, and came back: a person decides."""
     lasting: bool = False
     """What it opens stays so for later tasks, as a person chose."""
     denied: str = ""
@@ -99,7 +117,7 @@ class Call:
     @property
     def held_back(self) -> bool:
         """It may not begin: a person must approve it and has not."""
-        return self.gated is not None and not self.approval
+        return self.gated is not None and not self.approval and self.allowed is None
 
 
 @dataclass(frozen=True)
@@ -316,6 +334,8 @@ class Execution:
     """What of the rule of two holds so far, and why."""
     opened_hosts: tuple[str, ...] = ()
     """What people have let its commands reach, beside what is chosen for the thread."""
+    allowances: tuple[Allowance, ...] = ()
+    """What people have let it do again without a question."""
     beside: tuple[str, ...] = ()
     """What lives in the sandbox beside the workspace and goes with its owner, in words."""
     crashes: int = 0

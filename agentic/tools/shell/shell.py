@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from agentic.bash.runner_summaries import TestCount
 from agentic.bash.runners import count_tests
-from agentic.core.events.execution_events import Attempt, FileChange
+from agentic.core.events.execution_events import Attempt, FileChange, Finding
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH
 from agentic.sandbox.protocol.decode import exec_result
@@ -269,11 +269,11 @@ def merge_changes(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
     return tuple(c for c in merged.values() if c.sha_before or c.sha_after)
 
 
-def _gate(arguments: ShellArguments, created: frozenset[str]) -> str:
+def _gate(arguments: ShellArguments, created: frozenset[str]) -> tuple[Finding, ...]:
     """Everything that may run counts, and the way that the model says it chose."""
     chosen = [one.command for one in arguments.alternatives if one.chosen]
-    reasons = (gate(each, created, arguments.cwd) for each in (arguments.command, arguments.fallback, *chosen))
-    return next((why for why in reasons if why), "")
+    texts = dict.fromkeys((arguments.command, arguments.fallback, *chosen))
+    return tuple(dict.fromkeys(found for each in texts for found in gate(each, created, arguments.cwd)))
 
 
 def _seconds(arguments: ShellArguments) -> float:

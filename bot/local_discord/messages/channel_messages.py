@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from bot.local_discord.messages.limits import text_of
 from bot.local_discord.messages.mentions import AllowedMentions, merged, resolve
 from bot.local_discord.messages.message_params import Draft, Revision
 from bot.local_discord.messages.post_rules import (
@@ -251,7 +252,7 @@ class Messages:
         )
         replied = state.messages.get(channel.id, {}).get(message.reply_to or 0)
         return resolve(
-            message.content,
+            message.content or text_of(message.components),
             allowed,
             members=frozenset(state.members),
             roles=frozenset(r.id for r in state.roles.values() if r.mentionable or may_everyone),

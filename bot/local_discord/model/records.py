@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, IntFlag
 
-from bot.local_discord.model.json_fields import JsonObject
+from bot.local_discord.model.json_fields import Json, JsonObject
 
 
 class ChannelType(IntEnum):
@@ -264,10 +265,17 @@ class Message:
 
     def interactive(self) -> list[JsonObject]:
         """The buttons and selects that can be used, in order."""
-        rows = (row.get("components") for row in self.components)
-        inner = (c for row in rows if isinstance(row, list) for c in row if isinstance(c, dict))
-        return [c for c in inner if isinstance(c.get("custom_id"), str)]
+        return [c for c in _nested(self.components) if isinstance(c.get("custom_id"), str)]
 
     def custom_ids(self) -> tuple[str, ...]:
         """The ids of the buttons and selects on it, in order."""
         return tuple(str(c["custom_id"]) for c in self.interactive())
+
+
+def _nested(components: Iterable[Json]) -> Iterator[JsonObject]:
+    """Components with all that stands in them."""
+    for one in components:
+        if isinstance(one, dict):
+            yield one
+            inner = one.get("components")
+            yield from _nested(inner if isinstance(inner, list) else ())
