@@ -142,15 +142,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return doctor(settings, as_json=wanted.json, search=wanted.search)
     if wanted.command == "mcp":
-        from bot.cli.checks.mcp_access import login, logout, mcp
-
-        if wanted.act:
-            return (
-                login(settings, wanted.server, wanted.issuer)
-                if wanted.act == "login"
-                else logout(settings, wanted.server)
-            )
-        return mcp(settings, wanted.agree)
+        return _mcp(wanted, settings)
     if wanted.command == "skills":
         from bot.cli.equipment.skills_command import SkillsArguments, skills
 
@@ -174,6 +166,14 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if not wanted.execution:
         return newest(settings, deciding_again=wanted.verify, request=wanted.request)
     return replay(settings, wanted.execution, deciding_again=wanted.verify, request=wanted.request)
+
+
+def _mcp(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    from bot.cli.checks.mcp_access import login, logout, mcp
+
+    if wanted.act == "login":
+        return login(settings, wanted.server, wanted.issuer)
+    return logout(settings, wanted.server) if wanted.act else mcp(settings, wanted.agree)
 
 
 def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:

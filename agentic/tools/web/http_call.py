@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from agentic.core.events.execution_events import Effect
+from agentic.core.events.execution_events import Effect, Finding
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed
 from agentic.tools.base.terminal_text import clean
@@ -76,8 +76,12 @@ def http_tool(web: ThreadWeb) -> Tool[HttpArguments]:
         untrusted=True,
         outside="always",
         seconds=lambda _: WebBounds().seconds + SPARE_SECONDS,
-        gates=lambda arguments, _: "" if arguments.method in READS else f"sends a {arguments.method} request",
+        gates=_gates,
     )
+
+
+def _gates(arguments: HttpArguments, created: frozenset[str]) -> tuple[Finding, ...]:
+    return () if arguments.method in READS else (Finding(text=f"sends a {arguments.method} request"),)
 
 
 def _effect(arguments: HttpArguments) -> Effect:
