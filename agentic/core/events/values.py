@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 __all__ = [
     "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Act", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim",
     "Complexity", "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "EquippedSkill", "Expected",
-    "Exposure", "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding", "Frozen", "Level", "Moment", "Option", "Outcome",
-    "Outside", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock",
-    "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage",
-    "Watcher", "WithheldLesson",
+    "Exposure", "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding", "Frozen", "Level", "Moment", "Option",
+    "Outcome", "Outside", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason",
+    "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef",
+    "Usage", "Watcher", "WithheldLesson",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
