@@ -143,7 +143,7 @@ class HttpServer:
             return self._signed.trouble
         status = self._transport.status
         asks = (
-            " It asks who you are: see to the headers of this server, or set oauth."
+            " It asks who you are: check the headers of this server in mcp.json, or set oauth there."
             if status in (_UNAUTHORIZED, _FORBIDDEN)
             else ""
         )

@@ -128,7 +128,10 @@ class ModelRouter:
     async def transcribe(self, model: str, sound: bytes) -> str:
         """The words of a sound, an Ogg file, by a provider of OpenAI's protocol.  Raises ``ModelError``, ``TimeoutError``."""
         if dialect_of(model) is None:
-            raise ModelBadRequest(f"{model} is not of a provider that writes down sounds here.", model=model)
+            why = (
+                f"{model} cannot write down voice messages. Ask whoever runs the bot to set THREADWRIGHT_TRANSCRIPTION."
+            )
+            raise ModelBadRequest(why, model=model)
         async with asyncio.timeout(TRANSCRIPTION_SECONDS):
             if self._ears is None:
                 self._ears = await asyncio.to_thread(self._own_transport)

@@ -124,7 +124,7 @@ def add_skills(commands: Commands) -> None:
     listed = acts.add_parser("list", help="a line for each, with what is wrong")
     show = acts.add_parser("show", help="one whole: its guide, its files, what changed since it was approved")
     approve = acts.add_parser("approve", help="show it whole, then ask whether tasks may use it as it is now")
-    remove = acts.add_parser("remove", help="use it no longer; its folder stays")
+    remove = acts.add_parser("remove", help="stop using it; its folder stays")
     export = acts.add_parser(
         "export", help="write a proven lesson as the folder of a skill, with what it was measured to bring"
     )

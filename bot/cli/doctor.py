@@ -487,9 +487,9 @@ def watchers(settings: Settings) -> tuple[Component, ...]:
         return ()
     found = WatcherFiles(settings.home).read()
     names = ", ".join(f"{one.name}{' (own file)' if one.name in found.own else ''}" for one in found.watchers)
-    todo = "mend the file; until then it counts for nothing"
+    todo = "correct the file; until then it isn't used"
     wrong = [Component("watchers", FOLDER, "limited", str(each), todo) for each in found.mistakes]
-    return (Component("watchers", names, "ok", "each place turns them on with /settings set name:watchers"), *wrong)
+    return (Component("watchers", names, "ok", "an owner turns them on with /settings set name:watchers"), *wrong)
 
 
 def skills(settings: Settings) -> tuple[Component, ...]:

@@ -59,7 +59,7 @@ LONGEST = 1_200
 IN = "✅ Signed in to {name}. {tools}"
 NOT_IN = "⚠️ Not signed in to {name}: {why}."
 CHANGED = "⚠️ {why}."
-STRANGE = "That address belongs to no sign-in I wait for. Copy all of the address that your browser shows at the end."
+STRANGE = "That address isn't from this sign-in. Copy the whole address that your browser shows at the end."
 
 
 class McpCommands(commands.Cog):
@@ -232,7 +232,7 @@ def _not_in(name: str, why: Exception) -> str:
 def _seen(tools: int, problem: str) -> str:
     if problem:
         return f"But it can't be used yet: {plain(problem, 300)}."
-    return f"I know {tools} tools of it, from the next task on."
+    return f"{'Its tool' if tools == 1 else f'Its {tools} tools'} can be used from the next task on."
 
 
 def _waiting(servers: McpServers) -> tuple[Waiting, ...]:

@@ -96,7 +96,9 @@ class PreferenceChoice:
         if self.names_zone:
             return f"times are those in {value}"
         if self.names_watchers:
-            return f"{' and '.join(f'`{name}`' for name in value.split())} look on, from the next task on"
+            names = value.split()
+            look = "look" if len(names) > 1 else "looks"
+            return f"{' and '.join(f'`{name}`' for name in names)} {look} on, from the next task on"
         return START_WITH if self.names_model else f"<@&{value}> is pinged"
 
     def shown(self, value: str) -> str:

@@ -126,6 +126,15 @@ class SkillStore:
             raise SkillUnusable("its kept copy was changed; approve the skill again")
         return kept
 
+    def before(self, one: FoundSkill) -> Skill | None:
+        """A skill that changed, as it was when somebody approved it; None where it did not change or its copy is gone."""
+        if one.approval is None or one.state != "changed":
+            return None
+        try:
+            return self.copy(one.name, one.approval.sha)
+        except SkillUnusable:
+            return None
+
     def used(self, sha: str) -> None:
         """Take note that a task may read a copy: what nobody approves any more goes when no task can read it either."""
         with contextlib.suppress(OSError):

@@ -39,10 +39,10 @@ def said(one: FoundSkill) -> str:
 
 def _how(one: FoundSkill) -> str:
     if one.place == HOME:
-        return f"whoever runs the bot can: `threadwright skills approve {one.name}`"
+        return f"whoever runs the bot can approve it: `threadwright skills approve {one.name}`"
     if one.place.startswith("folder:"):
-        return f"you can: `threadwright skills approve {one.name} --dir {one.place.removeprefix('folder:')}`"
-    return f"an owner can, after a look: `/skills approve name:{one.name}`"
+        return f"you can approve it: `threadwright skills approve {one.name} --dir {one.place.removeprefix('folder:')}`"
+    return f"an owner can look at it and approve it: `/skills approve name:{one.name}`"
 
 
 def listed(found: Sequence[FoundSkill]) -> str:

@@ -150,7 +150,7 @@ def watcher_of(stem: str, text: str) -> Watcher:
     may = head.one_of("may", cast("tuple[str, ...]", get_args(May)), "note")
     fails = head.one_of("if it fails", cast("tuple[str, ...]", get_args(Failing)), "go on")
     if may == "veto" and not acts:
-        raise head.wrong("may", "a veto is of calls: write “when: before action”, or “may: note”")
+        raise head.wrong("may", "only calls can be vetoed: write “when: before action”, or “may: note”")
     if fails == "ask" and may != "veto":
         raise head.wrong("if it fails", "only a watcher with “may: veto” can have a person asked")
     head.only("every", not acts, "before model")
@@ -161,12 +161,10 @@ def watcher_of(stem: str, text: str) -> Watcher:
         raise head.wrong("tools", "name the tools whose calls it is shown, such as “tools: [shell, python]”")
     strange = next((tool for tool in tools if _TOOL.fullmatch(tool) is None), None)
     if strange is not None:
-        raise head.wrong(
-            "tools", f"“{strange}” is no name of a tool; one that ends with * stands for all that begin so"
-        )
+        raise head.wrong("tools", f"“{strange}” is not the name of a tool; end it with * for all that begin so")
     if not body or len(body) > MOST_TEXT:
         much = f"it has {len(body):,} characters; at most {MOST_TEXT:,}" if body else "there is no text"
-        raise _Wrong(f"below the head stands what the watcher looks for: {much}", len(text.splitlines()))
+        raise _Wrong(f"write below the head what the watcher looks for: {much}", len(text.splitlines()))
     return Watcher(
         name=named, when=cast("When", when), may=cast("May", may), every=head.number("every", 5, 1, 50), tools=tools,
         matching=head.words("matching"), tier=head.number("tier", 1, 1, 4), if_it_fails=cast("Failing", fails),

@@ -14,9 +14,9 @@ def shown(watcher: Watcher, *, on: bool, own: bool) -> str:
     more = f" and {len(watcher.tools) - TOOLS_SHOWN} more" if len(watcher.tools) > TOOLS_SHOWN else ""
     turns = "turn" if watcher.every == 1 else f"{watcher.every} turns"
     when = f"every {turns}" if watcher.when == "before model" else f"before calls of {tools}{more}"
-    some = " that hold certain words" if watcher.matching else ""
-    then = "has a person asked where it objects" if watcher.may == "veto" else "notes what is off to me"
-    failing = "; asks too where it gives no answer" if watcher.if_it_fails == "ask" else ""
+    some = " with certain words" if watcher.matching else ""
+    then = "asks a person if it objects" if watcher.may == "veto" else "tells me what looks wrong"
+    failing = " or gives no answer" if watcher.if_it_fails == "ask" else ""
     first = plain(next((line for line in watcher.instruction.splitlines() if line.strip()), ""), 120)
     state = "✅ on here" if on else "off here"
     return (

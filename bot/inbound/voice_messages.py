@@ -10,7 +10,7 @@ import discord
 
 from agentic.ports.errors import ModelError
 from bot.inbound.events import MessageEvent
-from bot.rendering.discord_text import cut, one_line, storable
+from bot.rendering.discord_text import plain, storable
 from bot.workspace.sandboxes import AttachmentGone
 
 MOST_BYTES, MOST_SECONDS = 10_000_000, 300.0
@@ -43,8 +43,8 @@ class VoiceReader:
             words = storable(await self._transcribe(await self._fetch(sound.url, MOST_BYTES))).strip()
         except (TimeoutError, ModelError, AttachmentGone) as error:
             log.warning("voice message %s is not written down: %s", said.id, error)
-            return said, NOT_HEARD.format(reason=one_line(str(error) or "it took too long", 200))
+            return said, NOT_HEARD.format(reason=plain(str(error).rstrip(".") or "it took too long"))
         if not words:
             return said, NOT_HEARD.format(reason=NO_WORDS)
-        shown = HEARD.format(words=cut(one_line(words, SHOWN_CHARACTERS), SHOWN_CHARACTERS))
+        shown = HEARD.format(words=plain(words, SHOWN_CHARACTERS))
         return replace(said, kind="text", text=words, files=()), shown

@@ -15,8 +15,8 @@ PATH = "/callback"
 LINE_BYTES = 16 * 1024
 SECONDS = 10.0
 CONNECTIONS = 16
-BACK = "You can close this page. Threadwright tells you where you began whether the sign-in worked."
-STRANGE = "This belongs to no sign-in that Threadwright waits for. Begin it again."
+BACK = "You can close this page. Look where you began: Threadwright says there whether the sign-in worked."
+STRANGE = "Threadwright is not waiting for this sign-in. Begin again where you began."
 
 
 class CannotWait(Exception):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 SHOWN = 400
 NONE = "No MCP servers: {home}/mcp.json names none. The guide shows one."
-LEFT = "What it still lists of Threadwright there, you can take away there."
-NOT_THIS = "That belongs to no sign-in that is waited for. Paste the whole address at which your browser ended."
+LEFT = "If Threadwright is still listed in your account there, you can remove it there."
+NOT_THIS = "That address is not from this sign-in. Paste the whole address that your browser shows at the end."
 
 
 @asynccontextmanager

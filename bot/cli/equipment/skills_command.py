@@ -49,11 +49,9 @@ async def skills(settings: Settings, order: SkillsArguments) -> int:
     one = next((one for one in found if one.name == order.name), None)
     if one is None:
         where = f"{store.folder} or {order.folder}" if order.folder is not None else str(store.folder)
-        return fail(
-            f"There is no skill {revealed(order.name)} in {where}. `threadwright skills` shows those that there are."
-        )
+        return fail(f"There is no skill {revealed(order.name)} in {where}. `threadwright skills` lists them.")
     if order.act == "show":
-        say(_whole(store, one))
+        say(skill_text.whole(one, store.before(one)))
         return 0
     try:
         return _approve(store, one, yes=order.yes) if order.act == "approve" else _remove(store, one)
@@ -66,23 +64,13 @@ def _in_folder(store: SkillStore, folder: Path) -> tuple[FoundSkill, ...]:
     return tuple(one for below in IN_WORKSPACE for one in store.found(place, below, skills_in(folder, below)))
 
 
-def _whole(store: SkillStore, one: FoundSkill) -> str:
-    before = None
-    if one.approval is not None and one.state == "changed":
-        try:
-            before = store.copy(one.name, one.approval.sha)
-        except SkillUnusable:
-            before = None
-    return skill_text.whole(one, before)
-
-
 def _approve(store: SkillStore, one: FoundSkill, *, yes: bool) -> int:
     if one.skill is None:
         return fail(f"{one.name} can't be used: {revealed(one.problem)}.")
     if one.state == "approved":
         say(f"{one.name} is approved as it is now.")
         return 0
-    say(_whole(store, one))
+    say(skill_text.whole(one, store.before(one)))
     if not yes:
         sys.stdout.write(QUESTION)
         sys.stdout.flush()

@@ -20,7 +20,7 @@ from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, answer_at_length, begin, proposed
 from bot.cogs.personal_view import PersonalView
 from bot.equipment import skill_text
-from bot.equipment.skill_folder import Skill, SkillUnusable
+from bot.equipment.skill_folder import SkillUnusable
 from bot.equipment.skill_store import HOME, FoundSkill
 from bot.rendering.discord_text import Attached, inline, one_line, plain
 
@@ -39,7 +39,7 @@ SEVERAL = (
     "`threadwright skills approve {name}`."
 )
 CHANGED = "Not approved: it changed since you looked. Use `/skills approve` again."
-NOT_WRITTEN = "Not approved: {why}. Whoever runs the bot can run `threadwright doctor`."
+NOT_WRITTEN = "{what}: {why}. Whoever runs the bot can run `threadwright doctor`."
 NOT_YOU = "Only the person who opened this can use it. Use `/skills approve` yourself."
 OVER = "Not approved: nobody pressed the button in time. Use `/skills approve` again."
 LOOK = "Read the file first: from then on tasks follow it where it fits. It widens no rights."
@@ -86,17 +86,17 @@ class SkillCommands(commands.Cog):
         view = Approving(self, stand, one.name, one.skill.sha)
         view.message = await answer(ctx, f"{_head(one)}\n{LOOK}", files=[await self._whole(one)], view=view)
 
-    @skills.command(description="Use a skill no longer; tasks that have it keep it")
+    @skills.command(description="Stop using a skill; tasks that have it keep it")
     @app_commands.describe(name=NAME)
     async def remove(self, ctx: Context, name: str) -> None:
-        """Use a skill no longer; tasks that have it keep it."""
+        """Stop using a skill; tasks that have it keep it."""
         stand = await self._owner(ctx)
         one = await self._named(stand, name)
         self._require_place(one)
         try:
             was = await asyncio.to_thread(self._held().store.remove, one.place, one.name)
         except (SkillUnusable, OSError) as error:
-            raise OutOfReach(NOT_WRITTEN.format(why=plain(str(error), 300))) from error
+            raise OutOfReach(NOT_WRITTEN.format(what="Not removed", why=plain(str(error), 300))) from error
         named = inline(one_line(one.name, 64))
         done = f"The skill {named} isn't used from the next task on; its folder stays."
         await answer(ctx, done if was else f"The skill {named} wasn't approved. Nothing changed.")
@@ -115,7 +115,7 @@ class SkillCommands(commands.Cog):
         try:
             await asyncio.to_thread(self._held().store.approve, one.place, one.skill, discord.utils.utcnow())
         except (SkillUnusable, OSError) as error:
-            return NOT_WRITTEN.format(why=plain(str(error), 300))
+            return NOT_WRITTEN.format(what="Not approved", why=plain(str(error), 300))
         return f"✅ The skill {inline(one.name)} is used from the next task on."
 
     async def _list(self, ctx: Context) -> None:
@@ -150,16 +150,11 @@ class SkillCommands(commands.Cog):
             return None
 
     async def _whole(self, one: FoundSkill) -> Attached:
-        """Itself, as a file for whoever approves it."""
+        """The skill in full, as a file for whoever approves it."""
+        store = self._held().store
 
         def text() -> bytes:
-            before: Skill | None = None
-            if one.approval is not None and one.state == "changed":
-                try:
-                    before = self._held().store.copy(one.name, one.approval.sha)
-                except SkillUnusable:
-                    before = None
-            return skill_text.whole(one, before).encode()
+            return skill_text.whole(one, store.before(one)).encode()
 
         return Attached(FILE, await asyncio.to_thread(text))
 

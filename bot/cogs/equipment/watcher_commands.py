@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 NONE = "There are no watchers here."
 HOW = (
-    "Watchers are small agents that look on; each look is a request to a cheap model, so they are off until somebody turns "
-    "them on: `/settings set name:watchers value:on`, or their names."
+    "Watchers are small agents that look on; each look is a request to a cheap model, so they are off until an owner turns "
+    "them on: `/settings set name:watchers value:on`, or their names as the value."
 )
 OWN = f"Whoever runs the bot can add their own as Markdown files in `{FOLDER}/`; the guide shows how."
 
@@ -43,7 +43,7 @@ class WatcherCommands(commands.Cog):
         value, _ = (await self.bot.preferences.origins(*ids_of(ctx)))["watchers"]
         here = {one.name for one in found.chosen(value)}
         lines = [shown(one, on=one.name in here, own=one.name in found.own) for one in found.watchers]
-        lines += [f"⚠️ {inline(name)} is chosen here, and there is no such watcher" for name in found.missing(value)]
+        lines += [f"⚠️ {inline(name)} is chosen here, but there is no such watcher" for name in found.missing(value)]
         lines += [f"⚠️ {plain(str(mistake), 300)}" for mistake in found.mistakes]
         lines.append(f"-# {HOW} {OWN}" if value == OFF else f"-# {OWN}")
         await answer_at_length(ctx, "Watchers", "\n".join(lines), "watchers.txt")

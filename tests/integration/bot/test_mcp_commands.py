@@ -84,7 +84,7 @@ async def test_an_owner_signs_in_and_a_task_renews_the_token_that_is_seen_nowher
             offered = await asked(running, "mcp login", server="far")
             assert "Sign in to `far` at `127.0.0.1`" in offered.content
             await asyncio.to_thread(browse, _address(offered))
-            await becomes(running, offered, "Signed in to `far`. I know 21 tools")
+            await becomes(running, offered, "Signed in to `far`. Its 21 tools can be used")
             server.named = ["http://evil.example.org"]
             assert "evil" in (await asked(running, "mcp login", server="far")).content
             with guarded_odd(tmp_path) as other:

@@ -156,7 +156,7 @@ async def test_a_skill_of_a_repository_counts_only_where_an_owner_approved_it(
         await bot.task("TWO: go on", thread)
         [told] = [message.content for message in bot.of_bot(thread) if "works without these skills" in message.content]
         assert (
-            "`release-notes`: not approved yet; an owner can, after a look: `/skills approve name:release-notes`"
+            "`release-notes`: not approved yet; an owner can look at it and approve it: `/skills approve name:release-notes`"
             in told
         )
         assert "`odd`: can't be used: it has no SKILL.md" in told

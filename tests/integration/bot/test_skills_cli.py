@@ -43,7 +43,7 @@ async def test_skills_are_looked_at_approved_and_shown_by_the_doctor(
     (folder.parent / "odd").mkdir()
     code, said = await told("list")
     assert code == 1
-    assert "not approved yet; whoever runs the bot can: `threadwright skills approve notes`" in said
+    assert "not approved yet; whoever runs the bot can approve it: `threadwright skills approve notes`" in said
     assert "odd" in said
     assert {row.adapter: (row.state, row.why, row.todo) for row in rows_of(settings)} == {
         "notes": ("limited", "not approved yet", "look at it, and approve it: threadwright skills approve notes"),

@@ -53,10 +53,10 @@ async def test_they_are_off_until_somebody_who_may_turns_them_on_and_then_look_o
         await asyncio.wait_for(bot.registration.done.wait(), SECONDS)
         channel, desk = guild.channel().id, Desk(running, None, tmp_path)  # type: ignore[arg-type]  # it uses the guild alone
         listed = words(await desk.slash(channel, "watchers"))
-        assert "**baking** (off here, own file): looks on every turn, notes what is off" in listed
+        assert "**baking** (off here, own file): looks on every turn, tells me what looks wrong" in listed
         assert "**safety** (off here): looks on before calls of `shell`" in listed
         assert "⚠️ bad.md, line 2: when is one of: before model, before action" in listed
-        assert "off until somebody turns them on" in listed
+        assert "off until an owner turns them on" in listed
         choice = {"name": "watchers", "value": "Baking, gone", "scope": "server"}
         assert "can do that" in words(await desk.slash(channel, "settings set", choice, "ops"))
         assert "`baking` and `gone` look on, from the next task on" in words(

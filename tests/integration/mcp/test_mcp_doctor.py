@@ -76,7 +76,7 @@ async def test_one_signs_in_at_the_terminal_by_a_pasted_address_or_the_browser_t
         assert await signing == 0
         told = capsys.readouterr()
         assert "✔ Signed in to odd.\n✔ odd: 21 of 21 tools may be used" in told.out
-        assert "belongs to no sign-in" in told.err
+        assert "is not from this sign-in" in told.err
         (row,) = await mcp_servers(settings)
         assert row.state == "ok"
         with guarded_odd(tmp_path) as other:

@@ -101,6 +101,7 @@ def test_watchers_are_off_on_or_named(value: str, kept: str) -> None:
     with pytest.raises(UnknownChoice, match="It can be: off, on, NAMES"):
         checked("watchers", "dr/ift")
     assert CHOICES["watchers"].meaning("drift safety") == "`drift` and `safety` look on, from the next task on"
+    assert CHOICES["watchers"].meaning("drift") == "`drift` looks on, from the next task on"
 
 
 async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:

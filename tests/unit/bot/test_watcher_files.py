@@ -59,13 +59,13 @@ async def test_a_setting_names_none_all_or_some_and_ones_own_takes_the_place_of_
         ("when: before action\ntools: [shell", 3, "expected"),
         ("when: sometimes", 2, "when is one of: before model, before action"),
         ("name: spend", 1, "when is one of"),
-        ("when: before model\nmay: veto", 3, "a veto is of calls"),
+        ("when: before model\nmay: veto", 3, "only calls can be vetoed"),
         ("when: before model\nif it fails: ask", 3, "only a watcher with “may: veto”"),
         ("when: before model\nmay: [note]", 3, "may is a word"),
         ("when: before model\ntools: [shell]", 3, "tools is for watchers with “when: before action”"),
         ("when: before action\ntools: [shell]\nevery: 2", 4, "every is for watchers with “when: before model”"),
         ("when: before action", 1, "name the tools"),
-        ("when: before action\ntools: [sh ell]", 3, "“sh ell” is no name of a tool"),
+        ("when: before action\ntools: [sh ell]", 3, "“sh ell” is not the name of a tool"),
         ("when: before action\ntools: 7", 3, "tools is a list"),
         ("when: before action\ntools: [shell]\nmatching: [404]", 4, "put numbers in quotes"),
         ("when: before model\nevery: 0", 3, "every is a whole number from 1 to 50"),
@@ -121,13 +121,11 @@ def test_what_people_read_of_them() -> None:
         name="spend", when="before action", may="veto", tools=tuple("abcdefgh"), matching=("x",), instruction="Look."
     )
     assert "**spend** (✅ on here, own file): looks on before calls of `a`" in shown(one, on=True, own=True)
-    assert "and 2 more that hold certain words, has a person asked where it objects (tier 1)" in shown(
-        one, on=True, own=True
-    )
+    assert "and 2 more with certain words, asks a person if it objects (tier 1)" in shown(one, on=True, own=True)
     strict = one.model_copy(update={"if_it_fails": "ask"})
-    assert "asks too where it gives no answer" in shown(strict, on=False, own=False)
+    assert "asks a person if it objects or gives no answer" in shown(strict, on=False, own=False)
     drift = Watcher(name="drift", instruction="Look.")
-    assert "(off here): looks on every 5 turns, notes what is off" in shown(drift, on=False, own=False)
+    assert "(off here): looks on every 5 turns, tells me what looks wrong" in shown(drift, on=False, own=False)
     assert said(Watched(watcher="drift", turn=1, text="It bakes.")) == "Drift watcher: It bakes."
     assert said(Watched(watcher="drift", turn=1)) == ""
     assert said(Watched(watcher="x", turn=1, problem="down")) == "X watcher: no answer (down); continuing without it"
