@@ -382,8 +382,8 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, skills, watchdog.longest, _voices(settings, router),
-                      watcher_files),
+                      lambda: reflexion.trouble, answers.changed, clock, skills, watchdog.longest,
+                      _voices(settings, router, store), watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
@@ -508,10 +508,10 @@ class App:
             await asyncio.gather(self._connection, return_exceptions=True)
 
 
-def _voices(settings: Settings, router: ModelRouter) -> VoiceReader | None:
+def _voices(settings: Settings, router: ModelRouter, store: Store) -> VoiceReader | None:
     if not settings.transcription:
         return None
-    return VoiceReader(partial(router.transcribe, settings.transcription), download)
+    return VoiceReader(partial(router.transcribe, settings.transcription), download, store)
 
 
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Coroutine
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import discord
 from discord.ext import commands
@@ -30,6 +30,7 @@ from bot.inbound.interpret_message import title_of, translate_message, without_m
 from bot.inbound.parse import is_first_of_post, scene_of, with_title
 from bot.inbound.thread_names import name_once
 from bot.inbound.unknown_commands import without_commands
+from bot.inbound.voice_messages import Heard
 from bot.messages.embeds import help_embed, status_embed
 from bot.outbound.discord_api import Held, Unfit
 from bot.outbound.live.task_signs import WORKS
@@ -135,22 +136,23 @@ class Tasks(commands.Cog):
         said = self.bot.reader.said(message)
         if isinstance(message.channel, discord.Thread) and is_first_of_post(message):
             said = await self._of_post(said, message.channel)
-        heard = ""
-        if said.kind == "voice" and (direct or await self.bot.conversation.knows(said.thread)):
-            said, heard = await self._written(said, message)
         place = ReplyPlace(str(message.guild.id) if message.guild else "", said.channel, said.id)
         try:
+            heard = await self._heard(said, message)
+            if heard == "taken":
+                return None
+            said = heard.said if heard is not None else said
             said, outcome = await self._outcome(message, said)
         except AgenticError as error:
             await self.bot.intake.tell(not_kept(said.id, error), said.id, place)
             return None
         if isinstance(outcome, ShowCommand):
             return self._answer(message, said, outcome)
-        if heard and said.kind == "voice":
-            outcome = Reply(heard)
+        if heard is not None and not heard.as_words:
+            outcome = Reply(heard.told)
         receipt = await self.bot.intake.take(outcome, said.id, place)
-        if heard and receipt is not None:
-            await self.bot.intake.tell(heard, f"{said.id}.heard", place)
+        if heard is not None and receipt is not None:
+            await self._now_taken(heard, place)
         if receipt is None or not isinstance(outcome, InboxItem):
             return None
         if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
@@ -159,13 +161,24 @@ class Tasks(commands.Cog):
             return self._see_again(outcome, said)
         return self._acknowledge(outcome, said, place)
 
-    async def _written(self, said: MessageEvent, message: discord.Message) -> tuple[MessageEvent, str]:
-        """A voice message of somebody who may give tasks, with what was heard of it."""
+    async def _heard(self, said: MessageEvent, message: discord.Message) -> Heard | Literal["taken"] | None:
+        """What was heard of a voice message that counts here, of somebody who may give tasks; None of any other message."""
         voices = self.bot.voices
+        if said.kind != "voice" or voices is None:
+            return None
+        if message.guild is not None and not await self.bot.conversation.knows(said.thread):
+            return None
         speaker = await self.bot.reader.speaker_of(message)
-        if voices is None or speaker.level == "viewer" or speaker.bot:
-            return said, ""
-        return await voices.written(said, message)
+        return None if speaker.level == "viewer" or speaker.bot else await voices.read(said, message)
+
+    async def _now_taken(self, heard: Heard, place: ReplyPlace) -> None:
+        """Its words were taken in: show them, and let go of them."""
+        await self.bot.intake.tell(heard.told, f"{heard.said.id}.heard", place)
+        if self.bot.voices is not None:
+            try:
+                await self.bot.voices.taken(heard.said.id)
+            except AgenticError as error:
+                log.warning("what was heard in %s is kept although it was taken in: %s", heard.said.id, error)
 
     async def _of_post(self, said: MessageEvent, post: discord.Thread) -> MessageEvent:
         """The first message of a forum's post: its title is a part of it, and where the server chose so it is addressed."""

@@ -78,7 +78,10 @@ class HttpTransport:
         with _own_errors(provider, model):
             async with self._lender(provider, dialect).lent() as client:
                 name, file = model.partition("/")[2] or model, ("voice-message.ogg", sound, "audio/ogg")
-                return (await client.audio.transcriptions.create(model=name, file=file)).text
+                words = getattr(await client.audio.transcriptions.create(model=name, file=file), "text", None)
+        if not isinstance(words, str):
+            raise provider_errors.unreadable(model, "it answered without words")
+        return words
 
     async def _answered(
         self, client: AsyncOpenAI, provider: Provider, dialect: Dialect, request: ChatRequest

@@ -29,9 +29,7 @@ class PostTags:
             return
         self._wanted[thread] = TAGS[sign]
         if thread not in self._keepers:
-            keeper = asyncio.create_task(self._keep(thread), name=f"tag of {thread}")
-            self._keepers[thread] = keeper
-            keeper.add_done_callback(lambda _: self._keepers.pop(thread, None))
+            self._keepers[thread] = asyncio.create_task(self._keep(thread), name=f"tag of {thread}")
 
     def close(self) -> None:
         """End what is being done."""
@@ -39,5 +37,8 @@ class PostTags:
             keeper.cancel()
 
     async def _keep(self, thread: str) -> None:
-        while (wanted := self._wanted.pop(thread, "")) != "":
-            await self._desk.tag(thread, wanted, frozenset(TAGS.values()))
+        try:
+            while (wanted := self._wanted.pop(thread, "")) != "":
+                await self._desk.tag(thread, wanted, frozenset(TAGS.values()))
+        finally:
+            del self._keepers[thread]  # in the very step in which nothing more is wanted

@@ -40,6 +40,14 @@ async def test_what_is_said_aloud_is_written_down_shown_and_taken_as_words(tmp_p
             [execution] = await bot.executions(task)
             taken = [event for event in await bot.log(execution) if isinstance(event, InputReceived)]
             assert [(event.text, len(event.files)) for event in taken] == [("that", 0)]
+            again = await bot.app.bot.get_partial_messageable(task).fetch_message(spoken.id)
+            endpoint.words = "something else"
+            take_late = bot.app.bot.catching.take
+            assert take_late is not None
+            await take_late(again)  # as after a crash before it was written that it was read
+            assert len(endpoint.sounds) == 1
+            assert await bot.executions(task) == [execution]
+            assert await bot.app.store.fact(f"voice: {spoken.id}") == ""
 
             alone = (await guild.open_dm(guild.you)).id
             endpoint.words = "Count the files, please."
@@ -54,6 +62,10 @@ async def test_what_is_said_aloud_is_written_down_shown_and_taken_as_words(tmp_p
             endpoint.words = ""
             await guild.say_aloud(alone, SOUND)
             assert "nothing can be heard" in await direct_message(bot, alone, "I couldn't write down")
+            failed = [m for m in guild.messages(alone) if m.author_id == guild.you.id][-1]
+            endpoint.words = "now it could be heard"
+            await take_late(await bot.app.bot.get_partial_messageable(alone).fetch_message(failed.id))
+            assert len(await bot.executions(alone)) == 1
             await guild.say_aloud(task, SOUND, 301.0)
             assert "longer than 5 minutes" in await direct_message(bot, task, "I couldn't write down")
             assert len(endpoint.sounds) == 3
