@@ -286,8 +286,8 @@ class App:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
             return "" if chosen == AUTO else chosen
 
-        async def policy_of(row: SessionRow) -> Policy:
-            chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
+        async def policy_of(row: SessionRow, chosen: str) -> Policy:
+            chosen = chosen or (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
 
         async def place_of(row: SessionRow) -> str:
@@ -309,6 +309,7 @@ class App:
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,
+            model_level=settings.task_model,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
         )
