@@ -222,6 +222,8 @@ class Question:
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
     plan: bool = False
     """``text`` is a plan, which the person agrees to, changes or refuses."""
+    approaches: bool = False
+    """Which of several approaches is taken; the observation's ``output`` is shown with it, as a file."""
     resume: str = ""
     """What the call needs to go on with the answer; '' where the answer is its result."""
 

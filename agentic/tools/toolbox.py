@@ -214,7 +214,10 @@ class StandardToolbox(Toolbox):
             key = _key(call, prepared.approved)
             try:
                 approved = prepared.state if prepared.approved else ""
-                context = CallContext(key, prepared.timeout, on_output, world, approved, self._way_out, self._children)
+                context = CallContext(
+                    key, prepared.timeout, on_output, world, approved, self._way_out, self._children,
+                    attended=prepared.attended, replies=prepared.replies,
+                )  # fmt: skip
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)

@@ -107,6 +107,7 @@ from bot.workspace.folders import Workspaces
 from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
+from reflexion.evaluation.score import score_of
 from reflexion.judge.judge import Judge
 from reflexion.judge.model_families import family_of
 from reflexion.retrieval.embedding import embedder
@@ -293,7 +294,7 @@ class App:
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
-        courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
+        courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of, score_of)
         begin = Beginning(
             store=store,
             lessons=learning,

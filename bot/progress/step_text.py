@@ -36,6 +36,7 @@ _VERBS: dict[str, Verbs] = {
     "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
     "subagent": ("Working with helpers", "Worked with helpers"),
+    "approaches": ("Trying approaches", "Tried approaches"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
 _WITHOUT_SUBJECT = frozenset(
@@ -109,6 +110,8 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
     words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
     if step.tool == "subagent" and step.subject:
         return f"{('Working', 'Worked')[tense]} with {plain(step.subject, 40)}"
+    if step.tool == "approaches" and step.subject:
+        return f"{('Trying', 'Tried')[tense]} {plain(step.subject, 40)}"
     if step.tool == "list" and step.subject in ("", "."):
         return ("Listing the workspace", "Listed the workspace")[tense]
     if step.tool in _WITHOUT_SUBJECT or not step.subject:

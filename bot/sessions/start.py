@@ -29,7 +29,7 @@ from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
 from agentic.core.fold.fold import fold
 from agentic.core.state.tiers import chosen_for, short
-from agentic.core.text.task_words import TaskWords, read
+from agentic.core.text.task_words import FEWEST, MOST, TaskWords, bounded, read
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.providers.prices import Prices
 from agentic.models.router import SCRIPTED
@@ -61,6 +61,7 @@ NOT_THAT_MODEL = (
     "You can't choose the model of a task here: that takes the level {needed}, and yours is {level}. I'm doing the task "
     "with the usual model."
 )
+SO_MANY = f"I can try {FEWEST} to {MOST} approaches side by side, so I'm trying {{number}}."
 NOT_STARTED = "Not started. {why} Then send the task again, or leave out `model:` for the usual model."
 
 
@@ -137,6 +138,8 @@ class Beginning:
         """Return everything an execution knows before its first turn. Raises ``TaskRefused``."""
         words = self._words(item)
         chosen = await self._model(item, words)
+        if words.approaches and words.approaches != bounded(words.approaches):
+            await self._told(item, "approaches", SO_MANY.format(number=bounded(words.approaches)))
         files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
@@ -171,7 +174,12 @@ class Beginning:
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
             planning=before.planning if item.unspoken else words.plan,
+            approaches=bounded(words.approaches) if item.sort != "trial" else 0,
         )
+
+    async def _told(self, item: InboxItem, what: str, text: str) -> None:
+        key = f"{item.id}.{what}"
+        await self.tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=text))
 
     def _words(self, item: InboxItem) -> TaskWords:
         """Return what a person wrote before the task; what nobody wrote chooses nothing."""
@@ -190,8 +198,7 @@ class Beginning:
             return ""
         if not at_least(item.author.level, self.model_level):
             text = NOT_THAT_MODEL.format(needed=self.model_level, level=item.author.level)
-            key = f"{item.id}.model"
-            await self.tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=text))
+            await self._told(item, "model", text)
             return ""
         try:
             return checked_start(self.policy, words.model)

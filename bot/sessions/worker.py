@@ -352,7 +352,8 @@ class _Serving:
         if ground.children is None:
             return ground.workshop.toolbox(thread)
         tools = partial(ground.workshop.child_toolbox, thread)
-        return ground.workshop.toolbox(thread, ground.children.of(execution, lease, ground.runner, tools))
+        children = ground.children.of(execution, lease, ground.runner, tools, ground.workshop.copies(thread))
+        return ground.workshop.toolbox(thread, children)
 
     async def _end_child(self, child: str) -> None:
         """Stop a child execution that was left open when its parent ended."""

@@ -16,6 +16,7 @@ from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.approaches.approaches import APPROACHES_TOOL
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.network import NETWORK_TOOL
@@ -36,6 +37,7 @@ from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import RealWorld
 from bot.workspace.folders import Workspaces
+from bot.workspace.own_workspaces import CopiedWorkspaces
 from bot.workspace.repositories import Repositories
 
 if TYPE_CHECKING:
@@ -165,18 +167,40 @@ class Workshop:
         await self.sandboxes.forget(thread)
         if self.repositories is not None:
             await self.repositories.delete(thread)
+        await self._sweep(thread)
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
-            await self.snapshots.forget(thread)
+            for each in (thread, *await self.snapshots.of_copies(thread)):
+                await self.snapshots.forget(each)
         if self.code_search is not None:
             await self.code_search.forget(thread)
 
-    def child_toolbox(self, thread: str, name: str) -> ChildToolbox:
-        """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
-        world, save, inspect = self._ways(thread)
+    def child_toolbox(self, thread: str, name: str, place: str = "") -> ChildToolbox:
+        """Return the tools of a child in the thread's workspace, or in a copy of its own, called ``name`` to the agents
+        beside it.
+        """
+        world, save, inspect = self._ways(place or thread)
         return ChildToolbox(
             world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
         )
+
+    def copies(self, thread: str) -> CopiedWorkspaces | None:
+        """Return the copies of the thread's workspace for children; None where no snapshots are kept."""
+        return CopiedWorkspaces(self, self.snapshots, thread) if self.snapshots is not None else None
+
+    def lend_mirror(self, thread: str, place: str) -> None:
+        """Show a copy of the thread's workspace the mirror that its repository's objects lie in."""
+        if (mirror := self.sandboxes.mirrors.get(thread)) is not None:
+            self.sandboxes.mirrors[place] = mirror
+
+    async def drop_copy(self, place: str) -> None:
+        """End the sandbox of a copy of a workspace and delete its files; its snapshots stay."""
+        world = self._worlds.pop(place, None)
+        if world is not None:
+            await world.close()
+        await self.sandboxes.forget(place)
+        self.sandboxes.mirrors.pop(place, None)
+        await asyncio.to_thread(self.workspaces.forget, place)
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
@@ -205,7 +229,7 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
+        own = (*STANDARD, SUBAGENT_TOOL, APPROACHES_TOOL, *searching, *network, *woken, *outward)
         return StandardToolbox(
             world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
@@ -224,10 +248,20 @@ class Workshop:
 
         The first task after a server was added waits, not for long, until its tools are known.
         """
+        if item is not None:
+            await self._sweep(row.thread)
         if self.mcp is not None:
             await self.mcp.ready()
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
+
+    async def _sweep(self, thread: str) -> None:
+        """Delete copies of the workspace that an earlier task left: nothing works in them any more."""
+        for place in await asyncio.to_thread(self.workspaces.copies, thread):
+            try:
+                await self.drop_copy(place)
+            except (AgenticError, OSError) as error:
+                log.warning("the copy %s stays for now: %s", place, error)
 
     async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
         """Return what people wrote at the host on the thread's pull requests."""

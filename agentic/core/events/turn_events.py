@@ -38,11 +38,11 @@ from agentic.core.events.values import (
 )
 
 __all__ = [
-    "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
-    "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
-    "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
-    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound",
-    "WorkspaceRestored",
+    "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved",
+    "BudgetSettled", "CancelRequested", "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered",
+    "ModelFailed", "ModelRequested", "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened",
+    "Reported", "StrongerWanted", "SubagentFinished", "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted",
+    "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound", "WorkspaceRestored",
 ]  # fmt: skip
 
 Barred = Literal["", "outside", "hidden", "rules"]

@@ -16,6 +16,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
 from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.core.state.execution import CallReply
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
@@ -101,6 +102,10 @@ class CallContext:
     """Where commits may be published; None where the thread has no repository."""
     children: Children | None = None
     """Who has parts of the work done; None where nobody does."""
+    attended: bool = True
+    """Somebody can answer what it asks."""
+    replies: tuple[CallReply, ...] = ()
+    """What people answered to it so far; it goes on from there."""
 
 
 Recall = Callable[[str], Awaitable[Remembered]]
