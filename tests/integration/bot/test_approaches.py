@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +13,7 @@ from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
     Envelope,
+    Finished,
     ModelAnswered,
     Started,
     SubagentFinished,
@@ -42,6 +44,11 @@ def way_of(request: CapturedRequest) -> str:
     return next((way for way in WAYS if way in own), "")
 
 
+def task_of(request: CapturedRequest) -> str:
+    """The task itself, without what came before it in the thread."""
+    return request.messages[0].text.partition("[Earlier")[0]
+
+
 def steps(*replies: Reply) -> Callable[[int], Reply]:
     return lambda done: replies[min(done, len(replies) - 1)]
 
@@ -70,7 +77,7 @@ def script(request: CapturedRequest) -> Reply:
         assert "approaches" not in request.tools
         assert "subagent" not in request.tools
         return CHILDREN[way](len(request.answers))
-    if "Set it up" in request.messages[0].text.partition("[Earlier")[0]:
+    if "Set it up" in task_of(request):
         return uses("shell", command=SETUP) if not request.answers else finishes("Set up.")
     replies = (
         uses("write", path="calc.py", content="early"),
@@ -163,3 +170,101 @@ async def test_three_ways_are_shown_beside_each_other_and_the_one_that_is_taken_
     for one in (log, *logs):
         assert verify(one).divergence is None
         assert broken_promises(one, ()) == ()
+
+
+def alone(request: CapturedRequest) -> Reply:
+    """Where nobody can be asked: the first comparison has a proven way, the second none."""
+    if way := way_of(request):
+        return CHILDREN[way](len(request.answers))
+    if "Set it up" in task_of(request):
+        return uses("shell", command=SETUP) if not request.answers else finishes("Set up.")
+    ways = [WAYS[0], WAYS[1] if "proven" in task_of(request) else WAYS[2]]
+    return uses("approaches", ways=ways) if not request.answers else finishes("That is all.")
+
+
+async def test_where_nobody_can_be_asked_the_best_is_taken_only_if_it_is_proven(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    async with (
+        ScriptedEndpoint.start(alone) as endpoint,
+        whole(tmp_path, endpoint, guild, attended=False, triage="rules", failure_escalates=False) as bot,
+    ):
+        thread = await bot.task("Set it up: make calc.py with a test")
+        calc = bot.workspace(thread) / "calc.py"
+        before = calc.read_text()
+        await bot.task("try 2 ways: fix double in calc.py", thread)
+        assert calc.read_text() == before, "what no check proved nobody takes by himself"
+        none = await bot.log((await bot.executions(thread))[-1])
+        await bot.task("try 2 ways: fix double in calc.py, proven", thread)
+        assert calc.read_text() == FIXED
+        one = await bot.log((await bot.executions(thread))[-1])
+        assert copies(bot, thread) == []
+    for log, words in ((none, "none of the approaches is taken"), (one, "approach 2 is taken")):
+        assert not [event for event in log if isinstance(event, Asked)]
+        [result] = [event for event in log if isinstance(event, ToolFinished) and "I tried 2" in event.preview]
+        assert f"Nobody can be asked here: {words}" in result.preview
+
+
+LONG = "sleep 300.375"
+
+
+def sleepers() -> int:
+    """How many of the commands above run."""
+    found = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        found += words[0].endswith(b"sleep") and words[1] == b"300.375"
+    return found
+
+
+def endless(request: CapturedRequest) -> Reply:
+    """Ways that run on and on; then a task whose ways only look."""
+    if way_of(request):
+        if "Look" in task_of(request):
+            return finishes("Nothing to do.")
+        return uses("shell", command=f"touch left.txt; {LONG}")
+    if not request.answers:
+        return uses("approaches", ways=[*WAYS[:2]])
+    return finishes("As you wish.")
+
+
+async def test_a_stop_ends_all_ways_and_words_of_ones_own_take_none(guild: LocalGuild, tmp_path: Path) -> None:
+    async with ScriptedEndpoint.start(endless) as endpoint, whole(tmp_path, endpoint, guild, triage="rules") as bot:
+        posted = await guild.post(guild.channel().id, f"{guild.bot.mention} try two ways: fix calc.py")
+        thread = posted.id
+        async with asyncio.timeout(SECONDS):
+            while sleepers() != 2:
+                await asyncio.sleep(0.02)
+        card = await bot.says(thread, "Trying 2 approaches")
+        [parent] = await bot.executions(thread)
+        await guild.react(card.id, "🛑")
+        async with asyncio.timeout(SECONDS):
+            while not (row := await bot.app.store.execution(parent)) or not row.finished:
+                await asyncio.sleep(0.01)
+        assert sleepers() == 0
+        logs = [await envelopes(bot, parent), *await of_ways(bot)]
+        for log in logs:
+            [end] = only(Finished, log)
+            assert end.reason == "stopped"
+            assert broken_promises(log, ()) == ()
+        assert len(logs) == 3
+        assert len(copies(bot, thread)) == 2
+        assert list(bot.workspace(thread).iterdir()) == [], "nothing of it is here"
+        await bot.app.threads.idle(str(thread))
+
+        await guild.post(thread, "approaches: 9 Look at calc.py")
+        await bot.says(thread, "I can try 2 to 4 approaches side by side, so I'm trying 4.")
+        question = await bot.says(thread, "I tried 2 approaches.")
+        assert len(copies(bot, thread)) == 2, "what the stopped ones left is gone"
+        await guild.post(thread, "Neither: leave it as it is.")
+        await bot.says(thread, "As you wish.")
+        await bot.app.threads.idle(str(thread))
+        log = await envelopes(bot, (await bot.executions(thread))[-1])
+        assert copies(bot, thread) == []
+    assert not question.attachments, "where nothing was changed there is nothing to show"
+    [result] = [event for event in only(ToolFinished, log) if "took none" in event.preview]
+    assert "Neither: leave it as it is." in result.preview
+    assert not result.changes
