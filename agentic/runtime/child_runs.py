@@ -52,7 +52,7 @@ from agentic.ports.children import ChildResult, ChildTask, OwnWorkspaces
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Lease, Store, Toolbox
-from agentic.prompts.approaches import approach
+from agentic.prompts.approach_texts import approach
 from agentic.runtime.shutdown import heard, late_to_end
 
 STOP_SECONDS = 1.8

@@ -300,9 +300,10 @@ def asked(call: str, question: str, put: Question, attached: BlobRef | None = No
         return Asked(question=question, sort="plan", text=put.text, options=PLAN_OPTIONS, call=call)
     return Asked(
         question=question, sort="approaches" if put.approaches else "question", text=put.text,
-        options=_options(put.options), parts=parts, call=call, resume=put.resume, attached=attached,
+        options=_options(put.options, put.recommended), parts=parts, call=call, resume=put.resume, attached=attached,
     )  # fmt: skip
 
 
-def _options(labels: tuple[str, ...]) -> tuple[Option, ...]:
-    return tuple(Option(id=str(number), label=label) for number, label in enumerate(labels, start=1))
+def _options(labels: tuple[str, ...], recommended: int = 0) -> tuple[Option, ...]:
+    numbered = enumerate(labels, start=1)
+    return tuple(Option(id=str(number), label=label, recommended=number == recommended) for number, label in numbered)

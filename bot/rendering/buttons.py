@@ -15,6 +15,7 @@ from discord import ButtonStyle, ui
 
 from agentic.core.events.execution_events import Option, OutboxItem, Part
 from agentic.core.rules.questions import STOP
+from agentic.core.text.answers import advised
 from bot.rendering.custom_ids import (
     Again,
     CancelWake,
@@ -176,7 +177,7 @@ def _buttons(
     labels = _labels(options, LABEL - len(lead))
     made: list[OptionChoice] = []
     for number, (option, label) in enumerate(zip(options, labels, strict=True)):
-        style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
+        style = ButtonStyle.primary if number + 1 == advised(options) else ButtonStyle.secondary
         if approval:
             style = ButtonStyle.primary if option is options[-1] else style
             style = ButtonStyle.danger if number == 0 else style

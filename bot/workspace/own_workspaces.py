@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from agentic.core.events.execution_events import FileChange
 from agentic.ports.children import FileDifference, Taken
@@ -21,9 +21,7 @@ from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import changed_paths, plan_undo, unit_of
-
-if TYPE_CHECKING:
-    from bot.workspace.sandboxes import Workshop
+from agentic.workspace.workspace import RealWorld
 
 COMPARED_AT_MOST = 200
 COMPARE_BYTES = 256 * 1024
@@ -31,11 +29,35 @@ LINES_COMPARED = 5_000
 CONTEXT = 3
 
 
+class WorkspaceSource(Protocol):
+    """Makes and keeps workspaces by their names: ``bot.workspace.sandboxes.Workshop``."""
+
+    def world(self, thread: str) -> RealWorld:
+        """Return a workspace; its sandbox is started when something runs in it."""
+        ...
+
+    async def save(self, thread: str) -> Saved:
+        """Save a snapshot of a workspace."""
+        ...
+
+    async def end_sandbox(self, thread: str) -> None:
+        """End what lives beside a workspace."""
+        ...
+
+    def lend_mirror(self, thread: str, place: str) -> None:
+        """Show a copy the mirror that the thread's repository needs."""
+        ...
+
+    async def drop_copy(self, place: str) -> None:
+        """Delete a copy, but for its snapshots."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CopiedWorkspaces:
     """The copies of one thread's workspace; implements ``agentic.ports.children.OwnWorkspaces``."""
 
-    workshop: Workshop
+    workshop: WorkspaceSource
     snapshots: Snapshots
     thread: str
 

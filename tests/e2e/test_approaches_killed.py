@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Asked, InputReceived, SubagentFinished, ToolFinished
 from agentic.models.scripted.captured_request import CapturedRequest
@@ -27,6 +28,7 @@ from tests.e2e.test_forking import died
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 WAYS = ("WAY-ONE", "WAY-TWO")
+DOING: tuple[JsonValue, ...] = tuple(f"{way}: do it so" for way in WAYS)
 MORE = bool(os.environ.get("THREADWRIGHT_ALL_KILLS"))
 KILLS = (
     (("children.ended",), ("restore.file",)),
@@ -46,7 +48,7 @@ def script(request: CapturedRequest) -> Reply:
         run = Reply(calls=(("shell", {"command": f"echo {way} >> done.txt; echo {way} > {way}.txt"}),))
         return run if not done else Reply(calls=(("finish", {"answer": f"{way} is done."}),))
     if not done:
-        return Reply(calls=(("approaches", {"ways": [f"{way}: do it so" for way in WAYS]}),))
+        return Reply(calls=(("approaches", {"ways": [*DOING]}),))
     return Reply(calls=(("finish", {"answer": "All is merged."}),))
 
 

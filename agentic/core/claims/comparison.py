@@ -36,7 +36,7 @@ class TriedApproach(Frozen):
     seconds: float = 0.0
 
 
-class Comparison(Frozen):
+class ComparedApproaches(Frozen):
     """Approaches that began at one checkpoint, beside each other; it goes along with the question that is asked of them."""
 
     base: str

@@ -30,7 +30,7 @@ from agentic.core.text.foreign_text import (
     section,
 )
 from agentic.prompts import identity
-from agentic.prompts.approaches import APPROACH, comparing
+from agentic.prompts.approach_texts import APPROACH, comparing
 from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS

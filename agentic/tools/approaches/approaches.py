@@ -14,7 +14,7 @@ from functools import reduce
 
 from pydantic import Field, ValidationError
 
-from agentic.core.claims.comparison import Comparison, TriedApproach, best, is_proven
+from agentic.core.claims.comparison import ComparedApproaches, TriedApproach, best, is_proven
 from agentic.core.display.comparison_text import labels, taken, told
 from agentic.core.fold.exposure import merged
 from agentic.core.state.execution import APPROACHES
@@ -85,11 +85,11 @@ async def _compared(
     tried = tuple(
         _counted(each.tried, files) for each, files in zip(results, different, strict=True) if each.tried is not None
     )
-    compared, number = Comparison(base=base, tried=tried), best(tried)
+    compared, number = ComparedApproaches(base=base, tried=tried), best(tried)
     events = tuple(each.ended for each in results)
     exposure = reduce(merged, (each.exposure for each in results))
     if call.attended:
-        question = Question(told(tried), labels(tried), resume=compared.model_dump_json(), approaches=True)
+        question = _question(told(tried), compared)
         diff = difference_file(tried, different)
         return Observation("ok", "Asked.", events=events, exposure=exposure, output=diff or None, question=question)
     proven = number if number and is_proven(tried[number - 1]) else 0
@@ -98,6 +98,13 @@ async def _compared(
     return Observation(
         seen.outcome, f"{told(tried)}\n\n{seen.preview}", changes=seen.changes, events=events, exposure=exposure
     )
+
+
+def _question(text: str, compared: ComparedApproaches) -> Question:
+    """Which is taken; where none is best, none is recommended."""
+    options = labels(compared.tried)
+    recommended = best(compared.tried) or len(options)
+    return Question(text, options, resume=compared.model_dump_json(), recommended=recommended, approaches=True)
 
 
 async def _differences(workspaces: OwnWorkspaces, base: str, tried: TriedApproach) -> tuple[FileDifference, ...]:
@@ -113,21 +120,18 @@ async def _decided(call: CallContext, workspaces: OwnWorkspaces) -> Observation:
     """Do what the person chose; what cannot be done is asked anew."""
     reply = call.replies[-1]
     try:
-        compared = Comparison.model_validate_json(reply.resume)
+        compared = ComparedApproaches.model_validate_json(reply.resume)
     except ValidationError:
         return refused("What was compared can no longer be read. Call it again.")
     said = "" if reply.text in labels(compared.tried) else reply.text
     number = taken(reply.text)
     came = await _take(workspaces, compared, number if number <= len(compared.tried) else 0, "The person chose")
     if isinstance(came, str):
-        again = f"{came}\n\n{told(compared.tried)}"
-        return Observation(
-            "ok", "Asked.", question=Question(again, labels(compared.tried), resume=reply.resume, approaches=True)
-        )
+        return Observation("ok", "Asked.", question=_question(f"{came}\n\n{told(compared.tried)}", compared))
     return came if not said else _none(compared, f"The person took none of them, and wrote:\n{said}")
 
 
-async def _take(workspaces: OwnWorkspaces, compared: Comparison, number: int, why: str) -> Observation | str:
+async def _take(workspaces: OwnWorkspaces, compared: ComparedApproaches, number: int, why: str) -> Observation | str:
     """Merge one of them, 0 for none, and let go of the copies; or why it cannot be taken, when nothing was changed."""
     places = [each.place for each in compared.tried]
     if not number:
@@ -153,7 +157,7 @@ async def _take(workspaces: OwnWorkspaces, compared: Comparison, number: int, wh
     return Observation("ok", text, changes=brought.changes)
 
 
-def _none(compared: Comparison, why: str) -> Observation:
+def _none(compared: ComparedApproaches, why: str) -> Observation:
     return Observation("ok", "\n".join((f"{why} {NONE_TAKEN}", *map(_own_words, compared.tried))))
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import JsonValue
+
 from agentic.core.audit.verification import verify
-from agentic.core.claims.comparison import Comparison, best
+from agentic.core.claims.comparison import ComparedApproaches, best
 from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
@@ -122,7 +124,7 @@ async def test_three_ways_are_shown_beside_each_other_and_the_one_that_is_taken_
         refused = await bot.says(thread, "I can't take 2")
         assert (folder / "calc.py").read_text() == "# by hand\n", "nothing is overwritten"
         (folder / "calc.py").write_text(before)
-        await guild.click(refused.id, refused.custom_ids()[1])
+        await guild.react(refused.id, "✅")
         card = await bot.says(thread, "Taken and checked.")
         await bot.app.threads.idle(str(thread))
         assert (folder / "calc.py").read_text() == FIXED
@@ -134,7 +136,7 @@ async def test_three_ways_are_shown_beside_each_other_and_the_one_that_is_taken_
         await guild.wait_for(lambda _: (folder / "calc.py").read_text() == before, SECONDS)
 
     asked = [event for event in only(Asked, log) if event.sort == "approaches"]
-    compared = Comparison.model_validate_json(asked[0].resume)
+    compared = ComparedApproaches.model_validate_json(asked[0].resume)
     assert [(each.verdict, each.result, each.files) for each in compared.tried] == [
         ("fail", "failed", 2),
         ("pass", "done", 1),
@@ -178,7 +180,7 @@ def alone(request: CapturedRequest) -> Reply:
         return CHILDREN[way](len(request.answers))
     if "Set it up" in task_of(request):
         return uses("shell", command=SETUP) if not request.answers else finishes("Set up.")
-    ways = [WAYS[0], WAYS[1] if "proven" in task_of(request) else WAYS[2]]
+    ways: list[JsonValue] = [WAYS[0], WAYS[1] if "proven" in task_of(request) else WAYS[2]]
     return uses("approaches", ways=ways) if not request.answers else finishes("That is all.")
 
 

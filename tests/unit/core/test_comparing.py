@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from pydantic import JsonValue
 
 from agentic.core.claims.comparison import TriedApproach, best, is_proven, reason
 from agentic.core.display.comparison_text import NONE, labels, take, taken, told
@@ -24,7 +25,7 @@ from agentic.core.prompt.user_messages import first_message
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Record, UseTools
 from agentic.core.state.execution import Execution
-from agentic.prompts.approaches import APPROACH, approach
+from agentic.prompts.approach_texts import APPROACH, approach
 from agentic.prompts.child_prompt import HELPER
 from tests.unit.core.building import TIERS, YOU, Log, Policy
 
@@ -38,6 +39,7 @@ TOOLS = (
     ToolRef(name="finish", effect="unkeyed", permission="read", cognitive=True),
 )
 WAYS = ["one way", "another way"]
+CALL: tuple[str, dict[str, JsonValue]] = ("approaches", {"ways": [*WAYS]})
 
 
 def asked_for(number: int = 3, *, planning: bool = False) -> Log:
@@ -60,7 +62,7 @@ def asked_for(number: int = 3, *, planning: bool = False) -> Log:
         (("read", {"path": "a"}), True),
         (("note", {"text": "a"}), True),
         (("shell", {"command": "git log"}), True),
-        (("approaches", {"ways": WAYS}), True),
+        (CALL, True),
         (("finish", {"answer": "It cannot be done.", "success": False}), True),
         (("write", {"path": "a", "content": ""}), False),
         (("shell", {"command": "touch a"}), False),
@@ -68,10 +70,10 @@ def asked_for(number: int = 3, *, planning: bool = False) -> Log:
     ],
 )
 def test_before_they_are_compared_nothing_changes_and_the_task_is_not_done(
-    call: tuple[str, dict[str, object]], runs: bool
+    call: tuple[str, dict[str, JsonValue]], runs: bool
 ) -> None:
     log = asked_for()
-    log.answer(call)  # type: ignore[arg-type]
+    log.answer(call)
     action = decide(log.execution)
     if runs:
         assert isinstance(action, UseTools)
@@ -86,7 +88,7 @@ def test_a_plan_comes_first_and_then_the_approaches() -> None:
     log = asked_for(planning=True)
     assert "propose_plan" in tail_text(log.execution, None)
     assert "approaches to this task" not in tail_text(log.execution, None)
-    log.answer(("approaches", {"ways": WAYS}))
+    log.answer(CALL)
     action = decide(log.execution)
     assert isinstance(action, Record)
     assert "making a plan" in action.events[0].preview  # type: ignore[union-attr]
@@ -102,7 +104,7 @@ def test_once_they_were_compared_or_cannot_be_the_task_goes_on_as_usual(outcome:
     log.add(ToolFinished(call=log.start(), outcome="ok", preview=""))
     assert log.execution.mind.approaches == 3, "another tool's result says nothing of it"
     log.settle(saving=False)
-    log.answer(("approaches", {"ways": WAYS}))
+    log.answer(CALL)
     log.add(ToolFinished(call=log.start(), outcome=outcome, preview=""))
     assert log.execution.mind.approaches == (0 if free else 3)
     assert ("3 approaches to this task" in tail_text(log.execution, None)) is not free
