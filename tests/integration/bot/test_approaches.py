@@ -266,6 +266,10 @@ async def test_a_stop_ends_all_ways_and_words_of_ones_own_take_none(guild: Local
         await bot.app.threads.idle(str(thread))
         log = await envelopes(bot, (await bot.executions(thread))[-1])
         assert copies(bot, thread) == []
+        kept = bot.home / "checkpoints"
+        assert len([*kept.glob(f"{thread}w*")]) == 4, "their snapshots stay as long as the logs"
+        await bot.app.workshop.forget(str(thread))
+        assert [*kept.glob(f"{thread}*")] == [], "and go with the thread"
     assert not question.attachments, "where nothing was changed there is nothing to show"
     [result] = [event for event in only(ToolFinished, log) if "took none" in event.preview]
     assert "Neither: leave it as it is." in result.preview
