@@ -11,6 +11,7 @@ from agentic.core.claims.comparison import TriedApproach, best, is_proven, reaso
 from agentic.core.display.comparison_text import NONE, labels, take, taken, told
 from agentic.core.events.execution_events import (
     CheckpointSaved,
+    Option,
     Outcome,
     Reason,
     Started,
@@ -25,6 +26,7 @@ from agentic.core.prompt.user_messages import first_message
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Record, UseTools
 from agentic.core.state.execution import Execution
+from agentic.core.text.answers import advised
 from agentic.prompts.approach_texts import APPROACH, approach
 from agentic.prompts.child_prompt import HELPER
 from tests.unit.core.building import TIERS, YOU, Log, Policy
@@ -192,6 +194,13 @@ def test_they_stand_beside_each_other_within_the_width_of_a_phone() -> None:
     assert table[-1].split() == ["time", "25.0", "h", "4", "s", "2", "min", "25.0", "h"]
     assert "**1.** A way\n> I did `it`." in text
     assert "**2.** A way\n**3.**" in text, "who said nothing is not quoted"
+
+
+def test_the_first_option_is_advised_unless_another_one_says_that_it_is() -> None:
+    plain = (Option(id="1", label="Take 1"), Option(id="2", label="Take 2"))
+    assert [advised(options) for options in ((), plain, (plain[0], plain[1].model_copy(update={"recommended": True})))] == [
+        0, 1, 2
+    ]  # fmt: skip
 
 
 def test_a_button_takes_the_approach_of_its_number() -> None:
