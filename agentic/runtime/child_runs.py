@@ -32,6 +32,7 @@ from agentic.core.events.execution_events import (
     Person,
     Policy,
     Sort,
+    StaleFile,
     Started,
     SubagentFinished,
     Tier,
@@ -42,13 +43,13 @@ from agentic.core.events.ids import child_id, place_id, side_target
 from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
 from agentic.core.prompt.roles import EVERYTHING, ROLES
-from agentic.core.rules.used_up_limits import granted
+from agentic.core.rules.used_up_limits import granted, to_read
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of, short
 from agentic.core.text.task_roles import role_of
 from agentic.core.text.task_words import read
-from agentic.ports.children import ChildResult, ChildTask, OwnWorkspaces
+from agentic.ports.children import ChildResult, ChildRole, ChildTask, OwnWorkspaces
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Lease, Store, Toolbox
@@ -66,11 +67,10 @@ SAID_CHARACTERS = 600
 
 log = logging.getLogger(__name__)
 
-
+ChildTools = Callable[[str, ChildRole | None, str], Toolbox]
+"""Makes the tools of a child: by its name to the others, its role, and the workspace of its own, '' for its parent's."""
 Score = Callable[[Sequence[Envelope]], Evaluated]
 """The score of a whole execution, by its log."""
-ToolboxOf = Callable[[str, str], Toolbox]
-"""Makes the tools of a child: by its name to the others, and the workspace of its own, '' for its parent's."""
 
 
 def unscored(_: Sequence[Envelope]) -> Evaluated:
@@ -100,7 +100,12 @@ class ChildRegistry:
         self._parents: dict[str, _Children] = {}
 
     def of(
-        self, parent: str, lease: Lease, runner: LoopRunner, toolbox: ToolboxOf, workspaces: OwnWorkspaces | None = None
+        self,
+        parent: str,
+        lease: Lease,
+        runner: LoopRunner,
+        toolbox: ChildTools,
+        workspaces: OwnWorkspaces | None = None,
     ) -> _Children:
         """The children of an execution, with the workspaces of those that have their own."""
         children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox, workspaces)
@@ -152,6 +157,8 @@ class _Run:
     id: str
     number: int
     task: ChildTask
+    share: int
+    """Among so many the parent's money is shared."""
     place: str = ""
     """The workspace of its own."""
     base: str = ""
@@ -168,7 +175,7 @@ class _Children:
     """The children of one execution, while that runs."""
 
     def __init__(
-        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ToolboxOf,
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools,
         workspaces: OwnWorkspaces | None,
     ) -> None:  # fmt: skip
         self.workspaces = workspaces
@@ -185,12 +192,18 @@ class _Children:
         self._steering: set[asyncio.Task[None]] = set()
 
     async def run(
-        self, call: str, tasks: Sequence[ChildTask], on_output: Callable[[str], None]
+        self,
+        call: str,
+        tasks: Sequence[ChildTask],
+        on_output: Callable[[str], None],
+        *,
+        first: int = 0,
+        share: int = 0,
     ) -> tuple[ChildResult, ...] | str:
         """Have the parts done side by side; see ``agentic.ports.children.Children``."""
-        return await self._done(
-            call, [_Run(child_id(call, at), at + 1, task) for at, task in enumerate(tasks)], on_output
-        )
+        share = share or len(tasks)
+        runs = [_Run(child_id(call, index), index + 1, task, share) for index, task in enumerate(tasks, first)]
+        return await self._done(call, runs, on_output)
 
     async def approach(
         self, call: str, ways: Sequence[str], on_output: Callable[[str], None]
@@ -200,8 +213,9 @@ class _Children:
         base, problem = await self._base(children)
         if not base:
             return f"{NO_COPIES}: {problem}."
+        share = len(ways) + 1  # one stays with the parent
         runs = [
-            _Run(child, number, ChildTask(way), place_id(self._lease.thread, child), base)
+            _Run(child, number, ChildTask(way), share, place_id(self._lease.thread, child), base)
             for number, (child, way) in enumerate(zip(children, ways, strict=True), 1)
         ]
         results = await self._done(call, runs, on_output)
@@ -302,7 +316,8 @@ class _Children:
 
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
-        toolbox = self._toolbox(f"{'approach' if run.place else 'helper'} {run.number}", run.place)
+        name = f"{'approach' if run.place else 'helper'} {run.number}"
+        toolbox = self._toolbox(name, run.task.role, run.place)
         try:
             before = await self._folded(run.id)
             if before.finished is None:
@@ -312,7 +327,7 @@ class _Children:
                         await other.looked.wait()
                 if before.started is None and self.workspaces is not None and run.place:
                     await self.workspaces.open(run.place, run.base)
-                if before.paused is not None or before.crashes >= before.policy.crashes:
+                if before.paused is not None:
                     await self._say((run,), "resume", str(self._lease.fence))
                 started = self._begun(parent, run, runs, toolbox.specs)
                 reach("children.begin")
@@ -338,8 +353,8 @@ class _Children:
 
     def _begun(self, parent: Execution, run: _Run, runs: Sequence[_Run], tools: Sequence[ToolSpec]) -> Started:
         if run.place:
-            return begun_approach(parent, [each.task.task for each in runs], run.number, run.base, tools)
-        return begun(parent, run.task, len(runs), tools, self._registry.family)
+            return begun_approach(parent, [each.task.task for each in runs], run, tools)
+        return begun(parent, run.task, run.share, tools, self._registry.family)
 
     async def _folded(self, execution: str) -> Execution:
         return fold([envelope async for envelope in self._registry.store.read(execution)])
@@ -362,21 +377,23 @@ def begun(
     policy = granted(parent, number)
     if part.role == "reviewer":
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
-    return _child_of(parent, part.task, policy, tools).model_copy(update={"role": role_for(part)})
+    if part.role == "reader":
+        policy = to_read(policy)
+    return _child_of(parent, part.task, policy, tools).model_copy(
+        update={"role": role_for(part), "quoted": part.quoted}
+    )
 
 
-def begun_approach(
-    parent: Execution, ways: Sequence[str], number: int, base: str, tools: Sequence[ToolSpec]
-) -> Started:
-    """How one that takes an approach begins: with all that its parent was told; a share of what is left stays with that."""
+def begun_approach(parent: Execution, ways: Sequence[str], run: _Run, tools: Sequence[ToolSpec]) -> Started:
+    """How one that takes an approach begins: with all that its parent was told."""
     started = parent.started
     assert started is not None
     models = [model for tier in started.policy.tiers for model in tier.models]
     task = read(started.task, (*models, *map(short, models))).text
-    child = _child_of(parent, approach(task, ways, number), granted(parent, len(ways) + 1), tools)
+    child = _child_of(parent, approach(task, ways, run.number), granted(parent, run.share), tools)
     return child.model_copy(
         update={
-            "workspace": base,
+            "workspace": run.base,
             "role": started.role,
             "files": started.files,
             "earlier": started.earlier,
@@ -387,6 +404,7 @@ def begun_approach(
 
 
 def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[ToolSpec]) -> Started:
+    """What all children have of their parent."""
     started = parent.started
     assert started is not None
     return Started(
@@ -404,13 +422,15 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
+        watchers=started.watchers,
+        skills=started.skills,
     )
 
 
 def role_for(part: ChildTask) -> str:
     """The template that fits; a coder may change files whatever the words say."""
     if part.role != "coder":
-        return {"planner": "planner", "reviewer": "code-reviewer"}.get(part.role or "", "")
+        return {"planner": "planner", "reviewer": "code-reviewer", "reader": "researcher"}.get(part.role or "", "")
     named = role_of(part.task.lower(), changes=True)
     return named if named in ROLES and ROLES[named].may == EVERYTHING else "coder"
 
@@ -424,8 +444,11 @@ def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) 
 def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResult:
     """What a child came to, by its log."""
     events: list[Event] = [envelope.event for envelope in log]
+    if events and isinstance(began := events[0], Started):
+        task = ChildTask(began.task, task.role, began.quoted)
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
+    conflicts: list[StaleFile] = []
     for event in events:
         if isinstance(event, ModelRequested):
             asked[event.request] = event.model
@@ -434,6 +457,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
             models[model] = models.get(model, 0.0) + event.usd
         elif isinstance(event, ToolFinished | Gated):
             changes += event.changes
+            conflicts += event.conflicts if isinstance(event, ToolFinished) else ()
     finished = folded.finished or Finished(reason="failed", answer="Its log is damaged: nothing of it is known.")
     ended = SubagentFinished(
         child=child,
@@ -444,7 +468,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         turns=folded.turn.number,
         models=models,
     )
-    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure, tuple(dict.fromkeys(conflicts)))
 
 
 def tried(way: str, place: str, end: str, log: Sequence[Envelope], score: Score) -> TriedApproach:

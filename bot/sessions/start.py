@@ -12,6 +12,7 @@ from agentic.core.events.execution_events import (
     FACTS,
     UNEXPOSED,
     EarlierResult,
+    EquippedSkill,
     Exposure,
     FileRef,
     Finished,
@@ -24,6 +25,7 @@ from agentic.core.events.execution_events import (
     Started,
     Tier,
     ToolFinished,
+    Watcher,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
@@ -131,8 +133,15 @@ class Beginning:
     """Makes the shown confidence."""
     exposure: Callable[[str], Awaitable[Exposure]] | None = None
     """What a thread's repository and network expose a task to."""
+    skills: Callable[[SessionRow], Awaitable[tuple[EquippedSkill, ...]]] | None = None
+    """What a new task may read of skills that were approved. Never fails."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
+    facts: Callable[[str], Awaitable[int]] | None = None
+    """The number of remembered facts that hold in a thread."""
+
+    watchers: Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]] | None = None
+    """The small agents that look on there."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Return everything an execution knows before its first turn. Raises ``TaskRefused``."""
@@ -166,6 +175,7 @@ class Beginning:
             environment=(
                 *(self.surroundings(place) if self.surroundings else ()),
                 *(self.repository(item.thread) if self.repository else ()),
+                *(_remembered(await self.facts(item.thread)) if self.facts else ()),
             ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
@@ -173,8 +183,10 @@ class Beginning:
             exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
+            skills=await self.skills(session) if self.skills and not policy.tour else (),
             planning=before.planning if item.unspoken else words.plan,
             approaches=bounded(words.approaches) if item.sort != "trial" else 0,
+            watchers=await self.watchers(session) if self.watchers else (),
         )
 
     async def _told(self, item: InboxItem, what: str, text: str) -> None:
@@ -286,6 +298,11 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+def _remembered(facts: int) -> tuple[str, ...]:
+    """Say how many facts there are; which, the agent asks for."""
+    return (f"Facts that earlier tasks remembered and that hold here: {facts}; `recall` finds them.",) if facts else ()
 
 
 _FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))

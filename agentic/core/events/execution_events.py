@@ -72,6 +72,10 @@ class Started(Frozen):
     """So many approaches are to be tried side by side before anything is changed; 0 for one as usual."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
+    watchers: tuple[Watcher, ...] = ()
+    """Who is shown parts of its work, in the order in which they are asked."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """What it may read with the tool ``skill``, by name; whatever becomes of the folders, it keeps these copies."""
 
 
 class OwnerChanged(Frozen):
@@ -173,6 +177,8 @@ class Asked(Frozen):
     """What the call needs to go on with the answer: it begins again with both; '' where the answer is its result."""
     attached: BlobRef | None = None
     """A file that is shown with it."""
+    allows: tuple[Act, ...] = ()
+    """What whoever may can allow for the whole task, beside this one call; nothing where that is not offered."""
 
 
 class Decided(Frozen):
@@ -311,7 +317,8 @@ Event = Annotated[
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
-    | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | WakeRequested | Watched | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | AllowanceUsed
+    | AllowancesEnded | CommitCreated
     | PullRequestOpened | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,

@@ -23,6 +23,8 @@ from agentic.prompts.roles import TEXTS
 EVERYTHING: tuple[Permission, ...] = ("read", "write", "execute", "admin")
 LOOKS: tuple[Permission, ...] = ("read",)
 SHELL = "shell"
+SKILL = "skill"
+"""The tool that reads skills: only a task that has some is offered it."""
 PROPOSE = "propose_plan"
 """The tool that puts a plan to the person."""
 _PLANNING = "you are making a plan, and nothing is changed before the person agrees to it"
@@ -103,14 +105,21 @@ def only_looks(execution: Execution) -> bool:
 
 
 def offered(execution: Execution, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-    """The tools of its role; the same tuple where these are all."""
-    kept = tuple(tool for tool in tools if _has(execution, tool))
+    """The tools of its role, ``skill`` only where it has some; the same tuple where these are all."""
+    reads = execution.started is not None and bool(execution.started.skills)
+    kept = tuple(tool for tool in tools if _has(execution, tool) and (reads or tool.name != SKILL))
     return tools if len(kept) == len(tools) else kept
+
+
+def recorded(execution: Execution) -> tuple[ToolRef, ...]:
+    """The tools of a task, whatever its role may use."""
+    started = execution.started
+    return tuple(tool for tool in started.tools if tool.name != SKILL or started.skills) if started else ()
 
 
 def known(execution: Execution) -> tuple[ToolRef, ...]:
     """The recorded tools that its role has."""
-    return tuple(tool for tool in execution.started.tools if _has(execution, tool)) if execution.started else ()
+    return tuple(tool for tool in recorded(execution) if _has(execution, tool))
 
 
 def refusal(execution: Execution, call: Call) -> str:

@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue
 
 from agentic.core.events.execution_events import Permission
 from agentic.core.text.foreign_text import one_line
+from agentic.core.text.tool_words import BY_NAME
 from agentic.mcp_client.server_answers import of_prompt, of_resource
 from agentic.mcp_client.server_connection import ServerTrouble
 from agentic.mcp_client.server_file import McpServer
@@ -178,7 +179,7 @@ def _on_demand(tools: Mapping[str, ServerTool], room: int) -> tuple[AnyTool, ...
         raise AssertionError("the named tool is called")
 
     base = Tool(
-        name="mcp_call",
+        name=BY_NAME,
         description=lead,
         example=example,
         act=never,

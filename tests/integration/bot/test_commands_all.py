@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pytest
 from discord import app_commands
 
 from bot.cogs.commands.command_errors import EXAMPLES
+from bot.equipment.skill_folder import read_skill
+from bot.equipment.skill_store import HOME, SkillStore
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
-from tests.integration.bot.commanding import Desk, desk, lesson, words
+from tests.integration.bot.commanding import Desk, desk, fact, lesson, words
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,11 @@ RIGHT = [
     Use("escalation", "!escalation", "the same error 3 times"),
     Use("logs", "!logs", "moved from tier 2 to 3"),
     Use("logs", "!logs 2", "shows more", {"lines": 2}),
-    Use("memory", "!memory", "Python 3.11"),
+    Use("memory list", "!memory", "Python 3.11"),
+    Use("memory list", "!memory list", "⚠ waits for approval `f0123456`"),
+    Use("memory show", "!memory show f0123456", "Waits because its task read a page.", {"fact": "f0123456"}),
+    Use("memory approve", "!memory approve f0123456", "is used from now on", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget f0123456", "Forgotten: Machine 6 is red", {"fact": "f0123456"}),
     Use("role", "!role", "Role: **"),
     Use("rules", "!rules", "A task may use $5.00"),
     Use("workspace list", "!workspace list", "a.txt"),
@@ -71,6 +78,8 @@ RIGHT = [
         {"lesson": "l0123456789a", "action": '"use the copy first"'}),
     Use("lessons approve", "!lessons approve l0123456789a", "is active now", {"lesson": "l0123456789a"}),
     Use("lessons retire", "!lessons retire l0123456789a", "is retired", {"lesson": "l0123456789a"}),
+    Use("lessons export", "!lessons export l0123456789a", "an active one is proven|Everyone here could read",
+        {"lesson": "l0123456789a"}),
     Use("lessons export", "!lessons export", "1 lesson: `lessons.jsonl`|Everyone here could read that answer"),
     Use("settings show", "!settings show", "**verbosity**: normal (default)"),
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
@@ -95,6 +104,12 @@ RIGHT = [
         {"host": "github.com"}),
     Use("mcp show", "!mcp show", "There are no MCP servers"),
     Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
+    Use("mcp login", "!mcp login tracker", "There are no MCP servers", {"server": "tracker"}),
+    Use("watchers", "!watchers", "There are no watchers here"),
+    Use("skills list", "!skills list", "**tests**: How it is done here."),
+    Use("skills show", "!skills show tests", "The skill `tests`: used where it fits", {"name": "tests"}),
+    Use("skills approve", "!skills approve release-notes", "Read the file first", {"name": "release-notes"}),
+    Use("skills remove", "!skills remove tests", "The skill `tests` isn't used|wasn't approved", {"name": "tests"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
@@ -121,6 +136,8 @@ WRONG = [
     Use("lessons show", "!lessons show l9", "no lesson `l9`", {"lesson": "l9"}),
     Use("lessons show", "!lessons show", "For example: `!lessons show l|no lesson", {"lesson": "' OR 1=1"}),
     Use("lessons approve", "!lessons approve nope", "no lesson `nope`", {"lesson": "nope"}),
+    Use("memory show", "!memory show f0123456", "no fact `f0123456`", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget", "needs `fact`|no fact", {"fact": "' OR 1=1"}),
     Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
     Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
     Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
@@ -147,7 +164,15 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    facts = tuple(fact(str(one.guild.guild_id), f"f012345{number}") for number in range(10))
+    await one.lessons.change_facts(facts[0].scope, lambda _: facts)
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
+    for number, name in enumerate(("release-notes", "tests")):
+        folder = one.folder / "home/skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How it is done here.\n---\nSo.\n")
+        if number:
+            SkillStore(one.folder / "home").approve(HOME, read_skill(folder), datetime.now(UTC))
     return thread
 
 
@@ -227,6 +252,7 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         "no thread",
                         "no checkpoint",
                         "no lesson",
+                        "no fact",
                         "no setting",
                         "cannot be",
                         "no such",

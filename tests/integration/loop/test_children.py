@@ -89,10 +89,7 @@ class Owners:
         async def inspect(manifest: str, since: object) -> Found:
             return Found()
 
-        def child_toolbox(name: str, place: str = "") -> ChildToolbox:
-            return ChildToolbox(world, OF_CHILDREN, name, save=save, inspect=inspect)
-
-        self.child_toolbox = child_toolbox
+        self.child_toolbox = lambda agent, *_: ChildToolbox(world, OF_CHILDREN, agent, save=save, inspect=inspect)
         own = registry.of(MAIN, lease, loop, self.child_toolbox)
         toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=own)
         begins = started(toolbox, **policy).model_copy(update={"exposure": Exposure(private=("attached files",))})
