@@ -233,6 +233,10 @@ class Question:
     """Several questions; then ``text`` introduces them and ``options`` is empty."""
     plan: bool = False
     """``text`` is a plan, which the person agrees to, changes or refuses."""
+    recommended: int = 0
+    """The place of the option that is recommended, from 1; 0 for the first."""
+    approaches: bool = False
+    """Which of several approaches is taken; the observation's ``output`` is shown with it, as a file."""
     resume: str = ""
     """What the call needs to go on with the answer; '' where the answer is its result."""
 

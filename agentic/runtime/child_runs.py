@@ -1,8 +1,10 @@
 """Children of executions: each a run of the same loop, with a log of its own under its parent's lease.
 
-Their ids follow from the call that has them.  So whoever begins that call again finds them: what has ended keeps its result,
-the rest goes on by its own log, and nothing is done or counted twice.  A child is stopped, held and resumed by items of
-the inbox that are meant for just it.  What one spends stands in its own log, and in its parent's with the result of the call.
+Their ids follow from the call that has them. So whoever begins that call again finds them: what has ended keeps its
+result, the rest goes on by its own log, and nothing is done or counted twice. Children that do parts of a task share
+its workspace; those that take approaches to it each have a copy, and begin at one checkpoint, which stands in their
+first event. A child is stopped, held and resumed by items of the inbox that are meant for just it. What one spends
+stands in its own log, and in its parent's with the result of the call.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from agentic.core.claims.comparison import TriedApproach
 from agentic.core.events.execution_events import (
     CancelRequested,
     Envelope,
+    Evaluated,
     Event,
     FileChange,
     Finished,
@@ -26,6 +30,7 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelRequested,
     Person,
+    Policy,
     Sort,
     StaleFile,
     Started,
@@ -34,19 +39,21 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     WorkspaceFound,
 )
-from agentic.core.events.ids import child_id, side_target
+from agentic.core.events.ids import child_id, place_id, side_target
 from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
 from agentic.core.prompt.roles import EVERYTHING, ROLES
 from agentic.core.rules.used_up_limits import granted, to_read
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
-from agentic.core.state.tiers import model_of
+from agentic.core.state.tiers import model_of, short
 from agentic.core.text.task_roles import role_of
-from agentic.ports.children import ChildResult, ChildRole, ChildTask
+from agentic.core.text.task_words import read
+from agentic.ports.children import ChildResult, ChildRole, ChildTask, OwnWorkspaces
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Lease, Store, Toolbox
+from agentic.prompts.approach_texts import approach
 from agentic.runtime.shutdown import heard, late_to_end
 
 STOP_SECONDS = 1.8
@@ -54,12 +61,21 @@ STOP_SECONDS = 1.8
 PARENT = Person(id="parent", name="the task that it helped", level="operator")
 """Who stops, holds and resumes a child."""
 TOO_DEEP = "A helper has no helpers of its own: do it yourself."
+NO_COPIES = "There can be no copies of the workspace here"
 DAMAGED = "damaged"
+SAID_CHARACTERS = 600
 
 log = logging.getLogger(__name__)
 
-ChildTools = Callable[[str, ChildRole | None], Toolbox]
-"""Makes the tools of a child, by its name to the others and its role."""
+ChildTools = Callable[[str, ChildRole | None, str], Toolbox]
+"""Makes the tools of a child: by its name to the others, its role, and the workspace of its own, '' for its parent's."""
+Score = Callable[[Sequence[Envelope]], Evaluated]
+"""The score of a whole execution, by its log."""
+
+
+def unscored(_: Sequence[Envelope]) -> Evaluated:
+    """Where nothing scores executions."""
+    return Evaluated(score=0, parts={})
 
 
 class LoopRunner(Protocol):
@@ -75,16 +91,24 @@ class LoopRunner(Protocol):
 class ChildRegistry:
     """The children that run in a process; a sink, by which they are held and resumed with their parents."""
 
-    def __init__(self, store: Store, clock: Clock, family: Callable[[str], str]) -> None:
+    def __init__(self, store: Store, clock: Clock, family: Callable[[str], str], score: Score = unscored) -> None:
         self.store, self.clock = store, clock
         self.family = family
         """Which family a model is of."""
+        self.score = score
         self.runs: dict[str, _Run] = {}
         self._parents: dict[str, _Children] = {}
 
-    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools) -> _Children:
-        """The children of an execution."""
-        children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox)
+    def of(
+        self,
+        parent: str,
+        lease: Lease,
+        runner: LoopRunner,
+        toolbox: ChildTools,
+        workspaces: OwnWorkspaces | None = None,
+    ) -> _Children:
+        """The children of an execution, with the workspaces of those that have their own."""
+        children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox, workspaces)
         return children
 
     def over(self, parent: str) -> None:
@@ -135,6 +159,12 @@ class _Run:
     task: ChildTask
     share: int
     """Among so many the parent's money is shared."""
+    place: str = ""
+    """The workspace of its own."""
+    base: str = ""
+    """The snapshot that it begins with."""
+    end: str = ""
+    """The snapshot of what it came to."""
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
@@ -145,8 +175,10 @@ class _Children:
     """The children of one execution, while that runs."""
 
     def __init__(
-        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools
-    ) -> None:
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools,
+        workspaces: OwnWorkspaces | None,
+    ) -> None:  # fmt: skip
+        self.workspaces = workspaces
         self._registry, self._parent, self._lease, self._runner, self._toolbox = (
             registry,
             parent,
@@ -171,6 +203,40 @@ class _Children:
         """Have the parts done side by side; see ``agentic.ports.children.Children``."""
         share = share or len(tasks)
         runs = [_Run(child_id(call, index), index + 1, task, share) for index, task in enumerate(tasks, first)]
+        return await self._done(call, runs, on_output)
+
+    async def approach(
+        self, call: str, ways: Sequence[str], on_output: Callable[[str], None]
+    ) -> tuple[str, tuple[ChildResult, ...]] | str:
+        """Have the task done in each of these ways; see ``agentic.ports.children.Children``."""
+        children = [child_id(call, index) for index in range(len(ways))]
+        base, problem = await self._base(children)
+        if not base:
+            return f"{NO_COPIES}: {problem}."
+        share = len(ways) + 1  # one stays with the parent
+        runs = [
+            _Run(child, number, ChildTask(way), share, place_id(self._lease.thread, child), base)
+            for number, (child, way) in enumerate(zip(children, ways, strict=True), 1)
+        ]
+        results = await self._done(call, runs, on_output)
+        return results if isinstance(results, str) else (base, results)
+
+    async def _base(self, children: Sequence[str]) -> tuple[str, str]:
+        """The checkpoint that all begin with: the one that the first of them began with, or the workspace as it is; or
+        the problem.
+        """
+        if self.workspaces is None:
+            return "", "no copies are kept"
+        for child in children:
+            begun = (await self._folded(child)).started
+            if begun is not None:
+                return begun.workspace, ""
+        saved = await self.workspaces.checkpoint()
+        return saved.manifest, saved.problem
+
+    async def _done(
+        self, call: str, runs: Sequence[_Run], on_output: Callable[[str], None]
+    ) -> tuple[ChildResult, ...] | str:
         await self._forget_said(runs)
         self._running = {run.id: run for run in runs}
         self._registry.runs |= self._running
@@ -250,17 +316,20 @@ class _Children:
 
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
-        toolbox = self._toolbox(f"helper {run.number}", run.task.role)
+        name = f"{'approach' if run.place else 'helper'} {run.number}"
+        toolbox = self._toolbox(name, run.task.role, run.place)
         try:
             before = await self._folded(run.id)
             if before.finished is None:
-                if not (before.touched and base(before)):  # else it looks at the files first
+                if run.place or not (before.touched and base(before)):  # else it looks at the files first
                     run.looked.set()
-                    for other in runs:
+                    for other in runs if not run.place else ():
                         await other.looked.wait()
+                if before.started is None and self.workspaces is not None and run.place:
+                    await self.workspaces.open(run.place, run.base)
                 if before.paused is not None:
                     await self._say((run,), "resume", str(self._lease.fence))
-                started = begun(parent, run.task, run.share, toolbox.specs, self._registry.family)
+                started = self._begun(parent, run, runs, toolbox.specs)
                 reach("children.begin")
                 try:
                     after = await self._runner.run(self._lease, run.id, toolbox, run.bell, started)
@@ -274,7 +343,18 @@ class _Children:
         except StoreCorrupt as damaged:
             log.error("child %s of %s is put aside: %s", run.id, self._parent, damaged)
             await self._registry.store.set_aside(run.id, DAMAGED)
+        if run.place and self.workspaces is not None:
+            stopped = (await self._folded(run.id)).stopping is not None
+            saved = await self.workspaces.close(run.place, keep=not stopped)
+            run.end = saved.manifest
+            if saved.problem:
+                log.warning("what child %s came to cannot be taken: %s", run.id, saved.problem)
         told(run)
+
+    def _begun(self, parent: Execution, run: _Run, runs: Sequence[_Run], tools: Sequence[ToolSpec]) -> Started:
+        if run.place:
+            return begun_approach(parent, [each.task.task for each in runs], run, tools)
+        return begun(parent, run.task, run.share, tools, self._registry.family)
 
     async def _folded(self, execution: str) -> Execution:
         return fold([envelope async for envelope in self._registry.store.read(execution)])
@@ -284,28 +364,56 @@ class _Children:
             events = [envelope async for envelope in self._registry.store.read(run.id)]
         except StoreCorrupt:
             events = []
-        return result_of(run.id, run.task, events)
+        result = result_of(run.id, run.task, events)
+        if not run.place:
+            return result
+        return replace(result, tried=tried(run.task.task, run.place, run.end, events, self._registry.score))
 
 
 def begun(
     parent: Execution, part: ChildTask, number: int, tools: Sequence[ToolSpec], family: Callable[[str], str]
 ) -> Started:
     """How one of so many children begins."""
-    started, policy = parent.started, granted(parent, number)
-    assert started is not None
+    policy = granted(parent, number)
     if part.role == "reviewer":
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
     if part.role == "reader":
         policy = to_read(policy)
+    return _child_of(parent, part.task, policy, tools).model_copy(
+        update={"role": role_for(part), "quoted": part.quoted}
+    )
+
+
+def begun_approach(parent: Execution, ways: Sequence[str], run: _Run, tools: Sequence[ToolSpec]) -> Started:
+    """How one that takes an approach begins: with all that its parent was told."""
+    started = parent.started
+    assert started is not None
+    models = [model for tier in started.policy.tiers for model in tier.models]
+    task = read(started.task, (*models, *map(short, models))).text
+    child = _child_of(parent, approach(task, ways, run.number), granted(parent, run.share), tools)
+    return child.model_copy(
+        update={
+            "workspace": run.base,
+            "role": started.role,
+            "files": started.files,
+            "earlier": started.earlier,
+            "quoted": started.quoted,
+            "lessons": started.lessons,
+        }
+    )
+
+
+def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[ToolSpec]) -> Started:
+    """What all children have of their parent."""
+    started = parent.started
+    assert started is not None
     return Started(
         thread=started.thread,
-        task=part.task,
-        quoted=part.quoted,
+        task=task,
         requester=started.requester,
         root=started.root or parent.id,
         parent=parent.id,
         child=True,
-        role=role_for(part),
         policy=policy,
         tools=tuple(spec.ref for spec in tools),
         sandbox=started.sandbox,
@@ -361,3 +469,26 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         models=models,
     )
     return ChildResult(task, finished, ended, tuple(changes), folded.exposure, tuple(dict.fromkeys(conflicts)))
+
+
+def tried(way: str, place: str, end: str, log: Sequence[Envelope], score: Score) -> TriedApproach:
+    """What can be shown and taken of an approach, by its log."""
+    folded = fold(log)
+    finished = folded.finished or Finished(reason="failed", answer="")
+    evaluated = score(log) if folded.started is not None else unscored(log)
+    begun_at, ended_at = folded.started_at, folded.at
+    seconds = (ended_at - begun_at).total_seconds() if begun_at is not None and ended_at is not None else 0.0
+    return TriedApproach(
+        way=way,
+        child=folded.id,
+        place=place,
+        end=end,
+        result=finished.reason,
+        said=finished.answer[:SAID_CHARACTERS],
+        verdict=evaluated.verifier,
+        check=evaluated.check,
+        score=evaluated.score,
+        confidence=finished.confidence,
+        usd=folded.spent.usd,
+        seconds=seconds,
+    )

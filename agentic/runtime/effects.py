@@ -262,8 +262,9 @@ def observed(
             )
         ], []  # fmt: skip
     if observation.question is not None:
-        events.append(asked(call, question, observation.question))
-        return events, []
+        shown = [blob(observation.output, "text/x-diff")] if observation.output is not None else []
+        events.append(asked(call, question, observation.question, shown[0][0] if shown else None))
+        return events, shown
     blobs: list[Blob] = []
     if observation.output is not None:
         blobs.append(blob(observation.output))
@@ -302,7 +303,7 @@ def blob(content: bytes, media: str = "text/plain") -> Blob:
     return BlobRef(sha=hashlib.sha256(content).hexdigest(), size=len(content), media=media), content
 
 
-def asked(call: str, question: str, put: Question) -> Asked:
+def asked(call: str, question: str, put: Question, attached: BlobRef | None = None) -> Asked:
     """A tool's question, or its several questions, numbered from 1."""
     parts = tuple(
         Part(id=str(number), text=part.text, options=_options(part.options))
@@ -311,9 +312,11 @@ def asked(call: str, question: str, put: Question) -> Asked:
     if put.plan:
         return Asked(question=question, sort="plan", text=put.text, options=PLAN_OPTIONS, call=call)
     return Asked(
-        question=question, text=put.text, options=_options(put.options), parts=parts, call=call, resume=put.resume
-    )
+        question=question, sort="approaches" if put.approaches else "question", text=put.text,
+        options=_options(put.options, put.recommended), parts=parts, call=call, resume=put.resume, attached=attached,
+    )  # fmt: skip
 
 
-def _options(labels: tuple[str, ...]) -> tuple[Option, ...]:
-    return tuple(Option(id=str(number), label=label) for number, label in enumerate(labels, start=1))
+def _options(labels: tuple[str, ...], recommended: int = 0) -> tuple[Option, ...]:
+    numbered = enumerate(labels, start=1)
+    return tuple(Option(id=str(number), label=label, recommended=number == recommended) for number, label in numbered)

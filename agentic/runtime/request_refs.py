@@ -89,7 +89,7 @@ class SegmentKeeper:
         return self._texts[text]
 
     def _tools_blob(self, specs: tuple[ToolSpec, ...]) -> Blob:
-        if self._tools is None or self._tools[0] is not specs:
+        if self._tools is None or self._tools[0] != specs:  # most often the very same ones
             self._tools = (specs, blob(orjson.dumps(specs), "application/json"))
         return self._tools[1]
 

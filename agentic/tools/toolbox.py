@@ -242,8 +242,9 @@ class StandardToolbox(Toolbox):
             try:
                 approved = prepared.state if prepared.approved else ""
                 context = CallContext(
-                    key, prepared.timeout, on_output, world, approved, self._way_out, self._children, prepared.skills
-                )
+                    key, prepared.timeout, on_output, world, approved, self._way_out, self._children,
+                    attended=prepared.attended, replies=prepared.replies, skills=prepared.skills,
+                )  # fmt: skip
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)

@@ -112,6 +112,7 @@ from bot.workspace.folders import Workspaces
 from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
+from reflexion.evaluation.score import score_of
 from reflexion.judge.judge import Judge
 from reflexion.judge.model_families import family_of
 from reflexion.lessons.fact import Fact
@@ -299,8 +300,8 @@ class App:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
             return "" if chosen == AUTO else chosen
 
-        async def policy_of(row: SessionRow) -> Policy:
-            chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
+        async def policy_of(row: SessionRow, chosen: str) -> Policy:
+            chosen = chosen or (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
 
         watcher_files = WatcherFiles(settings.home)
@@ -309,7 +310,7 @@ class App:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
         recollection = _recollection(workshop, store, lessons, clock, tell, lasts=place.recovers)
-        courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
+        courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of, score_of)
         begin = Beginning(
             store=store,
             lessons=learning,
@@ -326,6 +327,7 @@ class App:
             instructions=settings.instructions,
             role=role,
             policy_of=policy_of,
+            model_level=settings.task_model,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
             watchers=watching(watcher_files, bot.preferences),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from agentic.core.events.execution_events import Policy, Tier
 from agentic.core.state.tiers import short
+from agentic.core.text.task_words import STRONGEST
 from agentic.models.providers.catalogue import BY_NAME
 from agentic.models.providers.prices import Prices, no_price
 from agentic.models.tier_config import (
@@ -125,6 +126,8 @@ def checked_start(policy: Policy, typed: str) -> str:
     """Return what somebody typed as it is stored. Raises ``UnknownChoice``, which says what there is and what to do."""
     typed = typed.strip()
     offered = startable(policy.tiers)
+    if typed.lower() == STRONGEST and offered:
+        return f"tier{max(offered.values())}"
     listed = ", ".join(f"`{name}`" for name in (AUTO, *offered))
     if typed.lower() == AUTO:
         return AUTO

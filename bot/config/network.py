@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from agentic.core.events.ids import thread_of
 from agentic.egress.host_list import ADDS, NONE, WEB, HostList, read
 from agentic.ports.stores import Sessions
 from bot.config.preferences import Preferences, Scope, UnknownChoice
@@ -23,7 +24,8 @@ class ThreadNetworks:
         self._places: dict[str, tuple[str, str]] = {}
 
     async def chosen(self, thread: str) -> str:
-        """Return the choice that applies in a thread."""
+        """Return the choice that applies in a thread, and in copies of its workspace."""
+        thread = thread_of(thread)
         if thread not in self._places:
             row = await self._store.session(thread)
             if row is None:

@@ -102,6 +102,11 @@ class Settings(BaseSettings):
     tier_2: Names = Field(default=(), description="Models that start each task.")
     tier_3: Names = Field(default=(), description="Models that take over when tier 2 is stuck.")
     tier_4: Names = Field(default=(), description="The strongest and most expensive models, used last.")
+    task_model: Literal["owner", "operator", "executor"] = Field(
+        default="owner",
+        description="Who may choose the model of one task by beginning it with `model: NAME`: an 'owner', an 'operator' or "
+        "every 'executor'. `/model`, for a thread or channel, stays with owners.",
+    )
     triage: Literal["model", "rules"] = Field(
         default="model",
         description="How the bot tells small talk from a task when the words don't make it clear: 'model' asks the first "

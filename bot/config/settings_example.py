@@ -54,7 +54,7 @@ GROUPS = (
         "4. People",
         "Nothing here is needed: administrators of the server are owners, everyone else may give tasks. "
         "To copy ids, switch on developer mode in Discord.",
-        ("owners", "operators", "viewers", "default_level", "speaking_bots"),
+        ("owners", "operators", "viewers", "default_level", "task_model", "speaking_bots"),
     ),
     SettingsGroup(
         "5. The rest",

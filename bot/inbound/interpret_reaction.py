@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import (
     Sort,
 )
 from agentic.core.text.amounts import OPERATORS
-from agentic.core.text.answers import ends, least
+from agentic.core.text.answers import advised, ends, least
 from bot.access.denials import (
     ANSWERED,
     APPROVE_THERE,
@@ -185,9 +185,9 @@ def _advice(scene: ThreadView, item: InboxItem, shown: str) -> Outcome:
 
 
 def recommended(asked: Asked) -> str:
-    """Return the answer that a question recommends, '' for none: its first option, or the first of each of its parts."""
+    """Return the answer that a question recommends, '' for none: its advised option, or the first of each of its parts."""
     if not asked.parts:
-        return "1" if asked.options else ""
+        return str(advised(asked.options)) if asked.options else ""
     if not all(part.options for part in asked.parts):
         return ""
     return "\n".join(f"{number}: 1" for number in range(1, len(asked.parts) + 1))

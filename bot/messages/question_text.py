@@ -101,7 +101,8 @@ def question_words(item: OutboxItem, standing: Standing) -> str:
     lines = [*(_PLAN if item.asked == "plan" else ()), item.text.strip(), ""]
     for number, part in enumerate(item.parts, 1):
         lines += _part(number, part, standing)
-    lines += _options(item.options, advised=item.asked not in ("extension", "plan"))
+    if item.asked != "approaches":  # whose text names them, with what each came to
+        lines += _options(item.options, advised=item.asked not in ("extension", "plan"))
     lines.append(_hint(item) if standing.way == "open" else closing_line(item, standing))
     return "\n".join(lines)
 
@@ -131,6 +132,9 @@ def _options(options: tuple[Option, ...], lead: str = "", *, advised: bool = Tru
 def _hint(item: OutboxItem) -> str:
     if item.parts:
         return "-# Choose below, or write your answers here: a line for each, or `1: …, 2: …`."
+    if item.asked == "approaches":
+        where = " The differences are in the file." if item.attached is not None else ""
+        return f"-# Choose below, or write here what you want instead.{where}"
     if item.asked == "plan":
         return "-# Choose below, or write here what should be different."
     return "-# Choose below, or write your answer here." if item.options else "-# Write your answer here."

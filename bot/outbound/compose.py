@@ -48,6 +48,7 @@ FILES_AT_MOST = 8
 """More files than this are attached as one archive."""
 ARCHIVED_AT_MOST = 200
 ARCHIVE = "files.zip"
+APPROACHES_FILE = "approaches.diff"
 FILE_BYTES = 8 * 1024 * 1024
 ALL_BYTES = 20 * 1024 * 1024
 FETCH_SECONDS = 20.0
@@ -91,7 +92,7 @@ class Composer:
             case "answer":
                 return await self._with_ping(item, await self._answer(item))
             case "question":
-                return await self._with_ping(item, await question_of(self._store, item, Standing()))
+                return await self._with_ping(item, await self._question(item))
             case "offer":
                 return await offer_of(self._store, item)
             case "pull":
@@ -113,6 +114,15 @@ class Composer:
             return Rendered(("👀 I've started.",))
         content = item.text.encode("utf-8", "replace")[:FILE_BYTES]
         return Rendered(("This could not be shown as a message; it's in the file.",), (Attached("text.md", content),))
+
+    async def _question(self, item: OutboxItem) -> Rendered:
+        """A question, with the file that is shown with it."""
+        rendered = await question_of(self._store, item, Standing())
+        content = await self._store.get_blob(item.attached.sha) if item.attached is not None else None
+        if content is None:
+            return rendered
+        shown = self._feed.discretion.text(content.decode("utf-8", "replace")).encode("utf-8", "replace")
+        return replace(rendered, files=(*rendered.files, *_attached(APPROACHES_FILE, shown)))
 
     async def _answer(self, item: OutboxItem) -> Rendered:
         progress = await self._progress(item.execution, ended=True)

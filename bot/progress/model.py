@@ -116,7 +116,9 @@ def subject(arguments: dict[str, JsonValue]) -> str:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
             return value[:LOOKED_THROUGH]
-    parts = arguments.get("tasks")
+    parts, ways = arguments.get("tasks"), arguments.get("ways")
+    if isinstance(ways, list):
+        return f"{len(ways)} approaches"
     return f"{len(parts)} helper{'s' if len(parts) != 1 else ''}" if isinstance(parts, list) else ""
 
 

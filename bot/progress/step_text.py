@@ -44,6 +44,7 @@ _VERBS: dict[str, Verbs] = {
     "remember": ("Remembering", "Remembered"),
     "recall": ("Recalling", "Recalled"),
     "subagent": ("Working with helpers", "Worked with helpers"),
+    "approaches": ("Trying approaches", "Tried approaches"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
 _WITHOUT_SUBJECT = frozenset(
@@ -119,6 +120,8 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
     )
     if step.tool == "subagent" and step.subject:
         return f"{('Working', 'Worked')[tense]} with {plain(step.subject, 40)}"
+    if step.tool == "approaches" and step.subject:
+        return f"{('Trying', 'Tried')[tense]} {plain(step.subject, 40)}"
     if step.tool == "list" and step.subject in ("", "."):
         return ("Listing the workspace", "Listed the workspace")[tense]
     if step.tool in _WITHOUT_SUBJECT or not step.subject:

@@ -16,6 +16,7 @@ from discord import ButtonStyle, ui
 from agentic.core.events.execution_events import Option, OutboxItem, Part
 from agentic.core.fold.people import DENY
 from agentic.core.rules.questions import STOP
+from agentic.core.text.answers import advised
 from bot.rendering.custom_ids import (
     Again,
     CancelWake,
@@ -177,7 +178,7 @@ def _buttons(
     labels = _labels(options, LABEL - len(lead))
     made: list[OptionChoice] = []
     for number, (option, label) in enumerate(zip(options, labels, strict=True)):
-        style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
+        style = ButtonStyle.primary if number + 1 == advised(options) else ButtonStyle.secondary
         if approval:
             style = ButtonStyle.primary if option.id == DENY else style
             style = ButtonStyle.danger if number == 0 else style

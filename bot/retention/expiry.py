@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import CheckpointSaved, Event, WorkspaceRestored
+from agentic.core.events.ids import child_of
 from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import Bound
 from bot.config.home import DATABASE, TASKS
@@ -101,6 +102,9 @@ class Retention:
         """Delete the snapshots first: while the log is still marked, a restart looks for them again."""
         if self._snapshots is not None and (named := await self._named(thread)) is not None:
             await self._snapshots.keep_only(thread, named)
+            for place in await self._snapshots.of_copies(thread, settled=True):
+                if await self._store.execution(child_of(place)) is None:
+                    await self._snapshots.forget(place)
         await _through(lambda: self._store.clear(thread))
 
     async def _named(self, thread: str) -> frozenset[str] | None:

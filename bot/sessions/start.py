@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -18,6 +17,7 @@ from agentic.core.events.execution_events import (
     FileRef,
     Finished,
     InboxItem,
+    Level,
     ModelRequested,
     OutboxItem,
     Policy,
@@ -30,7 +30,8 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
 from agentic.core.fold.fold import fold
-from agentic.core.state.tiers import chosen_for
+from agentic.core.state.tiers import chosen_for, short
+from agentic.core.text.task_words import FEWEST, MOST, TaskWords, bounded, read
 from agentic.models.providers.catalogue import OLLAMA_WINDOW, keeps_prefix
 from agentic.models.providers.prices import Prices
 from agentic.models.router import SCRIPTED
@@ -44,10 +45,12 @@ from agentic.ports.runtime import (
     Toolbox,
 )
 from agentic.runtime.budget_ledger import DailyCaps
-from bot.config.models import start_with, usual_start
-from bot.config.preferences import AUTO
+from bot.access.permissions import at_least
+from bot.config.models import checked_start, start_with, usual_start
+from bot.config.preferences import AUTO, UnknownChoice
 from bot.config.settings import Settings
 from bot.history.run_history import past_of, told_later
+from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
 from reflexion.retrieval.selection import Choice
 
@@ -56,7 +59,12 @@ OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
 FORGOTTEN = "what earlier tasks here had read, of which nothing is kept"
-_PLAN = re.compile(r"\s{0,20}plan(?: first)?\s{0,3}:", re.IGNORECASE)
+NOT_THAT_MODEL = (
+    "You can't choose the model of a task here: that takes the level {needed}, and yours is {level}. I'm doing the task "
+    "with the usual model."
+)
+SO_MANY = f"I can try {FEWEST} to {MOST} approaches side by side, so I'm trying {{number}}."
+NOT_STARTED = "Not started. {why} Then send the task again, or leave out `model:` for the usual model."
 
 
 Receive = Callable[[InboxItem], Awaitable[tuple[FileRef, ...]]]
@@ -81,9 +89,8 @@ class Quotes(Protocol):
         ...
 
 
-def wants_plan(task: str) -> bool:
-    """Whether a task asks for a plan before anything is changed: it begins with ``plan:`` or ``plan first:``."""
-    return _PLAN.match(task) is not None
+class TaskRefused(NotDone):
+    """A task is not begun as it was asked for; the message is for the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +125,10 @@ class Beginning:
     """Instructions of the operator to every agent."""
     role: Callable[[SessionRow], Awaitable[str]] | None = None
     """The role that somebody chose for the thread; '' to choose one by the task's words."""
-    policy_of: Callable[[SessionRow], Awaitable[Policy]] | None = None
-    """The policy with the model that somebody chose for the thread."""
+    policy_of: Callable[[SessionRow, str], Awaitable[Policy]] | None = None
+    """The policy with the model that was chosen for the task, else with the one that somebody chose for the thread."""
+    model_level: Level = "owner"
+    """The least level that may choose the model of a task."""
     calibrator: Callable[[], Awaitable[Calibrator | None]] | None = None
     """Makes the shown confidence."""
     exposure: Callable[[str], Awaitable[Exposure]] | None = None
@@ -135,14 +144,18 @@ class Beginning:
     """The small agents that look on there."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
-        """Return everything an execution knows before its first turn."""
+        """Return everything an execution knows before its first turn. Raises ``TaskRefused``."""
+        words = self._words(item)
+        chosen = await self._model(item, words)
+        if words.approaches and words.approaches != bounded(words.approaches):
+            await self._told(item, "approaches", SO_MANY.format(number=bounded(words.approaches)))
         files = await self.receive(item) if item.files else ()
         if notice := left_out(item, files):
             await self.tell(notice)
         said = self.quotes.recent(item.thread, item.message or item.id, item.author.id) if self.quotes else None
         recent = await said if said is not None else ()
         place = await self.place(session) if self.place else ""
-        policy = await self.policy_of(session) if self.policy_of else self.policy
+        policy = await self.policy_of(session, chosen) if self.policy_of else self.policy
         choice = await self._lessons(item, session, policy)
         before = await self._before(item)
         tools = tuple(spec.ref for spec in toolbox.specs)
@@ -171,9 +184,38 @@ class Beginning:
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
             skills=await self.skills(session) if self.skills and not policy.tour else (),
-            planning=before.planning if item.unspoken else wants_plan(item.text),
+            planning=before.planning if item.unspoken else words.plan,
+            approaches=bounded(words.approaches) if item.sort != "trial" else 0,
             watchers=await self.watchers(session) if self.watchers else (),
         )
+
+    async def _told(self, item: InboxItem, what: str, text: str) -> None:
+        key = f"{item.id}.{what}"
+        await self.tell(OutboxItem(key=key, thread=item.thread, execution="", sort="notice", text=text))
+
+    def _words(self, item: InboxItem) -> TaskWords:
+        """Return what a person wrote before the task; what nobody wrote chooses nothing."""
+        if item.unspoken:
+            return TaskWords(item.text)
+        models = [model for tier in self.policy.tiers for model in tier.models]
+        return read(item.text, (*models, *map(short, models)))
+
+    async def _model(self, item: InboxItem, words: TaskWords) -> str:
+        """Return the model or tier that a person chose for the task, '' for none. Raises ``TaskRefused``.
+
+        Who may not choose is told so, and the task is done as usual; a model that is not there may be a slip of the pen,
+        and a task done by another model is paid for.
+        """
+        if not words.model:
+            return ""
+        if not at_least(item.author.level, self.model_level):
+            text = NOT_THAT_MODEL.format(needed=self.model_level, level=item.author.level)
+            await self._told(item, "model", text)
+            return ""
+        try:
+            return checked_start(self.policy, words.model)
+        except UnknownChoice as unknown:
+            raise TaskRefused(NOT_STARTED.format(why=unknown)) from unknown
 
     async def _exposure(self, item: InboxItem) -> Exposure:
         """Return what its place and its words expose it to."""

@@ -47,6 +47,7 @@ from bot.sessions.leftover_inbox import (
 from bot.sessions.recovery import ended_after_all, recall, set_aside
 from bot.sessions.session import Session
 from bot.sessions.side_questions import side_questions
+from bot.sessions.start import TaskRefused
 from bot.sessions.waiting_notices import word_of_learning, word_of_waiting
 from bot.thread_state.message_meaning import ACTS, starts
 from bot.thread_state.session_state import (
@@ -187,6 +188,11 @@ class _Serving:
         except Halted as halted:
             session.apply(Dropped(session.state.main))
             await call_off(session, str(halted))
+        except TaskRefused as refused:
+            assert not isinstance(work, str)
+            await self._ground.tell(receipt_of(work, Acted(str(refused))).model_copy(update={"notify": True}))
+            session.apply(Dropped(session.state.main), Discarded((work.id,)))
+            await self._ground.store.discard([work.id])
         except _GateClosed:
             assert not isinstance(work, str)
             session.apply(Dropped(session.state.main), Discarded((work.id,)))
@@ -346,7 +352,8 @@ class _Serving:
         if ground.children is None:
             return ground.workshop.toolbox(thread)
         tools = partial(ground.workshop.child_toolbox, thread)
-        return ground.workshop.toolbox(thread, ground.children.of(execution, lease, ground.runner, tools))
+        children = ground.children.of(execution, lease, ground.runner, tools, ground.workshop.copies(thread))
+        return ground.workshop.toolbox(thread, children)
 
     async def _end_child(self, child: str) -> None:
         """Stop a child execution that was left open when its parent ended."""

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from agentic.core.events.ids import thread_of
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.sandbox.hidden_files import adopt
 
@@ -24,7 +25,7 @@ class Workspaces:
 
     def folder(self, thread: str) -> Path:
         """Return the thread's folder, created where it does not exist."""
-        if self._bound is not None:
+        if self._bound is not None and thread_of(thread) == thread:
             return self._bound
         if not thread.isalnum():
             raise ValueError(f"{thread!r} cannot name a thread")
@@ -32,9 +33,14 @@ class Workspaces:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
+    def copies(self, thread: str) -> list[str]:
+        """Return the copies of a thread's workspace that there are, by name."""
+        names = sorted(path.name for path in self._root.glob(f"{thread}w*")) if thread.isalnum() else []
+        return [name for name in names if name != thread and thread_of(name) == thread]
+
     def forget(self, thread: str) -> None:
         """Delete the folder of a deleted thread; a folder that all threads share stays."""
-        if self._bound is None and thread.isalnum():
+        if (self._bound is None or thread_of(thread) != thread) and thread.isalnum():
             remove_tree(self._root / thread)
 
 

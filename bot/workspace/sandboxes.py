@@ -24,6 +24,7 @@ from agentic.ports.children import Children, ChildRole
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
+from agentic.tools.approaches.approaches import APPROACHES_TOOL
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
 from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
@@ -51,6 +52,7 @@ from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
+from bot.workspace.own_workspaces import CopiedWorkspaces
 from bot.workspace.repositories import Repositories
 from bot.workspace.web_reading import WebReading
 from reflexion.lessons.fact import Workplace
@@ -192,21 +194,44 @@ class Workshop:
         await self.sandboxes.forget(thread)
         if self.repositories is not None:
             await self.repositories.delete(thread)
+        await self._sweep(thread)
         await asyncio.to_thread(self.workspaces.forget, thread)
         if self.snapshots is not None:
-            await self.snapshots.forget(thread)
+            for each in (thread, *await self.snapshots.of_copies(thread)):
+                await self.snapshots.forget(each)
         if self.code_search is not None:
             await self.code_search.forget(thread)
         if self.web is not None:
             self.web.forget(thread)
         self._notebooks.discard(thread)
 
-    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None) -> ChildToolbox:
-        """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
-        world, save, inspect = self._ways(thread)
-        reading = self.web.tools(thread, acts=False) if self.web is not None else ()
-        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *self._skills(thread), *reading)
+    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None, place: str = "") -> ChildToolbox:
+        """Return the tools of a child in the thread's workspace, or in a copy of its own, called ``name`` to the agents
+        beside it.
+        """
+        place = place or thread
+        world, save, inspect = self._ways(place)
+        reading = self.web.tools(place, acts=False) if self.web is not None else ()
+        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *self._skills(place), *reading)
         return ChildToolbox(world, tools, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots)
+
+    def copies(self, thread: str) -> CopiedWorkspaces | None:
+        """Return the copies of the thread's workspace for children; None where no snapshots are kept."""
+        return CopiedWorkspaces(self, self.snapshots, thread) if self.snapshots is not None else None
+
+    def lend_mirror(self, thread: str, place: str) -> None:
+        """Show a copy of the thread's workspace the mirror that its repository's objects lie in."""
+        if (mirror := self.sandboxes.mirrors.get(thread)) is not None:
+            self.sandboxes.mirrors[place] = mirror
+
+    async def drop_copy(self, place: str) -> None:
+        """End the sandbox of a copy of a workspace and delete its files; its snapshots stay."""
+        world = self._worlds.pop(place, None)
+        if world is not None:
+            await world.close()
+        await self.sandboxes.forget(place)
+        self.sandboxes.mirrors.pop(place, None)
+        await asyncio.to_thread(self.workspaces.forget, place)
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
@@ -247,6 +272,7 @@ class Workshop:
             *STANDARD,
             *notebooks,
             SUBAGENT_TOOL,
+            APPROACHES_TOOL,
             *searching,
             *self._skills(thread),
             *reading,
@@ -277,6 +303,8 @@ class Workshop:
 
         The first task after a server was added waits, not for long, until its tools are known.
         """
+        if item is not None:
+            await self._sweep(row.thread)
         if self.mcp is not None:
             await self.mcp.ready()
         if self.web is not None:
@@ -285,6 +313,14 @@ class Workshop:
             self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
+
+    async def _sweep(self, thread: str) -> None:
+        """Delete copies of the workspace that an earlier task left: nothing works in them any more."""
+        for place in await asyncio.to_thread(self.workspaces.copies, thread):
+            try:
+                await self.drop_copy(place)
+            except (AgenticError, OSError) as error:
+                log.warning("the copy %s stays for now: %s", place, error)
 
     async def remarks(self, thread: str) -> tuple[QuotedMessage, ...]:
         """Return what people wrote at the host on the thread's pull requests."""

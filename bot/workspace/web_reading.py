@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentic.core.events.ids import thread_of
 from agentic.egress.host_list import HostList
 from agentic.tools.web.fetch_page import fetch_tool
 from agentic.tools.web.http_call import http_tool
@@ -47,12 +48,14 @@ class WebReading:
         """Let go of what is kept of a thread."""
         self._open.pop(thread, None)
 
-    def tools(self, thread: str, *, acts: bool = True) -> tuple[AnyTool, ...]:
-        """Return the tools of a thread; ``acts``: with those that may change something elsewhere."""
-        hosts = self._open.get(thread)
+    def tools(self, place: str, *, acts: bool = True) -> tuple[AnyTool, ...]:
+        """Return the tools for a thread's workspace or a copy of it; ``acts``: with those that may change something
+        elsewhere.
+        """
+        hosts = self._open.get(thread_of(place))
         if hosts is None:
             return ()
-        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, thread))
+        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, place))
         searches = (web_search_tool(web),) if hosts.web else ()
         return (*searches, fetch_tool(web), *((http_tool(web),) if acts else ()))
 

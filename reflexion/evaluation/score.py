@@ -12,9 +12,11 @@ Caps hold whatever the parts add up to: no judge lifts a failed check, and no ch
 
 from __future__ import annotations
 
-from agentic.core.events.execution_events import Evaluated, Judged
+from collections.abc import Sequence
+
+from agentic.core.events.execution_events import Envelope, Evaluated, Judged
 from reflexion.evaluation.checks import Verdict
-from reflexion.evaluation.trajectory import Trajectory
+from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 
 CLEAR_SUCCESS = 80
 VERIFIED: dict[Verdict, float] = {"pass": 40.0, "none": 20.0, "fail": 0.0}
@@ -53,6 +55,11 @@ def evaluate(trajectory: Trajectory, judged: Judged | None = None, weight: float
         score=score, parts=parts, caps=caps, verifier=verified.verdict, check=verified.check, judge_weight=weight,
         flags=flags,
     )  # fmt: skip
+
+
+def score_of(log: Sequence[Envelope]) -> Evaluated:
+    """Score a whole log as it stands, before anybody voted or judged."""
+    return evaluate(read_trajectory(log))
 
 
 def approval(trajectory: Trajectory) -> float | None:

@@ -37,6 +37,7 @@ FILE = e.FileRef(name="data.csv", path="attachments/data.csv", size=12)
 PARTS = e.ConfidenceParts(self_report=80, tool_ok=0.75, same_error=1, tests=0.5, progress=1.0, corrections=1)
 SURE = e.Confidence(shown=71, heuristic=74, parts=PARTS, calibrator="isotonic-1")
 OPTION = e.Option(id="1", label="Go on", description="10 more turns")
+BEST = e.Option(id="2", label="Stop", who_may="operator", recommended=True)
 
 
 def version() -> str:
@@ -69,6 +70,7 @@ def started() -> e.Started:
             ),
         ),
         skills=(e.EquippedSkill(name="release-notes", description="How notes are written.", sha="9f" * 32),),
+        approaches=3,
     )  # fmt: skip
 
 
@@ -150,8 +152,8 @@ def middle() -> Iterable[e.Event]:
     yield e.Quarantined(worker="host-2", reason="three crashes")
     yield e.CancelRequested(refs=("req00002.0",), reason="a person stopped it")
     yield e.Asked(
-        question="q00000000002", text="Two things:", call="req00002.0",
-        parts=(e.Part(id="1", text="Which?", options=(OPTION,)), e.Part(id="2", text="When?")),
+        question="q00000000002", text="Two things:", call="req00002.0", attached=BLOB,
+        parts=(e.Part(id="1", text="Which?", options=(BEST,)), e.Part(id="2", text="When?")),
     )  # fmt: skip
     yield e.Decided(
         question="q00000000002", by=ANN, choice="text", text="1: Go on, 2: now", answers={"1": "Go on", "2": "now"}

@@ -98,7 +98,7 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
     if isinstance(event, Asked):
         return made(
             "question", event.text, question=event.question, options=event.options, parts=event.parts,
-            asked=event.sort, expires=event.expires, notify=True,
+            asked=event.sort, expires=event.expires, attached=event.attached, notify=True,
         )  # fmt: skip
     if isinstance(event, CommitCreated | PullRequestOpened):
         return _on_offer(before, event, item)

@@ -44,6 +44,7 @@ class Started(Frozen):
     withheld: tuple[WithheldLesson, ...] = ()
     """Lessons that fitted as well and are not shown; what becomes of such executions says what a lesson does."""
     workspace: str = ""
+    """Of a child: the snapshot that a workspace of its own began with; '' where it works in its parent's."""
     sandbox: str = ""
     inbox: str = ""
     """The inbox item that caused this execution: the message's id."""
@@ -67,6 +68,8 @@ class Started(Frozen):
     """The person wants to agree to a plan before anything is changed."""
     opened_hosts: tuple[str, ...] = ()
     """What people have let commands reach before it began: of the execution that it is a child of."""
+    approaches: int = 0
+    """So many approaches are to be tried side by side before anything is changed; 0 for one as usual."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
     watchers: tuple[Watcher, ...] = ()
@@ -159,7 +162,7 @@ class Triaged(Frozen):
 class Asked(Frozen):
     kind: Literal["asked"] = "asked"
     question: str
-    sort: Literal["question", "approval", "extension", "plan"] = "question"
+    sort: Literal["question", "approval", "extension", "plan", "approaches"] = "question"
     text: str = ""
     options: tuple[Option, ...] = ()
     parts: tuple[Part, ...] = ()
@@ -172,6 +175,8 @@ class Asked(Frozen):
     expires: datetime | None = None
     resume: str = ""
     """What the call needs to go on with the answer: it begins again with both; '' where the answer is its result."""
+    attached: BlobRef | None = None
+    """A file that is shown with it."""
     allows: tuple[Act, ...] = ()
     """What whoever may can allow for the whole task, beside this one call; nothing where that is not offered."""
 
@@ -368,8 +373,10 @@ class OutboxItem(Frozen):
     files: tuple[str, ...] = ()
     options: tuple[Option, ...] = ()
     parts: tuple[Part, ...] = ()
-    asked: Literal["", "question", "approval", "extension", "plan"] = ""
+    asked: Literal["", "question", "approval", "extension", "plan", "approaches"] = ""
     """What sort of question it is."""
+    attached: BlobRef | None = None
+    """A file that is shown with a question."""
     expires: datetime | None = None
     question: str = ""
     """The question's id, or an offer's, or a lesson's."""

@@ -40,6 +40,22 @@ def is_child(execution: str) -> bool:
     return len(execution) == 16 and execution.startswith("c")
 
 
+def place_id(thread: str, child: str) -> str:
+    """The workspace of its own that a child of a thread's execution has."""
+    return f"{thread}w{child}"
+
+
+def thread_of(place: str) -> str:
+    """The thread that a workspace belongs to: it is called by that, or is one of a child's own."""
+    thread, mark, child = place.rpartition("w")
+    return thread if mark and thread and is_child(child) else place
+
+
+def child_of(place: str) -> str:
+    """The child that has a workspace of its own."""
+    return place.rpartition("w")[2]
+
+
 def batch_id(execution: str, seq: int) -> str:
     """Calls that were started together; ``seq`` is where their first intent stands."""
     return digest("batch", execution, seq, length=8)

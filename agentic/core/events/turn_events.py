@@ -40,12 +40,11 @@ from agentic.core.events.values import (
 )
 
 __all__ = [
-    "AllowanceUsed", "AllowancesEnded",
-    "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
-    "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
-    "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
-    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Watched", "Whose",
-    "WorkspaceFound", "WorkspaceRestored",
+    "AllowanceUsed", "AllowancesEnded", "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved",
+    "BudgetSettled", "CancelRequested", "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered",
+    "ModelFailed", "ModelRequested", "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened",
+    "Reported", "StrongerWanted", "SubagentFinished", "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted",
+    "TurnEnded", "WakeRequested", "Watched", "Whose", "WorkspaceFound", "WorkspaceRestored",
 ]  # fmt: skip
 
 Barred = Literal["", "outside", "hidden", "rules"]

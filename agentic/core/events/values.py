@@ -451,13 +451,14 @@ class Claim(Frozen):
 
 
 class Option(Frozen):
-    """One answer a question offers; the first one is recommended."""
+    """One answer a question offers; the first one is recommended, unless another one says that it is."""
 
     id: str
     label: str
     description: str = ""
     who_may: Level | None = None
     """The least level that may choose it, where that is above the question's."""
+    recommended: bool = False
 
 
 class Part(Frozen):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from agentic.core.claims.call_counts import take_report, turn_with, with_deeds
+from agentic.core.claims.call_counts import call_of, take_report, turn_with, with_deeds
 from agentic.core.events.execution_events import (
     BudgetRefused,
     CancelRequested,
@@ -68,7 +68,7 @@ from agentic.core.prompt.user_messages import (
     put_back,
     taken_over,
 )
-from agentic.core.state.execution import Execution, Failure, Told
+from agentic.core.state.execution import APPROACHES, Execution, Failure, Mind, Told
 from agentic.core.state.replace import changed, settled
 from agentic.core.state.tiers import starting_tier, tier_for
 from agentic.core.text.foreign_text import mark_of
@@ -111,7 +111,7 @@ def _started(execution: Execution, event: Started, envelope: Envelope) -> Execut
         opened_hosts=event.opened_hosts,
         exposure=exposure.begun(event),
         told=Told(texts=(first_message(event),), pictures=pictures_of(event.files)),
-        mind=changed(execution.mind, planning=event.planning),
+        mind=changed(execution.mind, planning=event.planning, approaches=event.approaches),
     )
 
 
@@ -156,6 +156,7 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
     return changed(
         execution,
         deeds=with_deeds(execution, event),
+        mind=_compared(execution, event),
         exposure=exposure.resulted(execution, event),
         unsaved=unsaved_with(execution, event.changes) if event.changes else execution.unsaved,
         opened_hosts=tuple(dict.fromkeys((*execution.opened_hosts, *event.opened_hosts))),
@@ -176,6 +177,14 @@ def _tool_finished(execution: Execution, event: ToolFinished, envelope: Envelope
             changed=turn.changed or bool(event.changes) or passes_more or event.outcome == "unknown",
         ),
     )
+
+
+def _compared(execution: Execution, event: ToolFinished) -> Mind:
+    """Approaches were compared, or cannot be: from then on the task is done as usual."""
+    mind, call = execution.mind, call_of(execution, event.call)
+    if not mind.approaches or event.outcome not in ("ok", "failed") or call is None or call.block.tool != APPROACHES:
+        return mind
+    return changed(mind, approaches=0)
 
 
 def _shown(told: Told, event: ToolFinished) -> Told:

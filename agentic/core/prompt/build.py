@@ -31,6 +31,7 @@ from agentic.core.text.foreign_text import (
     section,
 )
 from agentic.prompts import identity
+from agentic.prompts.approach_texts import APPROACH, comparing
 from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.skill_list import SKILLS
@@ -78,7 +79,7 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
     if execution.triage is not None and execution.triage.role_text:
         parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
     if started.child:
-        parts.append(HELPER)
+        parts.append(APPROACH if started.workspace else HELPER)
     if started.untitled:
         parts.append(identity.TITLE)
     if started.instructions:
@@ -102,6 +103,8 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
         parts.append(item(mark, PLANNING))
     elif mind.plan:
         parts.append(section(mark, "The plan that the person agreed to:", mind.plan))
+    if mind.approaches and not mind.planning:
+        parts.append(item(mark, comparing(mind.approaches)))
     if mind.todo:
         marks = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
         todo = "\n".join(f"{marks[each.state]} {each.text}" for each in mind.todo)

@@ -17,7 +17,7 @@ from agentic.core.events.execution_events import (
     Triaged,
 )
 from agentic.core.state.conversation import ToolSpec
-from agentic.core.state.execution import Call, Execution
+from agentic.core.state.execution import APPROACHES, FINISH, Call, Execution
 from agentic.prompts.roles import TEXTS
 
 EVERYTHING: tuple[Permission, ...] = ("read", "write", "execute", "admin")
@@ -28,6 +28,7 @@ SKILL = "skill"
 PROPOSE = "propose_plan"
 """The tool that puts a plan to the person."""
 _PLANNING = "you are making a plan, and nothing is changed before the person agrees to it"
+_COMPARING = "the person wants several approaches compared, and nothing is changed before"
 _LOOKING = frozenset(
     (
         "basename", "cat", "cd", "cmp", "comm", "cut", "df", "diff", "dirname", "du", "echo", "grep", "head", "jq", "ls",
@@ -76,14 +77,15 @@ def in_role(started: Started, triaged: Triaged) -> Triaged:
     """What triage says, with what its role brings.
 
     What somebody chose counts over what was read.  A role that only looks gives way where the task is to change files,
-    or to carry out a plan once it is agreed to: it would only be in the way.  The tour has no role, and talk needs none.
+    to be done in several ways, or to carry out a plan once it is agreed to: it would only be in the way.  The tour has no
+    role, and talk needs none.
     """
     role = ROLES.get(started.role or triaged.role)
     if started.policy.tour:
         return triaged.model_copy(update={"role": ""})
     if role is None or triaged.talk:
         return triaged
-    if (triaged.changes_files or started.planning) and role.may == LOOKS and not started.role:
+    if (triaged.changes_files or started.planning or started.approaches) and role.may == LOOKS and not started.role:
         return triaged.model_copy(update={"role": ""})
     wrote = dict.fromkeys(result.model for result in started.earlier if result.model and result.files)
     return triaged.model_copy(
@@ -129,19 +131,37 @@ def refusal(execution: Execution, call: Call) -> str:
             f"This did not run: you work as {role}, which has no tool {block.tool!r}. If the task needs it, finish with what "
             "you have, and say what the person should write to have it done."
         )
-    planning = execution.mind.planning
-    if planning and block.tool != SHELL and not (tool.cognitive or tool.permission in LOOKS):
-        return f"This did not run: {_PLANNING}. Look with the tools that read; when the plan is whole, call {PROPOSE}."
-    if block.tool != SHELL or not (planning or only_looks(execution)):
+    held, then = _held(execution)
+    if held and _is_held(execution, call, tool):
+        return f"This did not run: {held}. Look with the tools that read; {then}."
+    if block.tool != SHELL or not (held or only_looks(execution)):
         return ""
     lines = [block.arguments.get(name) for name in ("command", "fallback")]
     if block.arguments.get("background") or not all(looks(line) for line in lines if isinstance(line, str) and line):
-        why = _PLANNING if planning else f"you work as {role}, and change nothing"
+        why = held or f"you work as {role}, and change nothing"
         return (
             f"This did not run: {why}. Here {SHELL} takes commands that only look, "
             "such as git log, git show, git diff, ls, cat, grep or wc, without redirections to files."
         )
     return ""
+
+
+def _held(execution: Execution) -> tuple[str, str]:
+    """Why nothing may be changed yet, and how that ends; '' where it may."""
+    if execution.mind.planning:
+        return _PLANNING, f"when the plan is whole, call {PROPOSE}"
+    if execution.mind.approaches:
+        return _COMPARING, f"when you know the ways, call {APPROACHES}"
+    return "", ""
+
+
+def _is_held(execution: Execution, call: Call, tool: ToolRef) -> bool:
+    """Whether a call waits for the plan, or for the comparison, before which the task is not done either."""
+    if tool.name == SHELL:
+        return False
+    if not execution.mind.planning and tool.name in (APPROACHES, FINISH):
+        return tool.name == FINISH and call.block.arguments.get("success") is not False
+    return not (tool.cognitive or tool.permission in LOOKS)
 
 
 def looks(command: str) -> bool:
@@ -162,5 +182,7 @@ def _step_looks(words: tuple[str, ...]) -> bool:
 
 
 def _has(execution: Execution, tool: ToolSpec | ToolRef) -> bool:
+    if tool.name == APPROACHES and (execution.started is None or not execution.started.approaches):
+        return False
     may = execution.triage.role_may if execution.triage is not None else ()
     return not may or tool.cognitive or tool.permission in may or (tool.name == SHELL and "read" in may)

@@ -45,7 +45,7 @@ _SINCE = 1_000
 def first_message(started: Started) -> str:
     """The first user message: the task, who asked, what they attached, what came before and what was learned of it."""
     mark = mark_of(started)
-    asks = HELPED if started.child else name(started.requester.name)
+    asks = HELPED if started.child and not started.workspace else name(started.requester.name)
     parts = [section(mark, f"[Task from {asks}]", started.task)]
     if started.files:
         parts.append(_listed(mark, "[Attached files]", [_file_line(file, mark) for file in started.files]))

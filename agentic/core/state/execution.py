@@ -56,6 +56,8 @@ _NO_REPEATS, _NO_CLIMB, _NOTHING_YET, _NOT_WATCHED = Repeats(), Climb(), Chronic
 _NO_DEEDS = Deeds()
 FINISH = "finish"
 """The tool by which the agent says that it is done."""
+APPROACHES = "approaches"
+"""The tool that tries several approaches and has the person choose."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,8 @@ class Mind:
     """It makes a plan, and changes nothing before a person has agreed to one."""
     plan: str = ""
     """The plan that a person agreed to."""
+    approaches: int = 0
+    """So many approaches are to be compared before it changes anything; 0 once they were, or where none were asked for."""
     notes: tuple[str, ...] = ()
     perceived: Perceived | None = None
     guided: tuple[str, ...] = ()

@@ -113,6 +113,11 @@ def option_of(options: tuple[Option, ...], said: str) -> Option | None:
     return _by_place(options, bare)
 
 
+def advised(options: tuple[Option, ...]) -> int:
+    """The place of the option that is recommended, from 1; 0 where there is none."""
+    return next((place for place, option in enumerate(options, 1) if option.recommended), min(len(options), 1))
+
+
 def _by_place(options: tuple[Option, ...], said: str) -> Option | None:
     """The option that is named by where it stands: "option 2", "the second one, please", "the last"."""
     found = _PLACE.fullmatch(said)

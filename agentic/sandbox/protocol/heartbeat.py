@@ -21,6 +21,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
+from agentic.core.events.ids import thread_of
+
 STANDS_SECONDS = 30.0
 SHARE = 6
 """So many beats in the time after which a sandbox misses them."""
@@ -55,7 +57,7 @@ class Heartbeat:
     def add(self, thread: str, outlet: BeatTarget, seconds: float) -> None:
         """Beat for a sandbox of this thread, which gives its owner up after so many seconds without."""
         with self._lock:
-            self._outlets[outlet] = (thread, seconds)
+            self._outlets[outlet] = (thread_of(thread), seconds)
             self._loop, self._heard = asyncio.get_running_loop(), self._monotonic()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._beat_on, name="sandbox-heartbeat", daemon=True)

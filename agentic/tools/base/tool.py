@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationEr
 
 from agentic.core.events.execution_events import Effect, EquippedSkill, Finding, Outside, Permission
 from agentic.core.rules.approvals import reasons
+from agentic.core.state.execution import CallReply
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
@@ -102,6 +103,10 @@ class CallContext:
     """Where commits may be published; None where the thread has no repository."""
     children: Children | None = None
     """Who has parts of the work done; None where nobody does."""
+    attended: bool = True
+    """Somebody can answer what it asks."""
+    replies: tuple[CallReply, ...] = ()
+    """What people answered to it so far; it goes on from there."""
     skills: tuple[EquippedSkill, ...] = ()
     """Those of its task."""
 

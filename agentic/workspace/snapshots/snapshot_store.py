@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+from agentic.core.events.ids import thread_of
 from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Saved
@@ -210,6 +211,10 @@ class Snapshots:
         """Delete all snapshots of a thread."""
         await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
 
+    async def of_copies(self, thread: str, *, settled: bool = False) -> tuple[str, ...]:
+        """The copies of a thread's workspace of which there are snapshots, by name; ``settled``: none of this hour."""
+        return await asyncio.to_thread(self._of_copies, thread, time.time() - YOUNG_SECONDS if settled else None)
+
     async def keep_only(self, thread: str, manifests: Collection[str]) -> None:
         """Delete the snapshots of a thread but these, the newest, and those of this hour.  Raises ``OSError``.
 
@@ -332,6 +337,10 @@ class Snapshots:
                 if path.name not in names and path.stat().st_mtime < young:
                     path.unlink(missing_ok=True)
             self._clean(thread, self._manifests(thread))
+
+    def _of_copies(self, thread: str, before: float | None) -> tuple[str, ...]:
+        found = [path for path in self._root.glob(f"{thread}w*") if thread_of(path.name) == thread != path.name]
+        return tuple(sorted(p.name for p in found if before is None or (p / "manifests").stat().st_mtime < before))
 
     def _publish(self, thread: str, name: str, listing: bytes) -> str:
         folder = self._folder(thread) / "manifests"

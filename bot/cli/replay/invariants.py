@@ -74,7 +74,7 @@ def unpaired_calls(log: Sequence[Envelope]) -> Iterator[str]:
             if ended[event.call]:
                 yield f"call {event.call} was begun at {envelope.seq}, after its result"
             begun.setdefault(event.call, []).append(envelope)
-        elif isinstance(event, WorkspaceFound | Gated):
+        elif isinstance(event, WorkspaceFound | Gated | Asked):
             for call in _not_begun(event):
                 begun.pop(call, None)
         elif isinstance(event, ToolFinished):
@@ -101,10 +101,12 @@ def _calls_of_no_answer(log: Sequence[Envelope]) -> Iterator[str]:
             yield f"call {event.call} {what} at {envelope.seq}, and no answer made it"
 
 
-def _not_begun(event: WorkspaceFound | Gated) -> tuple[str, ...]:
-    """Return calls that had an intent and count as not begun."""
+def _not_begun(event: WorkspaceFound | Gated | Asked) -> tuple[str, ...]:
+    """Return calls that had an intent and count as not begun; one that asked begins again with the answer."""
     if isinstance(event, WorkspaceFound):
         return event.never_begun
+    if isinstance(event, Asked):
+        return (event.call,) if event.resume else ()
     return (event.call,) if event.put_back else ()
 
 

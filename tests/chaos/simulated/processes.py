@@ -27,7 +27,7 @@ from agentic.core.events.execution_events import (
     Watcher,
 )
 from agentic.core.state.execution import Execution
-from agentic.ports.children import Children
+from agentic.ports.children import Children, ChildRole
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Lease, SessionRow, Toolbox
 from agentic.runtime.budget_ledger import NO_CAPS
@@ -197,9 +197,12 @@ class Process:
         """The tools of a new agent."""
         return Tools(self, self.world.benches, thread, children)
 
-    def child_toolbox(self, thread: str, name: str) -> Toolbox:
+    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None, place: str = "") -> Toolbox:
         """The tools of a child: the same sandbox."""
         return ChildTools(self, self.world.benches, thread)
+
+    def copies(self, thread: str) -> None:
+        """There are none here."""
 
     async def _run(self) -> None:
         await asyncio.sleep(self.town.dice("starts").uniform(0.2, 1.0))

@@ -120,3 +120,46 @@ async def test_where_no_model_is_configured_that_is_said(guild: LocalGuild) -> N
     async with desk(guild) as one:
         one.scenery.bot.backstage = type(one.scenery.bot.backstage)()
         assert "No model is configured" in await shown(one, one.scenery.general)
+
+
+async def test_a_word_before_a_task_chooses_its_model_for_those_who_may_and_is_refused_or_passed_over_in_words(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    guild.add_member("Bo")
+    bo = f"{guild.bot.mention} model: strongest fix the rounding in cart.py"
+    async with ScriptedEndpoint.start([finishes(f"Answer {number}.") for number in range(20)]) as endpoint:
+        async with whole(tmp_path / "home", endpoint, guild, tier_3=(SONNET,), triage="rules") as running:
+            thread = await running.task("model: claude-sonnet-4-6 plan: fix the rounding in cart.py")
+            policy, first = await begun(running, thread)
+            assert (policy.starting_tier, policy.start_chosen, first) == (3, SONNET, SONNET)
+            started = (await running.log((await running.executions(thread))[-1]))[0]
+            assert isinstance(started, Started)
+            assert started.planning
+            assert "claude-sonnet-4-6" in running.of_bot(thread)[-1].content, "the footer names it"
+
+            for plain in ("Fix the rounding in cart.py", "model: the cart needs a rounding, fix cart.py"):
+                await running.task(plain, thread)
+                assert (await begun(running, thread))[1] == HAIKU, "the word counted for one task"
+
+            before = await running.executions(thread)
+            await guild.post(thread, "model: claude-sonet-4-6 fix the rounding")
+            refused = await running.says(thread, "Not started.")
+            assert "no model or tier `claude-sonet-4-6` here" in refused.content
+            assert "`claude-sonnet-4-6`" in refused.content.replace("anthropic/", "")
+            await running.app.threads.idle(str(thread))
+            assert await running.executions(thread) == before
+            assert await running.app.store.pending(str(thread)) == []
+            await running.task("model: tier3 fix the rounding in cart.py", thread)
+            assert (await begun(running, thread))[1] == SONNET, "the thread goes on after a refusal"
+
+            posted = await guild.post(guild.channel().id, bo, author="Bo")
+            told = await running.says(posted.id, "You can't choose the model of a task here")
+            assert "takes the level owner, and yours is executor" in told.content
+            await running.says(posted.id, "Answer")
+            assert (await begun(running, posted.id))[1] == HAIKU, "it is done as usual, and nothing is lost"
+        async with whole(
+            tmp_path / "home", endpoint, guild, tier_3=(SONNET,), triage="rules", task_model="executor"
+        ) as running:
+            posted = await guild.post(guild.channel().id, bo, author="Bo")
+            await running.says(posted.id, "Answer")
+            assert (await begun(running, posted.id))[1] == SONNET, "a setting may let everybody choose"

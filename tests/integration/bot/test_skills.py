@@ -223,3 +223,43 @@ async def test_a_task_that_goes_on_after_a_restart_reads_what_it_began_with(guil
             assert "Notes begin with the word CHANGES." in endpoint.requests[-1].text()
             assert "delete the history" not in endpoint.requests[-1].text()
             assert (work / "notes.md").read_text() == "CHANGES\n"
+
+
+async def test_approaches_read_it_in_their_own_sandboxes_and_are_watched_as_their_task_is(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    put_skill(tmp_path / "skills")
+    ways: list[JsonValue] = ["ONE: by hand", "TWO: with the script"]
+
+    def mind(request: CapturedRequest) -> Reply:
+        done = len(request.answers)
+        if "Your way (" not in begun(request):
+            return uses("approaches", ways=ways) if not done else finishes("Compared.")
+        place = found[0] if (found := PLACE.search(request.text())) else ""
+        steps = (
+            uses("skill", name="release-notes"),
+            uses("shell", command=f"{place}/scripts/head.sh > notes.md; cat notes.md"),
+            finishes("Written."),
+        )
+        return steps[done]
+
+    async with ScriptedEndpoint.start(mind) as endpoint, whole(tmp_path, endpoint, guild, triage="rules") as bot:
+        room = guild.channel().id
+        await approve(bot, room)
+        await use(bot, room, "settings set", name="watchers", value="safety", scope="server")
+        thread = (await guild.post(room, f"{guild.bot.mention} try 2 ways: write the release notes")).id
+        shown = await bot.says(thread, "I tried 2 approaches.")
+        places = sorted(bot.workspace(thread).parent.glob(f"{thread}w*"))
+        shelves = [bot.app.sandboxes.skills_folder(place.name) for place in places]
+        assert [(place / "notes.md").read_text() for place in places] == ["CHANGES\n"] * 2
+        assert all(shelf.is_dir() for shelf in shelves)
+        await guild.click(shown.id, shown.custom_ids()[0])
+        await bot.says(thread, "Compared.")
+        await bot.app.threads.idle(str(thread))
+        assert (bot.workspace(thread) / "notes.md").read_text() == "CHANGES\n"
+        logs = [await bot.log(row.execution) async for row in bot.app.store.all_executions()]
+        began = [event for log in logs for event in log if isinstance(event, Started)]
+        assert len(began) == 3
+        assert {tuple(one.name for one in event.skills) for event in began} == {("release-notes",)}
+        assert {tuple(one.name for one in event.watchers) for event in began} == {("safety",)}
+        assert not any(shelf.exists() for shelf in shelves), "they go with the copies"

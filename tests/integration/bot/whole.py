@@ -88,7 +88,7 @@ class Whole:
 @asynccontextmanager
 async def whole(
     home: Path, endpoint: ScriptedEndpoint, guild: LocalGuild, *, bound: Path | None = None, engine: str = "",
-    clock: Clock | None = None,
+    clock: Clock | None = None, attended: bool = True,
     **settings: object,
 ) -> AsyncGenerator[Whole]:  # fmt: skip
     """Start it; closed at the end as a process that is told to stop.  ``engine`` is the address of Docker's."""
@@ -98,7 +98,7 @@ async def whole(
     }  # fmt: skip
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
     with mock.patch.dict(os.environ, variables):
-        place = AppHome(home, bound=bound)
+        place = AppHome(home, bound=bound, attended=attended)
         chosen = Settings(_env_file=None, **values)  # type: ignore[call-arg, arg-type]
         async with App.open(chosen, place, guild=guild, clock=clock) as app:
             await app.online()

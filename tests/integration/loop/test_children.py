@@ -89,7 +89,7 @@ class Owners:
         async def inspect(manifest: str, since: object) -> Found:
             return Found()
 
-        self.child_toolbox = lambda agent, _=None: ChildToolbox(world, OF_CHILDREN, agent, save=save, inspect=inspect)
+        self.child_toolbox = lambda agent, *_: ChildToolbox(world, OF_CHILDREN, agent, save=save, inspect=inspect)
         own = registry.of(MAIN, lease, loop, self.child_toolbox)
         toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=own)
         begins = started(toolbox, **policy).model_copy(update={"exposure": Exposure(private=("attached files",))})

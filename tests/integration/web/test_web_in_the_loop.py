@@ -134,7 +134,7 @@ class Desk:
         async def inspect(manifest: str, since: object) -> Found:
             return Found()
 
-        def of_child(agent: str, role: ChildRole | None) -> Toolbox:
+        def of_child(agent: str, role: ChildRole | None, place: str) -> Toolbox:
             assert role == "reader"
             return ChildToolbox(world, (FINISH_TOOL,), agent, save=save, inspect=inspect)
 
