@@ -64,7 +64,7 @@ async def test_they_are_off_until_somebody_who_may_turns_them_on_and_then_look_o
         )
         listed = words(await desk.slash(channel, "watchers"))
         assert "**baking** (✅ on here" in listed
-        assert "`gone` is chosen here, and there is no such watcher" in listed
+        assert "`gone` is chosen here, but there is no such watcher" in listed
         posted = await guild.post(channel, f"{guild.bot.mention} fix the prices")
         await running.says(posted.id, "👁 Baking watcher: It bakes, and the task is about prices.")
         shown.set()
