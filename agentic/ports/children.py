@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
@@ -14,16 +14,16 @@ from agentic.core.events.execution_events import (
     SubagentFinished,
 )
 
-ChildRole = Literal["planner", "coder", "reviewer"]
-"""reviewer: asked of a model of another family than its parent's, where one is configured."""
-
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
     """A part of the work; its role is read from its words where none is given."""
 
     task: str
-    role: ChildRole | None = None
+    role: str | None = None
+    """planner, coder, reviewer (asked of a model of another family than its parent's, where one is configured), or a role of
+    people's own.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,16 +31,19 @@ from agentic.core.events.execution_events import (
     SubagentFinished,
     Tier,
     ToolFinished,
+    ToolRef,
     WorkspaceFound,
 )
 from agentic.core.events.ids import child_id, side_target
 from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
-from agentic.core.prompt.roles import EVERYTHING, ROLES
+from agentic.core.prompt.role_file import EVERYTHING, shipped
+from agentic.core.prompt.roles import SHELL, known, role_named, shell_looks
 from agentic.core.rules.used_up_limits import granted
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of
+from agentic.core.text.foreign_text import one_line
 from agentic.core.text.task_roles import role_of
 from agentic.ports.children import ChildResult, ChildTask
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
@@ -53,6 +56,9 @@ STOP_SECONDS = 1.8
 PARENT = Person(id="parent", name="the task that it helped", level="operator")
 """Who stops, holds and resumes a child."""
 TOO_DEEP = "A helper has no helpers of its own: do it yourself."
+NO_ROLE = "There is no role {role!r} for a helper. There is: {roles}. Leave it out to have it read from the words."
+PARTS = {"planner": "planner", "coder": "coder", "reviewer": "code-reviewer"}
+"""What a part may be called, and the role that it means."""
 DAMAGED = "damaged"
 
 log = logging.getLogger(__name__)
@@ -165,6 +171,9 @@ class _Children:
             parent = await self._folded(self._parent)
             if parent.policy.subagent_depth < 1:
                 return TOO_DEEP
+            if unknown := [part.role for part in tasks if part.role and not _is_role(parent, part.role)]:
+                own = [role.name for role in parent.started.own_roles] if parent.started is not None else []
+                return NO_ROLE.format(role=one_line(unknown[0], 60), roles=", ".join((*PARTS, *own)))
             if parent.paused is not None:
                 self.steer("pause", parent.paused.inbox)
             await self._side_by_side(parent, call, runs, on_output)
@@ -280,7 +289,9 @@ def begun(
     """How one of so many children begins."""
     started, policy = parent.started, granted(parent, number)
     assert started is not None
-    if part.role == "reviewer":
+    role = role_for(started, part)
+    template = role_named(started, role)
+    if template is not None and template.other_family:
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
     return Started(
         thread=started.thread,
@@ -289,24 +300,50 @@ def begun(
         root=started.root or parent.id,
         parent=parent.id,
         child=True,
-        role=role_for(part),
-        policy=policy,
-        tools=tuple(spec.ref for spec in tools),
+        role=role,
+        policy=policy.model_copy(update={"tiers": _within(parent, policy.tiers)}),
+        tools=_shared(parent, tools),
         sandbox=started.sandbox,
         environment=started.environment,
         instructions=started.instructions,
+        own_roles=started.own_roles,
+        rule_files=started.rule_files,
+        guides=started.guides,
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
     )
 
 
-def role_for(part: ChildTask) -> str:
-    """The template that fits; a coder may change files whatever the words say."""
+def role_for(started: Started, part: ChildTask) -> str:
+    """The role that fits; a coder may change files whatever the words say."""
+    own = {role.name for role in started.own_roles}
+    if part.role in own:
+        return part.role or ""
     if part.role != "coder":
-        return {"planner": "planner", "reviewer": "code-reviewer"}.get(part.role or "", "")
+        return PARTS.get(part.role or "", "")
     named = role_of(part.task.lower(), changes=True)
-    return named if named in ROLES and ROLES[named].may == EVERYTHING else "coder"
+    return named if named in shipped() and shipped()[named].may == EVERYTHING and named not in own else "coder"
+
+
+def _is_role(parent: Execution, name: str) -> bool:
+    own = parent.started.own_roles if parent.started is not None else ()
+    return name in PARTS or any(role.name == name for role in own)
+
+
+def _within(parent: Execution, tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    """The tiers that the parent's role may work in; all where none is left."""
+    levels = parent.triage.role_levels if parent.triage is not None else ()
+    return tuple(tier for tier in tiers if tier.number in levels) or tiers
+
+
+def _shared(parent: Execution, tools: Sequence[ToolSpec]) -> tuple[ToolRef, ...]:
+    """The tools of a child, without those that its parent's role does not have."""
+    triaged = parent.triage
+    if triaged is None or not (triaged.role_tools or triaged.role_refuses or triaged.role_may not in ((), EVERYTHING)):
+        return tuple(spec.ref for spec in tools)
+    has = {tool.name for tool in known(parent)} - ({SHELL} if shell_looks(parent) else set())
+    return tuple(spec.ref for spec in tools if spec.cognitive or spec.name in has)
 
 
 def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) -> tuple[Tier, ...]:

@@ -7,7 +7,7 @@ from functools import reduce
 from pydantic import Field
 
 from agentic.core.fold.exposure import merged
-from agentic.ports.children import ChildResult, ChildRole, ChildTask
+from agentic.ports.children import ChildResult, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed, refused, tell_changes
 from agentic.tools.base.tool import Arguments, CallContext, Tool
@@ -29,8 +29,11 @@ class PartArguments(Arguments):
         max_length=8_000,
         description="All it has to know: which files, what to do, how to check it. It sees nothing of this conversation.",
     )
-    role: ChildRole | None = Field(
-        default=None, description="planner and reviewer only look; reviewer is another kind of model than you."
+    role: str | None = Field(
+        default=None,
+        max_length=40,
+        description="planner, coder, reviewer (another kind of model than you; it and the planner only look), or a role of "
+        "this place.",
     )
 
 

@@ -84,6 +84,7 @@ from bot.config.models import judges_from, models_from, prices_from
 from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
+from bot.equipment.equipment import Equipment, Equipped, RulePlace
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
 from bot.local_discord.redirect import attach_over_http
@@ -282,9 +283,12 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
-        async def role(row: SessionRow) -> str:
+        equipment = Equipment(settings.home)
+
+        async def equipped(row: SessionRow) -> Equipped:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
-            return "" if chosen == AUTO else chosen
+            place = RulePlace(row.thread, row.channel, row.guild)
+            return await equipment.for_task(place, "" if chosen == AUTO else chosen)
 
         async def policy_of(row: SessionRow) -> Policy:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
@@ -307,7 +311,8 @@ class App:
             remarks=workshop.remarks,
             exposure=workshop.exposure,
             instructions=settings.instructions,
-            role=role,
+            equipped=equipped,
+            guides=workshop.guides,
             policy_of=policy_of,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
@@ -357,13 +362,14 @@ class App:
             await threads.idle(thread)
             await workshop.forget(thread)
             await forget_logs(store, thread, this_process())
+            await equipment.forget(thread)
             threads.forget(thread)
 
         bot.serve(
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest),
+                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, equipment),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch

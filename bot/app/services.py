@@ -16,6 +16,7 @@ from bot.outbound.live.answer_messages import AnswerMessages
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
+    from bot.equipment.equipment import Equipment
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.outbound.live.pull_messages import PullMessages
     from bot.workspace.sandboxes import Workshop
@@ -48,6 +49,8 @@ class Backstage:
     clock: Clock = field(default_factory=SystemClock)
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
+    equipment: Equipment | None = None
+    """Roles and rules that people wrote."""
 
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""

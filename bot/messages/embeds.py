@@ -66,12 +66,14 @@ _HELP = (
     (
         "More",
         "a task: `pause` `resume` `fork` `checkpoints`\n"
-        "what happened: `sessions` `logs` `confidence` `escalation` `memory` `role` `rules`\n"
+        "what happened: `sessions` `logs` `confidence` `escalation` `memory`\n"
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
         "other people's tools: `mcp show` `mcp agree`\n"
+        "roles: `role show` `role list` `role add` `role edit` `role remove`\n"
+        "rules: `rules show` `rules list` `rules add` `rules edit` `rules remove`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

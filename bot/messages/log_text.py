@@ -8,7 +8,6 @@ from types import MappingProxyType
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
     Asked,
-    CallBlock,
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
@@ -182,7 +181,7 @@ def _level(level: str) -> str:
 
 def _answered(event: ModelAnswered) -> str:
     texts = " ".join(block.text for block in event.blocks if isinstance(block, TextBlock))
-    calls = ", ".join(block.tool for block in event.blocks if isinstance(block, CallBlock))
+    calls = ", ".join(block.tool for block in event.calls)
     said = f"it answered: {_short(texts)}" if texts.strip() else ""
     return " · ".join(filter(None, (said, calls and f"next: {calls}"))) or "it answered nothing"
 

@@ -18,7 +18,6 @@ from agentic.core.claims import confidence
 from agentic.core.claims.completion import first_objection
 from agentic.core.events.execution_events import (
     Asked,
-    CallBlock,
     CheckpointSaved,
     ChosenLesson,
     CommitCreated,
@@ -318,7 +317,7 @@ class Progress:
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
             self.said, self.note, self.unanswered = self.hide(said[-LOOKED_THROUGH:]) or self.said, "", ""
             self.model = event.served_by or self.model
-            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            calls = event.calls
             self.made = {
                 call_id(event.request, index): (block.tool, subject(block.arguments))
                 for index, block in enumerate(calls)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
-from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage
+from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage, WorkspaceGuide
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
@@ -207,17 +207,17 @@ class Workshop:
 
         own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
         return StandardToolbox(
-            world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
+            world, (*own, *self._of_servers(thread)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
         )  # fmt: skip
 
-    def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:
-        """Return the tools of MCP servers, beside an agent's own ones."""
+    def _of_servers(self, thread: str) -> tuple[AnyTool, ...]:
+        """Return the tools of MCP servers."""
         if self.mcp is None:
             return ()
         from agentic.tools.foreign.server_offer import server_tools  # with the SDK, which only they need
 
-        return server_tools(self.mcp, thread, own)
+        return server_tools(self.mcp, thread)
 
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
         """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails.
@@ -237,6 +237,10 @@ class Workshop:
         """Return what the thread's network and repository expose a task to."""
         network = await self.sandboxes.exposure(thread)
         return merged(network, self.repositories.exposure(thread)) if self.repositories is not None else network
+
+    async def guides(self, thread: str) -> tuple[WorkspaceGuide, ...]:
+        """Return what the authors of the thread's workspace wrote for agents."""
+        return await self.world(thread).guides()
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""

@@ -23,6 +23,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import EVIDENCE
 from agentic.core.prompt import roles
+from agentic.core.prompt.tools_on_demand import described
 from agentic.core.state.actions import (
     Action,
     Cancel,
@@ -173,7 +174,7 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
     elif execution.talk and block.tool in known:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
-        tools = ", ".join(sorted(tool.name for tool in roles.known(execution)))
+        tools = ", ".join(sorted(tool.name for tool in described(roles.known(execution))))
         text = f"There is no tool {block.tool!r}. The tools are: {tools}."
     elif block.tool == FINISH and (early := too_early(execution, call)):
         text = early

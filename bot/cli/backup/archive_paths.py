@@ -21,7 +21,7 @@ IGNORED = "sandboxes/ignored"
 """What people hid by ``.aiignore``, a file a thread."""
 GUILD = "guild/guild.sqlite3"
 DATABASES = (DATABASE, LESSONS, GUILD)
-TREES = ("blobs", "guild/attachments", "workspaces")
+TREES = ("blobs", "guild/attachments", "workspaces", "roles", "rules")
 """Folders that are kept as they stand."""
 Kind = Literal["file", "folder", "link"]
 

@@ -30,6 +30,7 @@ from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.app.services import Backstage
+from bot.equipment.equipment import Equipment
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.workspace.folders import Workspaces
@@ -52,13 +53,22 @@ class Desk:
         return self.scenery.guild
 
     async def slash(
-        self, channel: int, name: str, options: Mapping[str, object] | None = None, author: str | None = None
-    ) -> Message:
-        """Use a slash command; its one answer, once it stands."""
+        self, channel: int, name: str, options: Mapping[str, object] | None = None, author: str | None = None,
+        form: str | None = None,
+    ) -> Message:  # fmt: skip
+        """Use a slash command; its one answer, once it stands.  A form is sent as it comes, or with ``form`` as its text."""
         id = await self.guild.slash(channel, name, dict(options or {}), author=author)  # type: ignore[arg-type]
-        return await self.guild.wait_for(lambda here: self._answer(here, channel, id, author), SECONDS)
+        answered = await self.guild.wait_for(
+            lambda here: here.interaction(id).modal or self.answered(here, channel, id, author), SECONDS
+        )
+        if not isinstance(answered, Message):
+            (label,) = answered["components"]  # type: ignore[misc]
+            field = label["component"]  # type: ignore[index, call-overload]
+            id = await self.guild.submit(id, {field["custom_id"]: form or field["value"]})  # type: ignore[index, call-overload]
+        return await self.guild.wait_for(lambda here: self.answered(here, channel, id, author), SECONDS)
 
-    def _answer(self, guild: LocalGuild, channel: int, id: str, author: str | None) -> Message | None:
+    def answered(self, guild: LocalGuild, channel: int, id: str, author: str | None) -> Message | None:
+        """The answer to an interaction, once it stands."""
         original = guild.interaction(id).original_id
         shown = next((m for m in guild.messages(channel, viewer=author) if m.id == original), None)
         return shown if shown is not None and not shown.flags & MessageFlag.LOADING else None
@@ -152,8 +162,9 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         sandboxes = Sandboxes(folder / "state", choice)
         kept = Snapshots(folder / "checkpoints")
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
+        backstage = Backstage(lessons, workshop, POLICY, equipment=Equipment(folder))
         try:
-            async with running_bot(guild, backstage=Backstage(lessons, workshop, POLICY), **options) as scenery:
+            async with running_bot(guild, backstage=backstage, **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:

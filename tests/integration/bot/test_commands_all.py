@@ -9,6 +9,7 @@ import pytest
 from discord import app_commands
 
 from bot.cogs.commands.command_errors import EXAMPLES
+from bot.equipment.equipment import RulePlace
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
@@ -55,8 +56,18 @@ RIGHT = [
     Use("logs", "!logs", "moved from tier 2 to 3"),
     Use("logs", "!logs 2", "shows more", {"lines": 2}),
     Use("memory", "!memory", "Python 3.11"),
-    Use("role", "!role", "Role: **"),
-    Use("rules", "!rules", "A task may use $5.00"),
+    Use("role show", "!role", "Role: **"),
+    Use("role show", "!role show poet", "You write verse", {"name": "poet"}),
+    Use("role list", "!role list", "**poet**"),
+    Use("role add", "!role add", "counts from the next task on|Attach the file"),
+    Use("role edit", "!role edit poet", "counts from the next task on|Attach the file", {"name": "poet"}),
+    Use("role remove", "!role remove security-reviewer", "is removed|no role", {"name": "security-reviewer"}),
+    Use("rules show", "!rules", "A task may use $5.00"),
+    Use("rules show", "!rules show tone", "Write plainly", {"name": "tone"}),
+    Use("rules list", "!rules list", "**tone**"),
+    Use("rules add", "!rules add server", "counts in the server|Attach the file", {"scope": "server"}),
+    Use("rules edit", "!rules edit tone", "counts in the server|Attach the file", {"name": "tone", "scope": "server"}),
+    Use("rules remove", "!rules remove house-style", "is removed|no rule", {"name": "house-style", "scope": "server"}),
     Use("workspace list", "!workspace list", "a.txt"),
     Use("workspace list", "!workspace list src", "main.py", {"path": "src"}),
     Use("workspace get", "!workspace get a.txt", "5 B", {"path": "a.txt"}),
@@ -124,6 +135,13 @@ WRONG = [
     Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
     Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
     Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
+    Use("role show", "!role show poe", "no role", {"name": "poe"}),
+    Use("role edit", "!role edit poe", "no role", {"name": "poe"}),
+    Use("role remove", "!role remove dba", "comes with me", {"name": "dba"}),
+    Use("rules show", "!rules show manners", "no rule", {"name": "manners"}),
+    Use("rules edit", "!rules edit manners", "no rule", {"name": "manners"}),
+    Use("rules remove", "!rules remove tone thread", "no rule", {"name": "tone", "scope": "thread"}),
+    Use("settings set", "!settings set role poe", "There is: auto, planner", {"name": "role", "value": "poe"}),
     Use("settings set", "!settings set colour red", "no setting 'colour'", {"name": "colour", "value": "red"}),
     Use("settings set", "!settings set verbosity loud", "quiet, normal, detailed",
         {"name": "verbosity", "value": "loud"}),
@@ -147,6 +165,10 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    equipment, server = one.scenery.bot.backstage.equipment, str(one.guild.guild_id)
+    assert equipment is not None
+    await equipment.put_role(server, "---\nname: poet\ntools: [read]\n---\nYou write verse.")
+    await equipment.put_rule(RulePlace(guild=server), "guild", "---\nname: tone\n---\nWrite plainly.")
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
     return thread
 
@@ -187,7 +209,7 @@ async def test_each_registered_command_and_option_is_tried_above_and_stands_in_t
             tried[use.name] |= use.options.keys()
         assert {c.qualified_name for c in leaves} == tried.keys()
         untried = [f"{c.qualified_name} {p.display_name}" for c in leaves for p in c.parameters
-                   if p.display_name not in tried[c.qualified_name] | {"thread", "trigger"}]  # fmt: skip
+                   if p.display_name not in tried[c.qualified_name] | {"thread", "trigger", "file"}]  # fmt: skip
         assert untried == []
         assert [c.qualified_name for c in leaves for p in c.parameters if str(p.description) == "…"] == []
         options = {c.qualified_name: {p.display_name for p in c.parameters} for c in leaves}

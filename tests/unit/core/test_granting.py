@@ -130,10 +130,13 @@ def test_a_reviewer_is_asked_of_another_family_where_there_is_one() -> None:
     assert other_eyes(TIERS[:1], "small", family) == TIERS[:1]
 
 
+PLAIN = Started(thread="1", task="t", requester=YOU)
+
+
 def test_a_coder_may_change_files_whatever_the_words_say() -> None:
-    assert role_for(ChildTask("Fix the failing pytest in cart.py", "coder")) == "python-coder"
-    assert role_for(ChildTask("Review the architecture of the monolith", "coder")) == "coder"
-    assert role_for(ChildTask("Look around")) == ""
+    assert role_for(PLAIN, ChildTask("Fix the failing pytest in cart.py", "coder")) == "python-coder"
+    assert role_for(PLAIN, ChildTask("Review the architecture of the monolith", "coder")) == "coder"
+    assert role_for(PLAIN, ChildTask("Look around")) == ""
 
 
 def test_a_tool_is_kept_as_it_is_offered() -> None:
