@@ -59,7 +59,7 @@ def read_role(text: str) -> RoleTemplate:
 
 @cache
 def shipped() -> dict[str, RoleTemplate]:
-    """The roles that ship with the code, by name; read when the first task needs one."""
+    """The roles that ship with the code, by name; their heads are read once."""
     return {name: read_role(text) for name, text in FILES.items()}
 
 

@@ -32,6 +32,7 @@ from agentic.core.state.actions import (
     Wait,
 )
 from agentic.core.state.execution import FINISH, Call, Execution
+from agentic.core.state.tiers import strongest
 from agentic.core.text.last_note import LAST_NOTE, without_own_fields
 
 UNSEEN = (
@@ -63,13 +64,13 @@ def at_limit(execution: Execution) -> Finished:
 
 def stuck(execution: Execution, trigger: str) -> Finished:
     """The end when no stronger model and no person can help."""
-    return ended_for(execution, "stuck", stuck_at_the_top(trigger))
+    return ended_for(execution, "stuck", stuck_at_the_top(execution, trigger))
 
 
-def stuck_at_the_top(trigger: str) -> str:
+def stuck_at_the_top(execution: Execution, trigger: str) -> str:
     """The words for being stuck with no stronger model left; '' as the trigger where its own report says why."""
     why = f" Why: {trigger}." if trigger else ""
-    return f"I'm stuck, and this is already the strongest model.{why}"
+    return f"I'm stuck, and this is already {strongest(execution)}.{why}"
 
 
 def reported(execution: Execution) -> str:
@@ -88,7 +89,7 @@ def quoted(said: str, most: int) -> str:
 def stopped_here(execution: Execution) -> Finished:
     """The end that a person chose when it was stuck."""
     return ended_for(
-        execution, "stuck", "I was stuck, and this was already the strongest model. Ended here, as you chose."
+        execution, "stuck", f"I was stuck, and this was already {strongest(execution)}. Ended here, as you chose."
     )
 
 

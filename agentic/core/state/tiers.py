@@ -52,6 +52,13 @@ def next_tier(execution: Execution) -> int | None:
     return min((number for number in _usable(execution) if number > execution.tier), default=None)
 
 
+def strongest(execution: Execution) -> str:
+    """What people read of the model above which there is none for this execution."""
+    levels = execution.triage.role_levels if execution.triage is not None else ()
+    above = any(tier.number > execution.tier for tier in execution.policy.tiers)
+    return "the strongest model that my role may use" if levels and above else "the strongest model"
+
+
 def tier_below(execution: Execution) -> int | None:
     """The next lower tier that has a model to ask, never below the one it began with; None where there is none."""
     policy, triaged = execution.policy, execution.triage

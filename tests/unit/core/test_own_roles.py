@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.display.tier_change_text import of_rocket
 from agentic.core.events.execution_events import CheckpointSaved, RoleTemplate, Started, Tier, ToolFinished, ToolRef
 from agentic.core.events.values import Policy
 from agentic.core.prompt.build import build_prompt, system_text
 from agentic.core.prompt.role_file import EVERYTHING, TEXT_CHARACTERS, read_role
 from agentic.core.prompt.roles import known, only_looks, shell_looks
 from agentic.core.rules.decide import decide
+from agentic.core.rules.task_end import stuck
 from agentic.core.rules.triage import triage
 from agentic.core.state.actions import Record, UseTools
 from agentic.core.state.conversation import ToolSpec
@@ -141,6 +143,10 @@ def test_it_works_in_its_levels_alone() -> None:
     low = begun(role("levels: [1, 3]\n")).execution
     assert (low.tier, next_tier(low), tier_below(low)) == (3, None, None), "the usual start is none of its tiers"
     assert begun(role("levels: [1]\n")).execution.tier == 1
+    assert "already the strongest model that my role may use" in of_rocket(low)
+    assert "strongest model that my role may use. Why: x." in stuck(low, "x").answer
+    top = begun(role("tier: 4\n")).execution
+    assert "already the strongest model. " in of_rocket(top)
     free = begun(role("tier: 3\n")).execution
     assert (free.tier, next_tier(free)) == (3, 4)
     chosen = Policy(tiers=TIERS, starting_tier=4, start_chosen="tier4")
