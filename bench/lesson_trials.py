@@ -1,9 +1,11 @@
-"""Trials end to end: 30 families of tasks through the real loop, tools, sandbox and stores, with lessons and without.
+"""Trials end to end: 30 families of tasks through the real loop, tools, sandbox and stores, told lessons, excerpts or nothing.
 
 The model (``lesson_trials_world``) can do a task only when the one thing that its family's check knows stands in its prompt.
-Both arms get the same tasks in the same order and up to three attempts by the product's own rule; without lessons
-nothing that was learned is told, not even in the same thread.  That shows that what is learned reaches the next prompt and
-does its work there; it does not show that a real model learns something worth telling.
+All arms get the same tasks in the same order and up to three attempts by the product's own rule.  Without lessons
+nothing that was learned is told, not even in the same thread.  With excerpts the same is chosen, and the end of the record
+of the run that it came from is told in its place, within the room that all lessons have together.  That shows that what is
+learned reaches the next prompt and does its work there; it does not show that a real model learns something worth telling,
+nor that one would read a record as well as this one does.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
+from typing import Literal
 
 from agentic.core.events.execution_events import (
+    ChosenLesson,
     Person,
     Policy,
     Started,
@@ -37,16 +41,22 @@ from bench.figures import Figure, size
 from bench.lesson_trials_world import NOUNS, Task, model, tasks
 from reflexion.evaluation.trajectory import read_trajectory
 from reflexion.reflection.retry_policy import Again, Around, decide_trial
-from reflexion.retrieval.selection import Choice
+from reflexion.reflection.transcript import record_of
+from reflexion.retrieval.selection import LESSON_TOKENS, Choice
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
+from reflexion.text.token_estimate import cut_to
 
 EACH = size("TASKS_EACH", 3, 2)
+PLAIN = size("PLAIN_EACH", 1, 1)
 FAMILIES = size("FAMILIES", len(NOUNS), 3)
 GUILD = "1200000000000000000"
 ANNA = Person(id="7", name="Anna")
 MODEL = "scripted/small"
 POLICY = Policy(tiers=(Tier(number=2, models=(MODEL,)),), trials="auto", attended=False)
+
+
+Told = Literal["lessons", "excerpts", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +71,43 @@ class Came:
 
 
 async def figures() -> AsyncIterator[Figure]:
-    """Both arms."""
+    """All arms."""
+    arms: dict[Told, list[Came]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-trials-", dir=Path.cwd(), ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)
-        with_them = await _arm(Path(folder) / "with", told=True)
-        without = await _arm(Path(folder) / "without", told=False)
+        for told in ("lessons", "excerpts", "nothing"):
+            arms[told] = await _arm(Path(folder) / told, told)
+    with_them, excerpts, without = ([each for each in came if not each.task.plain] for came in arms.values())
     note = f"{FAMILIES} families x {EACH} tasks, at most {POLICY.trials_most} attempts each"
     yield Figure("lesson_trials_solved_with", _solved(with_them), "share", ">=", 0.95, note)
+    yield Figure("lesson_trials_solved_with_excerpts", _solved(excerpts), "share", note=note)
     yield Figure("lesson_trials_solved_without", _solved(without), "share", "<=", 0.0, note)
     attempts = [each.attempts for each in with_them if each.solved]
     yield Figure("lesson_trials_attempts_a_solved_task", mean(attempts), "attempts", "<=", 1.7, note)
+    attempts = [each.attempts for each in excerpts if each.solved]
+    yield Figure("lesson_trials_attempts_a_solved_task_with_excerpts", mean(attempts), "attempts", note=note)
     yield Figure(
         "lesson_trials_attempts_a_task_without", mean(each.attempts for each in without), "attempts", note=note
     )
     first, later = _seen_before(with_them)
     at_once = "solved at the first attempt"
     yield Figure("lesson_trials_at_once_new_family", _at_once(first), "share", note=f"{len(first)} tasks, {at_once}")
-    told = [each for each in later if not each.held_back]
+    told_them = [each for each in later if not each.held_back]
     yield Figure(
-        "lesson_trials_at_once_known_family", _at_once(told), "share", ">=", 0.7,
-        f"{len(told)} tasks, {at_once}; {len(later) - len(told)} with their lesson held back; one reflection in five is wrong",
+        "lesson_trials_at_once_known_family", _at_once(told_them), "share", ">=", 0.7,
+        f"{len(told_them)} tasks, {at_once}; held back in {len(later) - len(told_them)} more; one reflection in five is wrong",
     )  # fmt: skip
+    limits: tuple[tuple[Told, float | None], ...] = (("lessons", 0.05), ("excerpts", None))
+    for told, most in limits:
+        worse = [_made_worse(*pair) for pair in zip(arms[told], arms["nothing"], strict=True)]
+        plain = sum(each.task.plain for each in arms[told])
+        yield Figure(
+            f"lesson_trials_made_worse_by_{told}", mean(worse), "share", "<=", most,
+            f"{sum(worse)} of {len(worse)} tasks failed at first that go well with nothing told; {plain} of them could",
+        )  # fmt: skip
 
 
-async def _arm(home: Path, *, told: bool) -> list[Came]:
+async def _arm(home: Path, told: Told) -> list[Came]:
     home.mkdir()
     async with AsyncExitStack() as stack:
         store = SQLiteStore.open(home / "log.sqlite")
@@ -95,8 +118,8 @@ async def _arm(home: Path, *, told: bool) -> list[Came]:
         stack.push_async_callback(sandboxes.close)
         answers, clock = ScriptedModel(model), SystemClock()
         reflexion = Reflexion(store, lessons, answers, clock)
-        house = House(home, store, sandboxes, Loop(store, answers, clock), reflexion, told=told)
-        return [await house.does(task) for task in tasks(FAMILIES, EACH)]
+        house = House(home, store, sandboxes, Loop(store, answers, clock), reflexion, lessons, told)
+        return [await house.does(task) for task in tasks(FAMILIES, EACH, PLAIN)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +131,8 @@ class House:
     sandboxes: Sandboxes
     loop: Loop
     reflexion: Reflexion
-    told: bool
+    lessons: SQLiteLessonStore
+    told: Told
 
     async def does(self, task: Task) -> Came:
         """Attempt after attempt, as long as the product's rule says."""
@@ -127,9 +151,21 @@ class House:
             attempt += 1
 
     async def _told(self, thread: str, task: Task, execution: str) -> Choice:
-        if not self.told:
+        if self.told == "nothing":
             return Choice()
-        return await self.reflexion.lessons_for(thread, GUILD, task.text, execution=execution, model=MODEL)
+        choice = await self.reflexion.lessons_for(thread, GUILD, task.text, execution=execution, model=MODEL)
+        if self.told == "lessons":
+            return choice
+        return Choice(tuple([await self._as_excerpt(thread, each) for each in choice.chosen]), choice.withheld)
+
+    async def _as_excerpt(self, thread: str, chosen: ChosenLesson) -> ChosenLesson:
+        """The end of the record of the run that a lesson or reflection came from."""
+        lesson = await self.lessons.lesson(GUILD, chosen.id)
+        reflections = await self.lessons.reflections(GUILD, thread, POLICY.trials_most)
+        came_from = [each.execution for each in reflections if each.id == chosen.id]
+        execution = lesson.executions[0] if lesson else came_from[0]
+        record = record_of(read_trajectory([each async for each in self.store.read(execution)]))
+        return chosen.model_copy(update={"text": cut_to(record[::-1], LESSON_TOKENS)[::-1]})
 
     async def _attempt(
         self, task: Task, thread: str, execution: str, attempt: int, first: str, choice: Choice
@@ -170,6 +206,11 @@ class House:
 
 def _solved(came: list[Came]) -> float:
     return mean(each.solved for each in came)
+
+
+def _made_worse(told: Came, untold: Came) -> bool:
+    well, untold_well = (each.solved and each.attempts == 1 for each in (told, untold))
+    return untold_well and not well
 
 
 def _at_once(came: list[Came]) -> float:

@@ -13,7 +13,9 @@ from bench.lessons_policies import (
     AgainstFamily,
     AppendOnly,
     Counters,
+    Excerpts,
     HoldOutGate,
+    NeverRetires,
     Nothing,
     Product,
 )
@@ -30,7 +32,10 @@ OTHERS: dict[str, Callable[[int], Policy]] = {
     "counters": Counters,
     "against_family": AgainstFamily,
     "hold_out_gate": HoldOutGate,
+    "excerpts": Excerpts,
 }
+MADE_WORSE = 0.05
+"""So many tasks in all may fail that would have succeeded with nothing shown."""
 
 
 def figures() -> Iterator[Figure]:
@@ -57,6 +62,9 @@ def figures() -> Iterator[Figure]:
         )  # fmt: skip
         yield Figure(f"lessons_{row.name}_right_retired", mean(_lost(ours)), "lessons", "<=", LOST.get(row.name))
         yield from _measured(row.name, policies)
+        unretired = [run(row, seed, NeverRetires) for seed in SEEDS]
+        for name, came, most in (("made_worse_never_retired", unretired, None), ("made_worse", ours, MADE_WORSE)):
+            yield _harm(f"lessons_{row.name}_{name}", came, row.without, most)
     limits: tuple[tuple[Kind, Op, float], ...] = (("harmful", ">=", 0.9), ("right", "<=", 0.1))
     for kind, op, target in limits:
         share, of = _retired(everything, kind)
@@ -74,6 +82,12 @@ def _measured(row: str, policies: Sequence[Product]) -> Iterator[Figure]:
         f"lessons_{row}_uplift", mean(each.difference for each in told), "of verdicts",
         note=f"mean of the seeds; 95 % interval of one seed ±{mean(each.high - each.low for each in told) / 2:.3f}",
     )  # fmt: skip
+
+
+def _harm(name: str, outcomes: Sequence[Outcome], would: float, most: float | None) -> Figure:
+    worse = mean(each.made_worse for each in outcomes)
+    note = f"made worse by what was shown; {worse / would:.1%} of those that would have succeeded without"
+    return Figure(name, worse, "of the last 375", "<=", most, note)
 
 
 def _lost(outcomes: Sequence[Outcome]) -> list[int]:

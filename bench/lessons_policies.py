@@ -39,6 +39,7 @@ class Nothing:
     """No lesson is ever shown."""
 
     shows = False
+    excerpts = False
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -56,6 +57,7 @@ class AppendOnly:
     """The latest lessons are shown, none is ever judged."""
 
     shows = True
+    excerpts = False
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -73,6 +75,7 @@ class Counters:
     """Plus one for a success, minus one for a failure; out at -3."""
 
     shows = True
+    excerpts = False
     out = -3.0
 
     def __init__(self, seed: int) -> None:
@@ -120,6 +123,7 @@ class HoldOutGate:
     """One in ten is held back; a lesson is shown while its share with it is not clearly under that without it."""
 
     shows = True
+    excerpts = False
     least = -0.1
 
     def __init__(self, seed: int) -> None:
@@ -151,7 +155,9 @@ class Product:
     """What the product does."""
 
     shows = True
+    excerpts = False
     hold_back = HOLD_BACK
+    retires = True
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -230,6 +236,20 @@ class Product:
         for each in lessons:
             life = self._lives[each.id]
             status, _ = standing(self._status[each.id], life, created=self._born[each.id], now=now)
+            if status == "retired" and not self.retires:
+                continue
             self._status[each.id] = status
             each.alive = each.alive and status != "retired"
         return lessons
+
+
+class Excerpts(Product):
+    """The product's choice, told as excerpts of the runs that its lessons came from."""
+
+    excerpts = True
+
+
+class NeverRetires(Product):
+    """What the product does, but that no lesson is ever taken out."""
+
+    retires = False

@@ -7,6 +7,11 @@ useless or of another family costs .02; it is never under .02.  Retrieval offers
 probability .85, else none of them; up to 3 are shown in the policy's order, and a free place goes to a random lesson of
 another family, which the policy sees like any other.  The verdict is wrong with probability .15, both ways.  After a task
 seen as failed, a family with fewer than 6 live lessons gets a new one: right, useless or harmful by the row's shares.
+
+Beside that world, one assumption more for a policy that shows, in place of a lesson, an *excerpt* of the run that it came
+from.  A run says what happened and advises nothing: where the lesson is right its excerpt does as much as it, and where the
+lesson is useless or harmful the excerpt is useless.  That is the best that can be thought of excerpts, so what comes out is
+a bound from above.  A task is *made worse* where it would have succeeded without anything shown, and did not.
 """
 
 from __future__ import annotations
@@ -49,9 +54,9 @@ class Row:
             return "right"
         return "useless" if luck < self.right + self.useless else "harmful"
 
-    def chance(self, own: Sequence[Made], foreign: int) -> float:
-        """That a task succeeds with these lessons of its family, and so many of others."""
-        kinds = [each.kind for each in own]
+    def chance(self, own: Sequence[Made], foreign: int, *, excerpts: bool = False) -> float:
+        """That a task succeeds with these lessons of its family (or their excerpts), and so many of others."""
+        kinds = ["useless" if excerpts and each.kind == "harmful" else each.kind for each in own]
         chance = self.with_right if "right" in kinds else self.without
         if "harmful" in kinds:
             chance = min(chance, (self.without + self.with_right) / 2) - 0.25
@@ -112,6 +117,11 @@ class Policy(Protocol):
         """Whether any lesson is ever shown, be it one of another family."""
         ...
 
+    @property
+    def excerpts(self) -> bool:
+        """Whether excerpts of the runs are shown in place of the lessons."""
+        ...
+
     def choose(self, task: int, family: int, offered: Sequence[Made]) -> list[Made]:
         """What is shown of the family's lessons, in order, at most ``PLACES``."""
         ...
@@ -127,6 +137,8 @@ class Outcome:
 
     success: float
     """Over the last tasks."""
+    made_worse: float = 0.0
+    """The share of the last tasks that would have succeeded with nothing shown, and did not."""
     lessons: list[Made] = field(default_factory=list[Made])
 
     def count(self, kind: Kind, *, alive: bool, often: bool = False) -> int:
@@ -156,20 +168,22 @@ def tasks(seed: int) -> tuple[Task, ...]:
 
 def run(row: Row, seed: int, made_by: Callable[[int], Policy]) -> Outcome:
     """One policy through all tasks of one seed."""
-    policy, lessons, succeeded = made_by(seed), _Lessons(), 0
+    policy, lessons, succeeded, worse = made_by(seed), _Lessons(), 0, 0
     for task in tasks(seed):
         offered = lessons.alive(task.family) if task.found else []
         own = policy.choose(task.number, task.family, offered)[:PLACES] if offered else []
         foreign = lessons.foreign(task) if policy.shows and len(own) < PLACES else []
-        well = task.success < row.chance(own, len(foreign))
-        succeeded += well and task.number >= TASKS - LAST
+        well = task.success < row.chance(own, len(foreign), excerpts=policy.excerpts)
+        if task.number >= TASKS - LAST:
+            succeeded += well
+            worse += not well and task.success < row.without
         ok = well != task.wrong
         for each in (*own, *foreign):
             each.shown += 1
         lessons.bury(policy.saw(Seen(task.number, task.family, offered, (*own, *foreign), len(own), ok)))
         if not ok and len(lessons.alive(task.family)) < MOST_ALIVE:
             lessons.make(task.family, row.kind(task.made))
-    return Outcome(succeeded / LAST, lessons.all)
+    return Outcome(succeeded / LAST, worse / LAST, lessons.all)
 
 
 class _Lessons:

@@ -90,7 +90,7 @@ async def _call(store: SQLiteStore, router: ModelRouter, real: RealWorld, name: 
     loop = Loop(store, router, clock, (registry,))
     lease = await store.acquire("1", "bench")
     assert lease is not None
-    children = registry.of(name, lease, loop, lambda agent: ChildToolbox(world, OF_CHILDREN, agent))
+    children = registry.of(name, lease, loop, lambda agent, _: ChildToolbox(world, OF_CHILDREN, agent))
     toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=children)
     started = Started(
         thread="1", task=f"begin part {helpers}", requester=Person(id="1", name="bench"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from reflexion.lessons.fact import Fact, FactScope
 from reflexion.lessons.judge_trust import Reading
 from reflexion.lessons.lesson import (
     Lesson,
@@ -15,8 +16,27 @@ from reflexion.lessons.lesson import (
 )
 from reflexion.lessons.lifecycle import Showing
 
+FactsChange = Callable[[tuple[Fact, ...]], tuple[Fact, ...]]
+"""What becomes of all facts of a scope; pure."""
 
-class LessonStore(Protocol):
+
+class FactStore(Protocol):
+    """Facts of scopes, which are few in each.  All of it raises ``LessonStoreError``."""
+
+    async def facts_in(self, scope: FactScope) -> tuple[Fact, ...]:
+        """All facts of one scope, oldest first."""
+        ...
+
+    async def facts(self, guild: str | None) -> tuple[Fact, ...]:
+        """All facts of a guild; of all guilds for None, which is the operator's alone."""
+        ...
+
+    async def change_facts(self, scope: FactScope, change: FactsChange) -> tuple[Fact, ...]:
+        """Make of the facts of one scope what ``change`` says, in one transaction; returns what stands now."""
+        ...
+
+
+class LessonStore(FactStore, Protocol):
     """Reflections of sessions and lessons of scopes; every question names the guild it is asked for.
 
     All of it raises ``LessonStoreError``.

@@ -119,7 +119,12 @@ class HostDoors:
         if way is not None:
             way.reached = {}
         fetched = tuple(FETCHED.format(host=host) for host in reached[:REASONS])
-        return Exposure(untrusted=fetched, reach=chosen.beyond_packages, fetches=chosen != HostList())
+        return Exposure(untrusted=fetched, reach=chosen.beyond_packages, fetches=chosen.reaches)
+
+    async def hosts(self, thread: str) -> HostList:
+        """What a thread may reach now: what is chosen for it, and what its task was let reach."""
+        way, chosen = self._ways.get(thread), await self._chosen(thread)
+        return chosen if way is None else way.lent | chosen
 
     async def _allows(self, thread: str, way: _Way, host: str) -> bool:
         return way.lent.allows(host) or (await self._chosen(thread)).allows(host)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agentic.egress.package_hosts import PACKAGE_HOSTS
 
-NONE, PACKAGES = "none", "packages"
+NONE, PACKAGES, WEB = "none", "packages", "web"
 ADDS = "+"
 """What a list begins with that is added to the wider place's."""
 HTTP, HTTPS = 80, 443
@@ -41,6 +41,8 @@ class HostList:
 
     exact: frozenset[str] = frozenset()
     parents: frozenset[str] = frozenset()
+    web: bool = False
+    """The tools that read the web may read all of it; no command reaches more by that."""
 
     def allows(self, host: str) -> bool:
         """Whether a name, as ``host_name`` returns it, is on the list."""
@@ -54,12 +56,17 @@ class HostList:
         return False
 
     @property
+    def reaches(self) -> bool:
+        """Whether commands reach anything."""
+        return bool(self.exact or self.parents)
+
+    @property
     def beyond_packages(self) -> tuple[str, ...]:
         """What of it reaches more than package indexes, as it is written."""
         return (*sorted(self.exact.difference(PACKAGE_HOSTS)), *(f"*.{parent}" for parent in sorted(self.parents)))
 
     def __or__(self, other: HostList) -> HostList:
-        return HostList(self.exact | other.exact, self.parents | other.parents)
+        return HostList(self.exact | other.exact, self.parents | other.parents, self.web or other.web)
 
 
 def host_name(written: str) -> str:
@@ -118,14 +125,17 @@ def read(words: Iterable[str]) -> HostList:
     """The policy of patterns that ``patterns`` returned."""
     exact: set[str] = set()
     parents: set[str] = set()
+    web = False
     for word in words:
-        if word == PACKAGES:
+        if word == WEB:
+            web = True
+        elif word == PACKAGES:
             exact |= set(PACKAGE_HOSTS)
         elif word.startswith("*."):
             parents.add(word[2:])
         elif word != NONE:
             exact.add(word)
-    return HostList(frozenset(exact), frozenset(parents))
+    return HostList(frozenset(exact), frozenset(parents), web)
 
 
 def private_places(setting: str) -> frozenset[Authority]:
@@ -139,7 +149,7 @@ def private_places(setting: str) -> frozenset[Authority]:
 
 def _pattern(word: str) -> str:
     low = word.lower()
-    if low in (NONE, PACKAGES):
+    if low in (NONE, PACKAGES, WEB):
         return low
     if not word.isascii():
         raise NoHost(f"{_shown(word)} must be written in its ASCII form (xn--…)")

@@ -1,7 +1,6 @@
 """HTTP to servers: to the address that was looked at, within bounds, and no further than the file allows.
 
-The name is resolved here, each of its addresses is judged, and the connection goes to one of those.  A redirect is followed
-by the SDK within one origin only, and comes through here again.
+The name is resolved here, each of its addresses is judged, and the connection goes to one of those.
 """
 
 from __future__ import annotations
@@ -9,19 +8,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import cast
 
 import httpx2
-from mcp.client._transport import TransportStreams
-from mcp.client.streamable_http import streamable_http_client
 
 from agentic.egress.addresses import refusal
-from agentic.mcp_client.server_file import Endpoint
 
 ANSWER_BYTES = 16 << 20
-EVENT_BYTES = 8 << 20
 CONNECT_SECONDS = 15.0
 RESOLVE_SECONDS = 10.0
 
@@ -44,10 +38,13 @@ async def resolved(host: str, port: int) -> Sequence[str]:
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Connects to what was judged; remembers the last status that was an error, of which the SDK says nothing."""
+    """Connects to what was judged; remembers the last status that was an error, of which the SDK says nothing.
 
-    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolved, verify: ssl.SSLContext | bool = True) -> None:
-        self._own = endpoint.host if endpoint.private else ""
+    ``own`` are the hosts that may have an address of a private network.
+    """
+
+    def __init__(self, own: frozenset[str], resolve: Resolve = resolved, verify: ssl.SSLContext | bool = True) -> None:
+        self._own = own
         self._resolve = resolve
         self._inner = httpx2.AsyncHTTPTransport(verify=verify, trust_env=False)
         self.status = 0
@@ -78,7 +75,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except (OSError, TimeoutError, UnicodeError) as error:
             raise AddressRefused(f"{host} was not found: {error}") from error
         for address in addresses:
-            if why := refusal(address, own_network=host.lower() == self._own):
+            if why := refusal(address, own_network=host.lower() in self._own):
                 raise AddressRefused(f"{host} is not connected to: {why}")
         if not addresses:
             raise AddressRefused(f"{host} has no address")
@@ -107,42 +104,3 @@ class _Bounded(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         if isinstance(self._whole, httpx2.AsyncByteStream):
             await self._whole.aclose()
-
-
-class HttpServer:
-    """A server over streamable HTTP; afterwards it knows why that ended."""
-
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        seconds: float,
-        resolve: Resolve = resolved,
-        verify: ssl.SSLContext | bool = True,
-    ) -> None:
-        self._endpoint = endpoint
-        self._seconds = seconds
-        self._transport = GuardedTransport(endpoint, resolve, verify)
-
-    @property
-    def why(self) -> str:
-        """What is known of why it does not answer, '' for nothing."""
-        status = self._transport.status
-        asks = " It asks who you are: see to the headers of this server." if status in (401, 403) else ""
-        return f"it answered with HTTP {status}.{asks}" if status else ""
-
-    @property
-    def gateway_failed(self) -> bool:
-        """The last answer was an error of which nobody knows whether the request arrived."""
-        return self._transport.status >= httpx2.codes.INTERNAL_SERVER_ERROR
-
-    @asynccontextmanager
-    async def streams(self) -> AsyncGenerator[TransportStreams]:
-        """The transport."""
-        headers: Mapping[str, str] = self._endpoint.headers
-        timeout = httpx2.Timeout(CONNECT_SECONDS, read=self._seconds + CONNECT_SECONDS)
-        client = httpx2.AsyncClient(transport=self._transport, headers=headers, timeout=timeout, trust_env=False)
-        async with (
-            client,
-            streamable_http_client(self._endpoint.url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
-        ):
-            yield streams

@@ -125,6 +125,9 @@ class McpConnection:
         opened = asyncio.create_task(self._opened.wait())
         try:
             await asyncio.wait((opened, self._owner), timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.close()
+            raise
         finally:
             opened.cancel()
         if self._client is None:
@@ -320,7 +323,7 @@ class McpConnection:
     def _words(self, otherwise: str) -> str:
         """Why it does not answer, as far as is known."""
         failure = first_of(self._failure)
-        said = f"{failure}" if failure is not None and str(failure) else ""
+        said = f"{failure}" if failure is not None and str(failure) != _SERVER_ERROR else ""
         return "; ".join(dict.fromkeys(part for part in (otherwise, self._reached.why, said) if part)) or "it ended"
 
 

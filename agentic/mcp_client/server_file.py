@@ -2,7 +2,8 @@
 
     {"mcpServers": {"time":    {"command": "uvx", "args": ["mcp-server-time"], "readOnly": ["*"]},
                     "tracker": {"url": "https://tracker.example.org/mcp",
-                                "headers": {"Authorization": "Bearer ${TRACKER_TOKEN}"}, "tools": ["search", "create_*"]}}}
+                                "headers": {"Authorization": "Bearer ${TRACKER_TOKEN}"}, "tools": ["search", "create_*"]},
+                    "desk":    {"url": "https://desk.example.org/mcp", "oauth": true}}}
 
 Whoever owns the machine writes it, and nobody else: what it says of a server (that a tool only reads, that it may be called
 twice) is believed only together with what the server says of itself.
@@ -17,10 +18,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 from pathlib import Path
-from typing import cast
-from urllib.parse import urlsplit
+from typing import Literal, cast
+from urllib.parse import SplitResult, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 FILE = "mcp.json"
 MOST_SERVERS = 32
@@ -29,6 +30,19 @@ SECONDS = 60.0
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,31}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,100})\}")
 _LOCAL = ("localhost", "localhost.")
+
+
+class _WrittenOAuth(BaseModel):
+    """How one signs in to a server, as it stands in the file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    client_id: str = Field(default="", alias="clientId", max_length=2_000)
+    client_secret: str = Field(default="", alias="clientSecret")
+    scopes: str = Field(default="", max_length=2_000)
+    issuer: str = Field(default="", max_length=2_000)
+    callback_port: int = Field(default=0, alias="callbackPort", ge=0, le=65_535)
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
 
 
 class _Written(BaseModel):
@@ -49,7 +63,7 @@ class _Written(BaseModel):
     idempotent: tuple[str, ...] = ()
     timeout: float = Field(default=SECONDS, ge=1, le=3600)
     private: bool = False
-    oauth: JsonValue = None
+    oauth: _WrittenOAuth | bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,21 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """How one signs in to a server: what is '' is found out, registered or agreed to when somebody does."""
+
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    scopes: str = ""
+    issuer: str = ""
+    """The only authorization server that may be used."""
+    port: int = 0
+    """Where on this machine the browser comes back to."""
+    unattended: bool = False
+    """It signs in by its own secret, with nobody there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """A server that is reached over HTTP; ``headers`` may hold secrets and are shown nowhere."""
 
@@ -69,6 +98,8 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     private: bool = False
     """Its host may have an address of a private network."""
+    oauth: OAuthClient | None = None
+    """Somebody has to sign in to it."""
 
     @property
     def host(self) -> str:
@@ -104,7 +135,7 @@ class McpServer:
     def shows_private(self) -> bool:
         """What it answers may not be public: it knows who we are, or stands in a private network."""
         there = self.reached
-        return isinstance(there, Endpoint) and bool(there.headers or there.private)
+        return isinstance(there, Endpoint) and bool(there.headers or there.private or there.oauth)
 
     @property
     def in_sandbox(self) -> bool:
@@ -204,25 +235,51 @@ def _endpoint(one: _Written, environment: Mapping[str, str]) -> Endpoint:
         raise ValueError(
             "http:// would send what is said in the clear; use https://, or set private for a host of yours."
         )
-    if one.oauth is not None:
-        raise ValueError("oauth is not supported; give a token of the server's in headers, as ${VARIABLE}.")
-    headers = {name: _filled(name, value, environment) for name, value in one.headers.items()}
-    return Endpoint(one.url, headers, private)
+    headers = {name: _filled(f"headers.{name}", value, environment) for name, value in one.headers.items()}
+    return Endpoint(one.url, headers, private, _oauth(one, parts, environment))
+
+
+def _oauth(one: _Written, url: SplitResult, environment: Mapping[str, str]) -> OAuthClient | None:
+    if not one.oauth:
+        return None
+    if any(name.lower() == "authorization" for name in one.headers):
+        raise ValueError("it has both oauth and an Authorization header; take one of them away.")
+    if url.scheme != "https" and not on_this_machine(url.hostname or ""):
+        raise ValueError("oauth would send its tokens in the clear; use https://, or a server on this machine.")
+    if isinstance(one.oauth, bool):
+        return OAuthClient()
+    written, unattended = one.oauth, one.oauth.grant == "client_credentials"
+    secret = _filled("oauth.clientSecret", written.client_secret, environment)
+    if unattended and not (written.client_id and secret and written.issuer):
+        raise ValueError("client_credentials need oauth.clientId, oauth.clientSecret as ${VARIABLE}, and oauth.issuer.")
+    if secret and not written.client_id:
+        raise ValueError("oauth.clientSecret needs oauth.clientId beside it.")
+    return OAuthClient(
+        written.client_id, secret, written.scopes, written.issuer, written.callback_port, unattended=unattended
+    )
 
 
 def _filled(name: str, value: str, environment: Mapping[str, str]) -> str:
-    """A header with its variables filled in."""
+    """A value with its variables filled in."""
 
     def value_of(found: re.Match[str]) -> str:
         known = environment.get(found[1], "")
         if not known:
-            raise ValueError(f"headers.{name} needs the environment variable {found[1]}, which is not set.")
+            raise ValueError(f"{name} needs the environment variable {found[1]}, which is not set.")
         return known
 
     filled = _VARIABLE.sub(value_of, value)
     if not filled.isprintable() or not filled.isascii():
-        raise ValueError(f"headers.{name} holds characters that no header can have.")
+        raise ValueError(f"{name} holds characters that no header can have.")
     return filled
+
+
+def on_this_machine(host: str) -> bool:
+    """Whether a host, as it is written, is this machine itself."""
+    try:
+        return host.lower() in _LOCAL or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_private(host: str) -> bool:

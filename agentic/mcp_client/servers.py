@@ -19,7 +19,11 @@ from pydantic import JsonValue
 
 from agentic.mcp_client.agreed_tools import Catalogue, Pinned
 from agentic.mcp_client.elicitation import GoesOn
-from agentic.mcp_client.guarded_http import HttpServer
+from agentic.mcp_client.http_server import HttpServer
+from agentic.mcp_client.oauth.authorization_server import AuthorizationHttp
+from agentic.mcp_client.oauth.kept_tokens import KeptTokens, TokenTrouble
+from agentic.mcp_client.oauth.sign_in import SignIn, begun
+from agentic.mcp_client.oauth.token_access import TokenAccess
 from agentic.mcp_client.sandbox_transport import SandboxServer
 from agentic.mcp_client.server_connection import InputWanted, McpConnection, ServerTrouble
 from agentic.mcp_client.server_file import Endpoint, Launch, McpServer, ServerFile
@@ -100,9 +104,17 @@ class McpServers:
         file: ServerFile,
         catalogue: Catalogue,
         scratch: RealWorld | None = None,
+        tokens: KeptTokens | None = None,
     ) -> None:
         self.problems = file.problems
         self.catalogue = catalogue
+        self._tokens: dict[str, TokenAccess] = {}
+        for server in file.servers:
+            if isinstance(server.reached, Endpoint) and server.reached.oauth is not None:
+                assert tokens is not None
+                http = AuthorizationHttp(server.reached)
+                self._tokens[server.name] = TokenAccess(server.name, server.reached, tokens, http)
+        self._sign_ins: dict[str, SignIn] = {}
         self._servers = {server.name: server for server in file.servers}
         self._scratch = scratch
         self._held: dict[tuple[str, str], _Held] = {}
@@ -127,6 +139,32 @@ class McpServers:
             for tool in self.catalogue.tools(server.name)
             if server.allows(tool.name)
         )
+
+    # --- signing in ---
+
+    async def sign_in(self, name: str, agreed: str = "") -> SignIn:
+        """Begin to sign in to a server, in place of what was begun before.  Raises ``TokenTrouble``."""
+        begins = await begun(self._access(name), agreed)
+        before = self._sign_ins.pop(name, None)
+        if before is not None:
+            await before.close()
+        self._sign_ins[name] = begins
+        return begins
+
+    async def sign_out(self, name: str) -> bool:
+        """Forget the tokens for a server; False where there are none.  Raises ``TokenTrouble``."""
+        return await self._access(name).sign_out()
+
+    def signed_out(self, name: str) -> str:
+        """Why somebody has to sign in to a server, '' where nobody has to."""
+        return self._tokens[name].signed_out() if name in self._tokens else ""
+
+    def _access(self, name: str) -> TokenAccess:
+        if name not in self._servers:
+            raise TokenTrouble(f"there is no MCP server {name!r}. There are: {', '.join(self._servers) or 'none'}")
+        if name not in self._tokens:
+            raise TokenTrouble(f'nobody signs in to {name}: mcp.json has no "oauth": true for it')
+        return self._tokens[name]
 
     # --- a look at servers, when no thread uses them ---
 
@@ -292,7 +330,7 @@ class McpServers:
                 assert sandbox is not None
                 reached = SandboxServer(sandbox, argv, dict(environment), cwd)
             case Endpoint() as endpoint:
-                reached = HttpServer(endpoint, server.seconds)
+                reached = HttpServer(endpoint, server.seconds, self._tokens.get(server.name))
         return McpConnection(server.name, reached, server.seconds)
 
     async def _listed(self, server: McpServer, connection: McpConnection) -> dict[str, Pinned]:
@@ -318,6 +356,8 @@ class McpServers:
             self._looking.cancel()
             await asyncio.wait((self._looking,))
         await self._end(list(self._held))
+        for ends in (*self._sign_ins.values(), *self._tokens.values()):
+            await ends.close()
 
     async def _end(self, keys: list[tuple[str, str]]) -> None:
         ending = [self._held.pop(key).connection for key in keys if key in self._held]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentic.core.fold.prompt_size import USUAL, characters
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS
@@ -18,7 +18,7 @@ from agentic.models.providers.catalogue import is_anthropic
 from agentic.models.providers.prices import Prices, no_price
 from agentic.models.providers.provider_errors import broken
 from agentic.models.scripted.tour import TourModel
-from agentic.ports.errors import ModelContextOverflow, ModelUnpriced
+from agentic.ports.errors import ModelBadRequest, ModelContextOverflow, ModelUnpriced
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Answer,
@@ -27,10 +27,14 @@ from agentic.ports.runtime import (
     Prompt,
 )
 
+if TYPE_CHECKING:
+    from agentic.models.openai.http_transport import HttpTransport
+
 SCRIPTED = "scripted/"
 Library = Literal["anthropic", "openai", "litellm"]
 LEAST_ANSWER = 512
 """Tokens: with less room than this an answer is no use, and the history has to become shorter."""
+TRANSCRIPTION_SECONDS = 60.0
 SPARE = 1.2
 """Tokens are estimated, so that a prompt counts as this much longer than it seems."""
 
@@ -55,6 +59,8 @@ class ModelRouter:
         self._idle = idle_seconds
         self._scripted = scripted or TourModel()
         self._adapters: dict[Library, LanguageModel] = {}
+        self._ears: HttpTransport | None = None
+        """What carries sounds, once one was heard."""
         self._loading = asyncio.Lock()
         self._told: dict[str, int] = {}
         """Windows that a refusal named, of models of which nothing was known."""
@@ -119,6 +125,15 @@ class ModelRouter:
         """US dollars at full price; None where there is no price."""
         return self.prices.price(model, tokens_in, tokens_out)
 
+    async def transcribe(self, model: str, sound: bytes) -> str:
+        """The words of a sound, an Ogg file, by a provider of OpenAI's protocol.  Raises ``ModelError``, ``TimeoutError``."""
+        if dialect_of(model) is None:
+            raise ModelBadRequest(f"{model} is not of a provider that writes down sounds here.", model=model)
+        async with asyncio.timeout(TRANSCRIPTION_SECONDS):
+            if self._ears is None:
+                self._ears = await asyncio.to_thread(self._own_transport)
+            return await self._ears.transcribe(model, sound)
+
     async def warm_up(self, models: Iterable[str] = ()) -> None:
         """Load in threads what these models will need: prices, and the library of each.
 
@@ -130,7 +145,8 @@ class ModelRouter:
 
     async def close(self) -> None:
         """Release every adapter that was built."""
-        await asyncio.gather(*(adapter.close() for adapter in (*self._adapters.values(), self._scripted)))
+        ears = (self._ears,) if self._ears is not None else ()
+        await asyncio.gather(*(each.close() for each in (*self._adapters.values(), self._scripted, *ears)))
 
     async def _adapter(self, model: str) -> LanguageModel:
         """The adapter of the model's route; its library is imported in a thread when the first of its models is asked."""
@@ -155,11 +171,14 @@ class ModelRouter:
             raise broken(library, error) from error
         return ChatModel(transport, self.prices, schema_models=self._schema_models, idle_seconds=self._idle)
 
+    def _own_transport(self) -> HttpTransport:
+        from agentic.models.openai.http_transport import HttpTransport
+
+        return HttpTransport(self._env, self.prices)
+
     def _transport(self, library: Library) -> Transport:
         if library == "openai":
-            from agentic.models.openai.http_transport import HttpTransport
-
-            return HttpTransport(self._env, self.prices)
+            return self._own_transport()
         from agentic.models.litellm.library import load
         from agentic.models.litellm.litellm_transport import LiteLLMTransport
 

@@ -15,16 +15,20 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
+    AllowancesEnded,
+    AllowanceUsed,
     Attempt,
     Barred,
     Block,
     CommitCreated,
     Effect,
     Envelope,
+    EquippedSkill,
     Expected,
     Exposure,
     FileChange,
     FileRef,
+    Finding,
     Level,
     Noted,
     Outcome,
@@ -149,12 +153,16 @@ class Prepared:
     timeout: float = 120.0
     gate: str = ""
     """Why a person must approve it first, as the end of "It …"; '' where nobody must."""
+    findings: tuple[Finding, ...] = ()
+    """Each reason of it."""
     who_may: Level = "operator"
     """The least level that may approve it."""
     created: frozenset[str] = frozenset()
     """Files that the execution made itself, as in ``prepare``."""
     approved: bool = False
     """A person has approved it."""
+    allowed: AllowanceUsed | None = None
+    """A person has allowed it for the whole task: what it destroys beside this is put back."""
     destroys: bool = False
     """With what it does to the workspace: what it destroys stays destroyed."""
     hosts: tuple[str, ...] = ()
@@ -169,6 +177,8 @@ class Prepared:
     """Somebody can answer what it asks."""
     replies: tuple[CallReply, ...] = ()
     """What people answered to it so far; it goes on from there."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """Those of its task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +210,7 @@ CognitiveEvent = (
     | CommitCreated
     | PullRequestOpened
     | SubagentFinished
+    | AllowancesEnded
 )
 """What a tool may record beside its result."""
 
@@ -281,6 +292,8 @@ class Observation:
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to, beyond what its tool is declared as."""
+    conflicts: tuple[StaleFile, ...] = ()
+    """Files that were not written because somebody else had changed them before."""
     events: tuple[CognitiveEvent, ...] = ()
     question: Question | None = None
     completion: FinishTool | None = None

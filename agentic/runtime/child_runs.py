@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from agentic.core.events.execution_events import (
@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     ModelRequested,
     Person,
     Sort,
+    StaleFile,
     Started,
     SubagentFinished,
     Tier,
@@ -39,7 +40,7 @@ from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
 from agentic.core.prompt.role_file import EVERYTHING, shipped
 from agentic.core.prompt.roles import SHELL, known, role_named, shell_looks
-from agentic.core.rules.used_up_limits import granted
+from agentic.core.rules.used_up_limits import granted, to_read
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of
@@ -63,6 +64,9 @@ DAMAGED = "damaged"
 
 log = logging.getLogger(__name__)
 
+ChildTools = Callable[[str, bool], Toolbox]
+"""Makes the tools of a child, by its name to the others and whether it only reads what it is given."""
+
 
 class LoopRunner(Protocol):
     """The loop: ``agentic.runtime.loop.Loop``."""
@@ -84,8 +88,8 @@ class ChildRegistry:
         self.runs: dict[str, _Run] = {}
         self._parents: dict[str, _Children] = {}
 
-    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]) -> _Children:
-        """The children of an execution; ``toolbox`` makes the tools of one, by its name to the others."""
+    def of(self, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools) -> _Children:
+        """The children of an execution."""
         children = self._parents[parent] = _Children(self, parent, lease, runner, toolbox)
         return children
 
@@ -135,6 +139,8 @@ class _Run:
     id: str
     number: int
     task: ChildTask
+    share: int
+    """Among so many the parent's money is shared."""
     bell: asyncio.Event = field(default_factory=asyncio.Event)
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
@@ -145,7 +151,7 @@ class _Children:
     """The children of one execution, while that runs."""
 
     def __init__(
-        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: Callable[[str], Toolbox]
+        self, registry: ChildRegistry, parent: str, lease: Lease, runner: LoopRunner, toolbox: ChildTools
     ) -> None:
         self._registry, self._parent, self._lease, self._runner, self._toolbox = (
             registry,
@@ -160,10 +166,17 @@ class _Children:
         self._steering: set[asyncio.Task[None]] = set()
 
     async def run(
-        self, call: str, tasks: Sequence[ChildTask], on_output: Callable[[str], None]
+        self,
+        call: str,
+        tasks: Sequence[ChildTask],
+        on_output: Callable[[str], None],
+        *,
+        first: int = 0,
+        share: int = 0,
     ) -> tuple[ChildResult, ...] | str:
         """Have the parts done side by side; see ``agentic.ports.children.Children``."""
-        runs = [_Run(child_id(call, index), index + 1, task) for index, task in enumerate(tasks)]
+        share = share or len(tasks)
+        runs = [_Run(child_id(call, index), index + 1, task, share) for index, task in enumerate(tasks, first)]
         await self._forget_said(runs)
         self._running = {run.id: run for run in runs}
         self._registry.runs |= self._running
@@ -246,7 +259,7 @@ class _Children:
 
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
-        toolbox = self._toolbox(f"helper {run.number}")
+        toolbox = self._toolbox(f"helper {run.number}", run.task.reader)
         try:
             before = await self._folded(run.id)
             if before.finished is None:
@@ -254,9 +267,9 @@ class _Children:
                     run.looked.set()
                     for other in runs:
                         await other.looked.wait()
-                if before.paused is not None or before.crashes >= before.policy.crashes:
+                if before.paused is not None:
                     await self._say((run,), "resume", str(self._lease.fence))
-                started = begun(parent, run.task, len(runs), toolbox.specs, self._registry.family)
+                started = begun(parent, run.task, run.share, toolbox.specs, self._registry.family)
                 reach("children.begin")
                 try:
                     after = await self._runner.run(self._lease, run.id, toolbox, run.bell, started)
@@ -293,15 +306,19 @@ def begun(
     template = role_named(started, role)
     if template is not None and template.other_family:
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
+    policy = policy.model_copy(update={"tiers": _within(parent, policy.tiers)})
+    if part.reader:
+        policy = to_read(policy)
     return Started(
         thread=started.thread,
         task=part.task,
+        quoted=part.quoted,
         requester=started.requester,
         root=started.root or parent.id,
         parent=parent.id,
         child=True,
         role=role,
-        policy=policy.model_copy(update={"tiers": _within(parent, policy.tiers)}),
+        policy=policy,
         tools=_shared(parent, tools),
         sandbox=started.sandbox,
         environment=started.environment,
@@ -312,6 +329,8 @@ def begun(
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
+        watchers=started.watchers,
+        skills=started.skills,
     )
 
 
@@ -321,7 +340,7 @@ def role_for(started: Started, part: ChildTask) -> str:
     if part.role in own:
         return part.role or ""
     if part.role != "coder":
-        return PARTS.get(part.role or "", "")
+        return "researcher" if part.reader else PARTS.get(part.role or "", "")
     named = role_of(part.task.lower(), changes=True)
     return named if named in shipped() and shipped()[named].may == EVERYTHING and named not in own else "coder"
 
@@ -355,8 +374,11 @@ def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) 
 def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResult:
     """What a child came to, by its log."""
     events: list[Event] = [envelope.event for envelope in log]
+    if events and isinstance(began := events[0], Started):
+        task = replace(task, task=began.task, quoted=began.quoted)
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
+    conflicts: list[StaleFile] = []
     for event in events:
         if isinstance(event, ModelRequested):
             asked[event.request] = event.model
@@ -365,6 +387,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
             models[model] = models.get(model, 0.0) + event.usd
         elif isinstance(event, ToolFinished | Gated):
             changes += event.changes
+            conflicts += event.conflicts if isinstance(event, ToolFinished) else ()
     finished = folded.finished or Finished(reason="failed", answer="Its log is damaged: nothing of it is known.")
     ended = SubagentFinished(
         child=child,
@@ -375,4 +398,4 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
         turns=folded.turn.number,
         models=models,
     )
-    return ChildResult(task, finished, ended, tuple(changes), folded.exposure)
+    return ChildResult(task, finished, ended, tuple(changes), folded.exposure, tuple(dict.fromkeys(conflicts)))

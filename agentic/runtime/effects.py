@@ -28,6 +28,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
 )
+from agentic.core.rules.approvals import allowed_of
 from agentic.core.rules.questions import PLAN_OPTIONS
 from agentic.core.state.actions import Consult, Think
 from agentic.core.state.conversation import Prompt
@@ -170,8 +171,9 @@ async def checkpointed(toolbox: Toolbox, moment: Moment, seconds: float) -> Call
 
 
 def gate_of(call: Call, prepared: Prepared) -> str:
-    """Why a person must approve a call: by how it reads, or by what it did when it ran; '' where nobody must."""
-    return prepared.gate or (call.gated.reason if call.gated is not None else "")
+    """Why a person must approve a call: by what it did when it ran, or by how it reads; '' where nobody must."""
+    before = call.gated
+    return before.reason if before is not None and (before.put_back or not prepared.gate) else prepared.gate
 
 
 def leaving_of(call: Call, leaving: Departure | None) -> Departure | None:
@@ -179,9 +181,14 @@ def leaving_of(call: Call, leaving: Departure | None) -> Departure | None:
     return leaving or (call.gated.leaving if call.gated is not None else None)
 
 
+def is_gated(call: Call, prepared: Prepared, leaving: Departure | None) -> bool:
+    """Whether a person must approve a call: for itself, by the rule of two, or because a watcher objects."""
+    return bool(gate_of(call, prepared) or leaving or call.objection)
+
+
 def is_previewed(call: Call, leaving: Departure | None) -> bool:
     """Whether a person has to see what the call would do outside."""
-    return leaving is not None or (call.gated is not None and call.gated.publishes)
+    return leaving is not None or bool(call.objection) or (call.gated is not None and call.gated.publishes)
 
 
 def held(
@@ -190,18 +197,20 @@ def held(
     """A call that a person must approve as it is now; one that could do nothing is not put to anybody."""
     if isinstance(preview, Refused):
         return ToolFinished(call=call.id, outcome="refused", preview=preview.text)
-    before = call.gated
+    before, reason = call.gated, preview.gate or gate_of(call, prepared)
     return Gated(
         call=call.id,
         args_sha=prepared.args_sha,
-        reason=preview.gate or gate_of(call, prepared),
+        reason=reason,
         who_may=prepared.who_may,
         state_sha=preview.state or state,
-        put_back=before is not None and before.put_back and not prepared.gate and not preview.shown,
+        put_back=before is not None and before.put_back and not preview.shown,
         hosts=prepared.hosts,
         shown=preview.shown,
         publishes=bool(preview.shown),
         leaving=leaving,
+        objection=call.objection,
+        findings=prepared.findings if reason == prepared.gate else (),
     )
 
 
@@ -210,12 +219,14 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
     return replace(
         prepared,
         approved=bool(approval),
+        allowed=allowed_of(call),
         destroys=bool(approval) and call.gated is not None and bool(call.gated.reason),
         lasting=call.lasting,
         reach=execution.opened_hosts,
         state=call.gated.state_sha if call.gated is not None else "",
         attended=execution.attended,
         replies=call.replies,
+        skills=execution.started.skills if execution.started is not None else (),
     )
 
 
@@ -231,6 +242,7 @@ def intent(call: Call, prepared: Prepared, batch: str, diary: str) -> ToolStarte
         batch=batch,
         key=prepared.key,
         approval=call.approval or (call.intent.approval if call.intent is not None else ""),
+        allowed=allowed_of(call),
         expectation=prepared.expectation,
         diary=diary if prepared.effect == "unkeyed" else "",
     )
@@ -279,6 +291,7 @@ def observed(
             opened_hosts=observation.opened_hosts,
             files=observation.files,
             exposure=observation.exposure,
+            conflicts=observation.conflicts,
         )
     )
     return events, blobs

@@ -8,7 +8,20 @@ from agentic.core.fold.exposure import typed
 from agentic.core.state.execution import Execution
 
 TAKEN: frozenset[Sort] = frozenset(
-    ("guidance", "answer", "stop", "pause", "resume", "ask", "escalate", "feedback", "correction", "edited", "deleted")
+    (
+        "guidance",
+        "answer",
+        "stop",
+        "pause",
+        "resume",
+        "ask",
+        "escalate",
+        "feedback",
+        "correction",
+        "edited",
+        "deleted",
+        "revoke",
+    )
 )
 """Sorts of inbox items that concern the running execution; others begin a new one and stay where they are."""
 

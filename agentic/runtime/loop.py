@@ -284,7 +284,7 @@ class _Running:
                 self._recorder.note(ToolFinished(call=call.id, outcome="refused", preview=prepared.text))
                 continue
             leaves = effects.leaving_of(call, leaving)
-            gate = effects.gate_of(call, prepared) or leaves
+            gate = effects.is_gated(call, prepared, leaves)
             state = await self._state_of(call, prepared) if gate or prepared.effect == "unkeyed" else ""
             if state is None:
                 break  # what came in meanwhile is decided on first

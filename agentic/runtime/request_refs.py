@@ -21,6 +21,7 @@ from agentic.core.fold.prompt_size import picture
 from agentic.core.prompt.build import build_prompt
 from agentic.core.prompt.user_messages import pending_message
 from agentic.core.rules import compaction, escalation, triage
+from agentic.core.rules.watchers import peek
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
@@ -30,6 +31,7 @@ BESIDE: Mapping[Purpose, Callable[[Execution, tuple[ToolSpec, ...]], Prompt]] = 
     "triage": triage.prompt,
     "advice": escalation.prompt,
     "summary": compaction.prompt,
+    "watcher": peek.prompt,
 }
 """Requests beside the turns; each is sent once, and its failure blocks nothing."""
 

@@ -71,6 +71,14 @@ class IgnoreFile:
         versions = self._current()
         return (self._stamp or (0, 0, len(versions))) if versions else None
 
+    def unchanged(self) -> bool:
+        """Whether the file stands as it was read last: ``version`` reads nothing then, and needs no thread of its own."""
+        try:
+            status = (self._workspace / NAME).lstat()
+        except OSError:
+            return self._stamp is None
+        return (status.st_ino, status.st_mtime_ns, status.st_size) == self._stamp
+
     def check(self, path: str) -> None:
         """Raise ``PathRefused`` if the path, or a folder above it, is hidden."""
         versions, relative = self._current(), _relative(path)

@@ -29,6 +29,8 @@ class Limits:
 
 
 DOOR = "/opt/threadwright/door"
+SKILLS = "/opt/threadwright/skills"
+"""Where a sandbox sees the skills that its thread's tasks have read, read-only."""
 PROXY_PORT = 17080
 """Where, on the sandbox's own loopback, what leads to the door is found."""
 _PROXY = f"http://127.0.0.1:{PROXY_PORT}"

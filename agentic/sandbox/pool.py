@@ -24,7 +24,7 @@ from agentic.sandbox.backends.hidden_mounts import (
 )
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.sandbox.hidden_files import Hidden, adopt
-from agentic.sandbox.limits import Limits
+from agentic.sandbox.limits import SKILLS, Limits
 from agentic.sandbox.protocol import call_journal
 from agentic.sandbox.sandbox import Sandbox
 
@@ -67,10 +67,11 @@ class Rung(Protocol):
         covered: Sequence[Cover] = (),
         door: Path | None = None,
         mirror: Path | None = None,
+        skills: Path | None = None,
     ) -> Sandbox:
         """A running sandbox that has said hello, writes this diary if it can, has these paths covered if the rung
-        covers any, this door as its only way out, and reads this mirror of a repository; raises ``SandboxUnavailable``
-        with what to do."""
+        covers any, this door as its only way out, and reads this mirror of a repository and what comes into this folder
+        of skills; raises ``SandboxUnavailable`` with what to do."""
         ...
 
     async def reap(self) -> tuple[str, ...]:
@@ -240,6 +241,16 @@ class Sandboxes:
         home, ledger = self._places(thread)
         ledger.unlink(missing_ok=True)
         await asyncio.to_thread(remove_tree, home)
+        await asyncio.to_thread(remove_tree, self.skills_folder(thread))
+
+    def skills_folder(self, thread: str) -> Path:
+        """Where the skills of a thread lie on this machine; what comes into it is seen in its sandbox at once."""
+        return self.state / "skills" / self._places(thread)[0].name
+
+    async def skills_place(self, thread: str) -> str:
+        """Where commands find them, '' where none run."""
+        choice = await self.choice()
+        return str(self.skills_folder(thread)) if choice.name == "host" else SKILLS if choice.rung is not None else ""
 
     def _places(self, thread: str) -> tuple[Path, Path]:
         """The home of a thread's sandbox, and the note of what is hidden in it."""
@@ -334,6 +345,7 @@ class Sandboxes:
             for folder in (workspace, home):
                 await asyncio.to_thread(adopt, folder, uid, gid, hidden.strays)
             covered = await _to_cover(workspace, ignore, hidden) if rung.covers else ()
+            await asyncio.to_thread(_readable_by_all, self.skills_folder(thread))
             door = await self._doors.open(thread, rung.owner) if self._doors is not None else None
         except OSError as error:
             raise SandboxUnavailable(f"the thread's folders could not be made ready for one: {error}") from error
@@ -371,7 +383,8 @@ class Sandboxes:
     ) -> Sandbox:  # fmt: skip
         path = call_journal.path_of(self.state, thread)
         with call_journal.opened(path) as diary:
-            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, door, mirror)
+            skills = self.skills_folder(thread)
+            sandbox = await rung.start(thread, workspace, home, self._limits, diary, covered, door, mirror, skills)
         try:
             if not sandbox.diary:
                 call_journal.end(path)  # before anything is done in it: what it does will be missing there
@@ -417,6 +430,12 @@ class Sandboxes:
             bell.set()
 
 
+def _readable_by_all(folder: Path) -> None:
+    """Whatever our umask is: the user of a sandbox is another one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+
+
 async def _done_late(task: asyncio.Task[Hidden]) -> None:
     """Nobody waits for what comes of it."""
     await asyncio.gather(task, return_exceptions=True)
@@ -457,7 +476,7 @@ async def _mask(held: _Held, ignore: IgnoreFile, *, afresh: bool) -> None:
     Raises ``SandboxError`` where that cannot be done: then nothing may run.
     """
     try:
-        version = await asyncio.to_thread(ignore.version)
+        version = ignore.version() if ignore.unchanged() else await asyncio.to_thread(ignore.version)
         if version == held.masked_by and not (afresh and version):
             return
         paths = await ignore.walk() if version else ()

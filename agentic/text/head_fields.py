@@ -79,7 +79,7 @@ class HeadFields:
             if field in self._fields:
                 self.wrong(field, "it is empty; write a list such as [one, two], or leave it out")
             return None
-        each = re.split(r"[,\s]+", value.strip()) if isinstance(value, str) else _listed(value)
+        each = value.replace(",", " ").split() if isinstance(value, str) else _listed(value)
         if each is None or len(each) > _MOST_WORDS:
             self.wrong(field, f"write a list such as [one, two], of at most {_MOST_WORDS}")
             return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from agentic.core.events.execution_events import Exposure
-from agentic.egress.host_list import patterns, read
+from agentic.core.events.execution_events import Exposure, Finding
+from agentic.egress.host_list import WEB, patterns, read
 from agentic.ports.runtime import Observation
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 
@@ -25,7 +25,12 @@ class NetworkArguments(Arguments):
     @field_validator("hosts")
     @classmethod
     def _named(cls, written: tuple[str, ...]) -> tuple[str, ...]:
-        return patterns(" ".join(written))
+        named = patterns(" ".join(written))
+        if WEB in named:
+            raise ValueError(
+                "name the hosts that you need; that pages of the whole web are read is for an owner to choose"
+            )
+        return named
 
 
 async def _run(arguments: NetworkArguments, _: CallContext) -> Observation:
@@ -50,6 +55,6 @@ NETWORK_TOOL = Tool(
     effect="keyed",
     permission="admin",
     outside="always",
-    gates=lambda arguments, _: f"opens the network to {', '.join(arguments.hosts)}",
+    gates=lambda arguments, _: (Finding(text=f"opens the network to {', '.join(arguments.hosts)}"),),
     opens=lambda arguments: arguments.hosts,
 )

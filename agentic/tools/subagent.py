@@ -10,11 +10,13 @@ from agentic.core.fold.exposure import merged
 from agentic.ports.children import ChildResult, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed, refused, tell_changes
+from agentic.tools.base.terminal_text import one_line
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.base.truncation import Limit, show
 from agentic.tools.shell.shell import merge_changes
 
 MOST = 8
+CONFLICTS = 10
 ALL_SHOWN = 24_000
 """Characters of all answers together."""
 NOT_HERE = "There are no helpers here: do it yourself."
@@ -67,6 +69,7 @@ async def _run(arguments: SubagentArguments, call: CallContext) -> Observation:
         error="" if outcome == "ok" else "no helper got it done",
         events=tuple(each.ended for each in results),
         exposure=reduce(merged, (each.exposure for each in results)),
+        conflicts=tuple(dict.fromkeys(conflict for each in results for conflict in each.conflicts)),
     )
 
 
@@ -80,9 +83,10 @@ def _told(number: int, result: ChildResult) -> str:
         for claim in finished.claims
     ]
     changed = tell_changes(merge_changes(result.changes))
-    return "\n".join(
-        (head, *said, *(["Its claims, by its own log:", *claims] if claims else []), *filter(None, (changed,)))
-    )
+    met = ", ".join(f"{one_line(each.path)}{f' {each.by}' if each.by else ''}" for each in result.conflicts[:CONFLICTS])
+    crossed = f"Others changed files under its hands: {met}. Look whether both changes are there." if met else ""
+    listed_claims = ["Its claims, by its own log:", *claims] if claims else []
+    return "\n".join((head, *said, *listed_claims, *filter(None, (changed, crossed))))
 
 
 SUBAGENT_TOOL = Tool(

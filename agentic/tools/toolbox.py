@@ -9,19 +9,28 @@ import asyncio
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
-from agentic.core.events.execution_events import UNEXPOSED, Exposure, FileChange, StaleFile, ToolStarted
+from agentic.core.events.execution_events import (
+    UNEXPOSED,
+    AllowancesEnded,
+    AllowanceUsed,
+    Exposure,
+    FileChange,
+    Permission,
+    Person,
+    StaleFile,
+    ToolStarted,
+)
 from agentic.core.fold.exposure import cut_off, merged
 from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
-    EditConflict,
     PathRefused,
     RemoteError,
     SandboxError,
@@ -52,6 +61,7 @@ from agentic.tools.base.observation import failed, refused
 from agentic.tools.base.on_demand import doors_to
 from agentic.tools.base.secret_placeholders import (
     IN_COMMAND,
+    IN_REQUEST,
     mask,
     placeholders_in,
     refusal,
@@ -84,8 +94,16 @@ SaveWorkspace = Callable[[], Awaitable[Saved]]
 InspectWorkspace = Callable[[str, tuple[FileChange, ...]], Awaitable[Found]]
 """What in it is neither as in a checkpoint nor as these later changes left it."""
 
-KeepHosts = Callable[[tuple[str, ...]], Awaitable[str]]
-"""Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What a toolbox needs of the people of its thread while a call runs."""
+
+    keep: Callable[[tuple[str, ...]], Awaitable[str]]
+    """Adds hosts to what is chosen for the thread, and says so; may be asked twice for the same."""
+    may_still: Callable[[Person], Awaitable[bool]]
+    """Whether somebody who allowed something for a whole task could allow it now."""
+
 
 _NOT_OF_CHILDREN = (PYTHON_TOOL, ASK_TOOL, PLAN_MODE_TOOL, PROPOSE_TOOL)
 """The interpreter and its variables are the parent's, and nobody can be asked."""
@@ -107,6 +125,8 @@ PREVIEW_SECONDS = 300.0
 """So long it may take to find out what a call would do outside; a stop does not wait for it."""
 _SCHEMAS_COST = (Tool,)
 """Those of servers have theirs at hand, and are so many that the others would be forgotten."""
+_INSTEAD: Mapping[Permission, str] = {"execute": IN_COMMAND, "admin": IN_REQUEST}
+"""What can be done instead of writing a secret's placeholder into what acts."""
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
@@ -128,12 +148,12 @@ class StandardToolbox(Toolbox):
         inspect: InspectWorkspace | None = None,
         masks: bool = True,
         snapshots: Snapshots | None = None,
-        keep: KeepHosts | None = None,
+        people: People | None = None,
         way_out: WayOut | None = None,
         children: Children | None = None,
     ) -> None:
         self._children = children
-        self._keep = keep
+        self._people = people
         self._way_out = way_out
         self._source = world
         self._save = save
@@ -168,8 +188,10 @@ class StandardToolbox(Toolbox):
         known = self._tools.get(tool)
         if known is None:
             return Refused(self._unknown(tool))
-        stray = _placeholder_in(arguments) if self._masks and known.permission == "execute" else ""
-        return Refused(refusal(stray, "run", IN_COMMAND)) if stray else known.prepare(arguments, created)
+        acts = self._masks and known.permission in _INSTEAD
+        stray = _placeholder_in(arguments) if acts else ""
+        done = refusal(stray, "run", _INSTEAD[known.permission]) if stray else ""
+        return Refused(done) if done else known.prepare(arguments, created)
 
     @property
     def diary(self) -> str:
@@ -192,7 +214,10 @@ class StandardToolbox(Toolbox):
         except (SandboxError, ValidationError):  # the latter: an earlier version's arguments
             return None
         if not isinstance(seen, NotBegun):
-            prepared = Prepared(intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved)
+            prepared = Prepared(
+                intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved,
+                allowed=intent.allowed,
+            )  # fmt: skip
             seen = await self._settled(known, intent.call, prepared) or seen
         if not isinstance(seen, Observation):
             return seen
@@ -216,10 +241,14 @@ class StandardToolbox(Toolbox):
             reach("tool.effect.before")
             if (savepoints := await self._guard(known, prepared)) is not None:
                 await savepoints.hold(call, prepared.created)
+            if prepared.allowed is not None and (lapsed := await self._lapsed(prepared.allowed, savepoints)):
+                return lapsed
             key = _key(call, prepared.approved)
             try:
                 approved = prepared.state if prepared.approved else ""
-                context = CallContext(key, prepared.timeout, on_output, world, approved, self._way_out, self._children)
+                context = CallContext(
+                    key, prepared.timeout, on_output, world, approved, self._way_out, self._children, prepared.skills
+                )
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, call, prepared)
@@ -231,8 +260,8 @@ class StandardToolbox(Toolbox):
             reach("tool.effect.after")
             seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
             seen = replace(seen, exposure=merged(seen.exposure, await self._exposed()))
-            if prepared.lasting and seen.opened_hosts and self._keep is not None:
-                seen = replace(seen, preview=f"{seen.preview} {await self._keep(seen.opened_hosts)}")
+            if prepared.lasting and seen.opened_hosts and self._people is not None:
+                seen = replace(seen, preview=f"{seen.preview} {await self._people.keep(seen.opened_hosts)}")
         except SandboxUnavailable as none:
             if self._world is None or not handed or handed[0] == self._world.real.handed:
                 raise CallNotBegun(str(none)) from none
@@ -242,6 +271,20 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    async def _lapsed(self, allowed: AllowanceUsed, savepoints: Savepoints | None) -> Observation | None:
+        """That a call does not run although somebody allowed it for the whole task; None where that still counts.
+
+        Nobody has looked at the call itself: so it runs only where what it destroys beside would be put back.
+        """
+        if savepoints is None or not savepoints.holds:
+            why = "this workspace is too large to restore what a command destroys"
+        elif self._people is not None and not await self._people.may_still(allowed.by):
+            why = f"{allowed.by.name} may no longer allow this"
+        else:
+            return None
+        told = f"Not run: it was allowed for the whole task, but {why}. Call it again, and a person is asked."
+        return replace(refused(told), events=(AllowancesEnded(person=allowed.by.id, why=why),))
 
     def _with_refusals(self, seen: Observation) -> Observation:
         """The observation with what the network refused meanwhile; a question to a person has no room for it."""
@@ -364,7 +407,10 @@ class StandardToolbox(Toolbox):
         exposure = await self._exposed()
         lost, self._lost = self._lost, ""
         environment = LOST.format(reason=visible(lost)) if lost else seen.environment
-        stale = tuple(StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff))) for file in seen.stale)
+        stale = tuple(
+            StaleFile(path=visible(file.path), diff=self._hidden(visible(file.diff)), by=visible(file.by))
+            for file in seen.stale
+        )
         return Perception(stale, tuple(visible(change) for change in seen.changes), environment, exposure)
 
     async def settle(self) -> None:
@@ -459,9 +505,16 @@ def _refused_host(refused: RefusedHost) -> str:
     return f"The network refused {refused.host}: {refused.why}.{ask}"
 
 
-def _placeholder_in(arguments: dict[str, JsonValue]) -> str:
-    written = (value for value in arguments.values() if isinstance(value, str))
-    return next((name for value in written for name in placeholders_in(value)), "")
+def _placeholder_in(arguments: Mapping[str, JsonValue]) -> str:
+    """A placeholder in what was written, however deep it stands; '' where there is none."""
+    left: list[JsonValue] = [*arguments.values()]
+    while left:
+        value = left.pop()
+        if isinstance(value, str) and (found := placeholders_in(value)):
+            return found[0]
+        if isinstance(value, dict | list):
+            left += value.values() if isinstance(value, dict) else value
+    return ""
 
 
 def _key(call: str, approved: bool) -> str:
@@ -494,7 +547,5 @@ async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Obse
         raise
     except PathRefused as path:
         return refused(str(path), path.barred, path.place)
-    except EditConflict as conflict:
-        return refused(f"{conflict}, in this very moment; nothing was written. Read it again.")
     except (SandboxError, RemoteError) as problem:
         return failed(str(problem))

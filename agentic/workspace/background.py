@@ -35,13 +35,19 @@ class Beside:
 
     async def words(self, sandbox: Polled) -> tuple[str, ...]:
         """Each in a few words; commands that have ended are forgotten."""
-        try:
-            running = [command for job, command in list(self.jobs.items()) if await self._runs(sandbox, job)]
-        except SandboxError:
+        running = await self.running(sandbox)
+        if running is None:
             return ()
         parts = [INTERPRETER] if self.interpreter else []
         parts += [in_background(command) for command in running]
         return (*parts, TEMPORARY)
+
+    async def running(self, sandbox: Polled) -> list[str] | None:
+        """The commands that run in the background; None where the sandbox does not say."""
+        try:
+            return [command for job, command in list(self.jobs.items()) if await self._runs(sandbox, job)]
+        except SandboxError:
+            return None
 
     async def _runs(self, sandbox: Polled, job: str) -> bool:
         if (await sandbox.poll(job, END)).running:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agentic.core.events.execution_events import StaleFile
 from agentic.ports.runtime import Perception
-from agentic.sandbox.protocol.results import FileChange, Refusal, SeenChange
+from agentic.sandbox.protocol.results import Refusal, SeenChange
 from agentic.text.line_diff import unified_diff
 
 SNAPSHOT_BYTES = 64 * 1024
@@ -43,14 +43,17 @@ class WorldModel:
         self.agent = agent
         self.cursor = 0
         """The number of the last change this agent was told of; ``RealWorld.changes(cursor)`` goes on from here."""
+        self.gaps = 0
+        """As many gaps of the world's list of changes are made up for; see ``RealWorld.perceive``."""
         self._known: dict[str, SeenFile] = {}
-        self._stale: set[str] = set()
+        self._since: dict[str, str] = {}
+        """What became of known files since, as far as this agent did it or was told."""
         self._recent: list[SeenChange] = []
 
     def note_read(self, path: str, sha: str, text: str) -> None:
         """The agent has seen this file as it is."""
         self._known[path] = SeenFile(sha, text if len(text) <= SNAPSHOT_BYTES else "")
-        self._stale.discard(path)
+        self._since.pop(path, None)
 
     def note_write(self, path: str, sha: str, text: str) -> None:
         """The agent wrote this file itself: it knows what stands there."""
@@ -59,16 +62,26 @@ class WorldModel:
     def note_deleted(self, path: str) -> None:
         """The agent deleted this file."""
         self._known.pop(path, None)
-        self._stale.discard(path)
+        self._since.pop(path, None)
 
     def knows(self, path: str) -> SeenFile | None:
         """What the agent last saw of the file."""
         return self._known.get(path)
 
-    def may_write(self, path: str, current_sha: str, current_text: str = "") -> Refusal | None:
+    def accounted(self) -> dict[str, str]:
+        """The hash of each file that the agent knows, as it changed it since or was told."""
+        return {path: self._since.get(path, known.sha) for path, known in self._known.items()}
+
+    def is_behind(self, path: str, current_sha: str) -> bool:
+        """Whether the file is another than the agent knows."""
+        known = self._known.get(path)
+        return known is not None and known.sha != current_sha
+
+    def may_write(self, path: str, current_sha: str, current_text: str = "", who: str = "") -> Refusal | None:
         """None if the agent may write; ``current_sha`` is '' for a file that does not exist.
 
-        A refusal shows the diff, and from then on the agent knows the file as it is now.
+        A refusal shows the diff, and from then on the agent knows the file as it is now.  ``who`` changed it, as the end
+        of a sentence.
         """
         if not current_sha:
             return None
@@ -79,42 +92,48 @@ class WorldModel:
             return None
         diff = short_diff(path, known.text, current_text) if known.text and current_text else ""
         self.note_read(path, current_sha, current_text)
-        hint = "Check the diff and write again." if diff else "Read it again, then write."
+        hint = "Keep what is new in the diff, and write again." if diff else "Read it again, then write."
         if not diff:
             self._known.pop(path)
-        return Refusal(f"{path} changed since you read it; nothing was written. {hint}", diff)
+        by = f", {who}" if who else ""
+        return Refusal(f"{path} changed since you read it{by}; nothing was written. {hint}", diff)
 
     def wants_text(self, changes: Sequence[SeenChange]) -> tuple[str, ...]:
         """The paths whose present text ``perceive`` needs for its diffs."""
-        return tuple(dict.fromkeys(c.change.path for c in changes if self._turns_stale(c)))
+        return tuple(self._overtaken(changes))
 
     def perceive(self, changes: Sequence[SeenChange], texts: Mapping[str, str], now: float) -> Perception:
         """Take the changes in; what is told: files of this agent that others changed, and recent changes by others."""
-        stale: dict[str, StaleFile] = {}
+        stale = tuple(self._as_stale(seen, texts) for seen in self._overtaken(changes).values())
         for seen in changes:
             self.cursor = max(self.cursor, seen.number)
-            if seen.by == self.agent:
-                continue
-            self._recent.append(seen)
-            if self._turns_stale(seen):
-                stale[seen.change.path] = self._as_stale(seen.change, texts)
+            if seen.by != self.agent:
+                self._recent.append(seen)
+            if seen.change.path in self._known:
+                self._since[seen.change.path] = seen.change.sha_after
         self._recent = [seen for seen in self._recent if now - seen.at <= RECENT_SECONDS][-RECENT_CHANGES:]
-        return Perception(stale=tuple(stale.values()), changes=tuple(_tell(seen, now) for seen in self._recent))
+        return Perception(stale=stale, changes=tuple(_tell(seen, now) for seen in self._recent))
 
-    def _turns_stale(self, seen: SeenChange) -> bool:
-        known = self._known.get(seen.change.path)
-        return known is not None and seen.by != self.agent and known.sha != seen.change.sha_after
+    def _overtaken(self, changes: Sequence[SeenChange]) -> dict[str, SeenChange]:
+        """The last change by another of each file that became another than this agent knows, and did not become it again."""
+        last: dict[str, SeenChange] = {}
+        for seen in changes:
+            path = seen.change.path
+            if not self.is_behind(path, seen.change.sha_after):
+                last.pop(path, None)
+            elif seen.by != self.agent:
+                last[path] = seen
+        return last
 
-    def _as_stale(self, change: FileChange, texts: Mapping[str, str]) -> StaleFile:
-        self._stale.add(change.path)
-        if change.kind == "deleted":
-            return StaleFile(path=change.path, diff="(it was deleted)")
-        known, text = self._known[change.path], texts.get(change.path, "")
-        return StaleFile(
-            path=change.path, diff=short_diff(change.path, known.text, text) if known.text and text else ""
-        )
+    def _as_stale(self, seen: SeenChange, texts: Mapping[str, str]) -> StaleFile:
+        path = seen.change.path
+        if seen.change.kind == "deleted":
+            return StaleFile(path=path, diff="(it was deleted)", by=seen.who)
+        known, text = self._known[path], texts.get(path, "")
+        diff = short_diff(path, known.text, text) if known.text and text else ""
+        return StaleFile(path=path, diff=diff, by=seen.who)
 
 
 def _tell(seen: SeenChange, now: float) -> str:
-    who = f" by {seen.by}" if seen.by else ""
+    who = f" {seen.who}" if seen.who else ""
     return f"{seen.change.kind} {seen.change.path}{who}, {max(0, round(now - seen.at))} s ago"

@@ -120,6 +120,11 @@ class Savepoints:
             entries = self._last.manifest.entries.items()
             self._found = frozenset(e.sha for path, e in entries if e.kind == "file" and path not in created)
 
+    @property
+    def holds(self) -> bool:
+        """Whether the workspace is kept as it was before the call that was last held for."""
+        return self._last is not None
+
     async def settle(
         self, call: str, may_go: Callable[[str, bool], bool], created: frozenset[str] = _NOWHERE
     ) -> RestoredFiles | None:

@@ -73,6 +73,8 @@ def applied(content: bytes, edits: Sequence[Edit]) -> bytes | Refusal:
 T = TypeVar("T")
 
 KEPT_CHANGES = 1000
+A_PERSON = "a person"
+"""Who changed what people change through the bot, as agents are told: no name, which would have to be erased with them."""
 ATTACHMENTS = "attachments"
 BINARY_SAMPLE = 8192
 
@@ -92,6 +94,8 @@ class RealWorld:
         self._ignore = IgnoreFile(workspace, sandboxes.state / "ignored" / f"{thread}.json")
         self._seen: deque[SeenChange] = deque(maxlen=KEPT_CHANGES)
         self._number, self._loss = 0, ""
+        self._gaps = 0
+        """How often changes may have gone unnoticed: the sandbox was made anew, or a scan found more than it tells."""
         self._agents: list[weakref.ref[WorldModel]] = []
         self._used: Sandbox | None = None
         self.handed = 0
@@ -127,14 +131,18 @@ class RealWorld:
         cwd: str = ".",
         on_output: Callable[[str], None] | None = None,
         by: str = "",
+        how: str = "",
         cap: int = 64 * 1024,
         key: str = "",
     ) -> ExecResult:
-        """Run a shell command to its end; cancelling it kills it first, acknowledged by the sandbox."""
+        """Run a shell command to its end; cancelling it kills it first, acknowledged by the sandbox.
+
+        ``how`` is the command as others are told of it.
+        """
         async with self._use(afresh=True) as sandbox:
             told = decoding(on_output)
             result = await sandbox.exec(command, timeout=timeout, cwd=cwd, cap=cap, on_output=told, key=key)
-        self._saw(result.changes, by)
+        self._saw(result.changes, by, how)
         return result
 
     async def own(
@@ -168,7 +176,7 @@ class RealWorld:
         async with self._use(afresh=True) as sandbox:
             self._beside.interpreter = True
             result = await sandbox.python(code, timeout=timeout, cap=cap, on_output=decoding(on_output), key=key)
-        self._saw(result.changes, by)
+        self._saw(result.changes, by, "python")
         return result
 
     async def reset_python(self) -> None:
@@ -361,16 +369,51 @@ class RealWorld:
         Raises ``SandboxLost`` once where the sandbox that was used before is gone and no call has said so.
         """
         self._tell_loss()
+        await self._look()
+        return tuple(seen for seen in self._seen if seen.number > after)
+
+    async def _look(self) -> None:
+        """Take in what changed since the last scan, where a sandbox exists."""
         sandbox = self._sandboxes.existing(self.thread)
         if sandbox is not None:
-            self._saw(await sandbox.scan(), "")
-        return tuple(seen for seen in self._seen if seen.number > after)
+            found = await sandbox.scan()
+            running = await self._beside.running(sandbox) if found.files and sandbox is self._used else ()
+            self._saw(found, "", " or ".join(running or ()))
+
+    async def changed_by(self, path: str) -> SeenChange | None:
+        """The last change of a file, as far back as changes are kept; scans first."""
+        await self._look()
+        return next((seen for seen in reversed(self._seen) if seen.change.path == path), None)
 
     async def perceive(self, model: WorldModel) -> Perception:
         """What ``model``'s agent has to be told now: its stale files with short diffs, and recent changes by others."""
-        changes = await self.changes(model.cursor)
+        gaps, changes = self._gaps, await self.changes(model.cursor)
+        changes = (*changes, *await self._unnoticed(model, changes))
         texts = {path: await self._text_now(path) for path in model.wants_text(changes)}
+        model.gaps = gaps
         return model.perceive(changes, texts, time.monotonic())
+
+    async def _unnoticed(self, model: WorldModel, noticed: Sequence[SeenChange]) -> list[SeenChange]:
+        """Files that the agent knows and that changed while nobody could notice; looked for once after each gap."""
+        forgotten = len(noticed) < self._number - model.cursor
+        if (model.gaps == self._gaps and not forgotten) or self._sandboxes.existing(self.thread) is None:
+            return []
+        told = {seen.change.path for seen in noticed}
+        known = {path: sha for path, sha in model.accounted().items() if path not in told and ":" not in sha}
+        found = [await self._changed_since(path, sha) for path, sha in known.items()]
+        return [SeenChange(model.cursor, time.monotonic(), "", change) for change in found if change is not None]
+
+    async def _changed_since(self, path: str, sha: str) -> FileChange | None:
+        try:
+            stat = await self.stat(path, sha=True)
+        except (SandboxUnavailable, SandboxLost):
+            raise
+        except SandboxError:
+            return None
+        now = stat.sha if stat is not None else ""
+        if now == sha or (stat is not None and not now):
+            return None
+        return FileChange(path=path, kind="modified" if now else "deleted", sha_before=sha, sha_after=now)
 
     async def _text_now(self, path: str) -> str:
         """A short file's text; '' where it is none, or is becoming something else: then its change is told without."""
@@ -387,7 +430,7 @@ class RealWorld:
     def new_model(self, agent: str = "") -> WorldModel:
         """An empty world model over this world, for a further agent; it is told of changes from now on."""
         model = WorldModel(agent)
-        model.cursor = self._number
+        model.cursor, model.gaps = self._number, self._gaps
         self._agents.append(weakref.ref(model))
         return model
 
@@ -426,6 +469,7 @@ class RealWorld:
             if self._used is not sandbox:
                 self._loss = self._loss if self._used is None else self._used.lost or "it was replaced"
                 self._used, self._beside = sandbox, Beside()
+                self._gaps += 1
             self.handed += 1
             try:
                 yield sandbox
@@ -436,8 +480,9 @@ class RealWorld:
     async def _check(self, path: str) -> None:
         await asyncio.to_thread(self._ignore.check, path)
 
-    def _saw(self, changes: Changes, by: str) -> None:
+    def _saw(self, changes: Changes, by: str, how: str = "") -> None:
         now = time.monotonic()
+        self._gaps += bool(changes.more)
         for change in changes.files:
             self._number += 1
-            self._seen.append(SeenChange(self._number, now, by, change))
+            self._seen.append(SeenChange(self._number, now, by, change, how))

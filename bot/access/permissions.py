@@ -100,7 +100,7 @@ _FOR_OTHERS: Mapping[Act, Level] = {**_FOR_OWN, "steer": "operator", "rate": "op
 
 _ACTS: Mapping[Sort, Act] = {
     "task": "start", "queue": "start", "side": "start", "stop": "stop", "feedback": "rate", "correction": "rate",
-    "undo": "undo", "redo": "undo", "clean": "undo", "merge": "merge", "reject": "merge",
+    "revoke": "stop", "undo": "undo", "redo": "undo", "clean": "undo", "merge": "merge", "reject": "merge",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from agentic.core.events.execution_events import (
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Store
 from agentic.workspace.git_repository import GitProblem, Repository
+from agentic.workspace.workspace import A_PERSON
 from bot.history.run_history import Past, Verdict, offered
 from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.rendering.discord_text import inline, plain
@@ -62,7 +63,7 @@ class Branches:
         return told(created, verdict)
 
     async def _done(self, item: InboxItem, created: CommitCreated) -> Verdict:
-        repository = Repository(self.workshop.world(item.thread), created.repository)
+        repository = Repository(self.workshop.world(item.thread), created.repository, by=A_PERSON)
         if item.sort == "merge":
             commit = await repository.merge(created)
             return BranchMerged(offer=created.offer, branch=created.branch, commit=commit, by=item.author)

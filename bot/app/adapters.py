@@ -1,4 +1,4 @@
-"""Which sandbox commands run in, tried when it is first needed; and the MCP servers, where the owner's file names any."""
+"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; the web; who looks on."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentic.egress.host_list import private_places
 from agentic.mcp_client.server_file import FILE as MCP_FILE
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.web.page_reader import PageReader
+from agentic.web.search_engines import PublicEngines, SearchEngine, Searxng
+from agentic.web.web_client import WebClient
 from agentic.workspace.workspace import RealWorld
+from bot.config.home import MCP_TOKENS
 from bot.config.settings import Settings
+from bot.workspace.web_reading import ThreadHosts, WebReading
 
 if TYPE_CHECKING:
+    from agentic.core.events.execution_events import Watcher
     from agentic.mcp_client.servers import McpServers
+    from agentic.ports.runtime import SessionRow
+    from bot.config.preferences import Preferences
+    from bot.equipment.watcher_files import WatcherFiles
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +58,41 @@ def mcp_servers(
     if file == ServerFile():
         return None
     from agentic.mcp_client.agreed_tools import FILE, Catalogue  # with the SDK, which only they need
+    from agentic.mcp_client.oauth.kept_tokens import KeptTokens
     from agentic.mcp_client.servers import McpServers
 
     for name in ("mcp", "client"):  # the SDK logs what servers send; what matters of it is told to whoever asks
         logging.getLogger(name).setLevel(logging.CRITICAL)
     scratch = state / "mcp-workspace"
     scratch.mkdir(parents=True, exist_ok=True)
-    return McpServers(file, Catalogue(settings.home / FILE), RealWorld(sandboxes, "mcp", scratch))
+    return McpServers(
+        file,
+        Catalogue(settings.home / FILE),
+        RealWorld(sandboxes, "mcp", scratch),
+        KeptTokens(settings.home / MCP_TOKENS),
+    )
+
+
+def watching(files: WatcherFiles, preferences: Preferences) -> Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]]:
+    """Who looks on in a thread, as somebody chose there, for its channel or for the server."""
+
+    async def chosen(row: SessionRow) -> tuple[Watcher, ...]:
+        return await files.chosen((await preferences.of(row.thread, row.channel, row.guild)).watchers)
+
+    return chosen
+
+
+def web_client(settings: Settings) -> WebClient:
+    """What sends requests to the web."""
+    return WebClient(private_places(settings.network_private))
+
+
+def search_engine(settings: Settings, client: WebClient) -> SearchEngine:
+    """What finds pages: the owner's SearXNG, else public engines."""
+    return Searxng(client, settings.search_url) if settings.search_url else PublicEngines()
+
+
+def web_reading(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> WebReading:
+    """The web for threads, by what is chosen for each."""
+    client = web_client(settings)
+    return WebReading(client, PageReader(), search_engine(settings, client), chosen, reach)

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -65,7 +65,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, mcp_servers
+from bot.app.adapters import chooser, mcp_servers, watching, web_reading
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
@@ -85,8 +85,13 @@ from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
 from bot.equipment.equipment import Equipment, Equipped, RulePlace
+from bot.equipment.skill_store import SkillStore
+from bot.equipment.thread_skills import ThreadSkills
+from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
+from bot.inbound.voice_messages import VoiceReader
+from bot.lessons import fact_text
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
 from bot.outbound.discord_api import AttachmentUrls
@@ -110,6 +115,8 @@ from bot.workspace.repositories import Repositories
 from bot.workspace.sandboxes import Workshop
 from reflexion.judge.judge import Judge
 from reflexion.judge.model_families import family_of
+from reflexion.lessons.fact import Fact
+from reflexion.recollection import Recollection
 from reflexion.retrieval.embedding import embedder
 from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
@@ -228,6 +235,8 @@ class App:
             code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
         workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state)
+        workshop.web = web_reading(settings, networks.hosts, doors.hosts)
+        stack.callback(workshop.web.close)
         stack.push_async_callback(workshop.end_servers)
         offers, answers, pulls = BranchOfferMessages(store), AnswerMessages(store), PullMessages(store)
         forges = Forges(settings.forge_hosts, os.environ)
@@ -253,9 +262,13 @@ class App:
             return await bot.wakes.spoken(item)
 
         workshop.alarms = alarm if place.recovers else None
+        skills = ThreadSkills(SkillStore(settings.home), workshop, tell)
+        workshop.read_skill = skills.read
 
         async def present(person: str, guild: str) -> Person | None:
             return await bot.present_person(person, guild)
+
+        workshop.may_still = bot.may_still_approve
 
         def doing(thread: str) -> ThreadState:
             return threads.state(thread)
@@ -294,9 +307,12 @@ class App:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).model
             return policy if chosen == AUTO else policy_for(chosen=chosen)
 
+        watcher_files = WatcherFiles(settings.home)
+
         async def place_of(row: SessionRow) -> str:
             return placed(await workshop.place(), await networks.chosen(row.thread))
 
+        recollection = _recollection(workshop, store, lessons, clock, tell, lasts=place.recovers)
         courtesy, leaving, children = Courtesy(), Leaving(), ChildRegistry(store, clock, family_of)
         begin = Beginning(
             store=store,
@@ -310,12 +326,15 @@ class App:
             repository=workshop.about_repository,
             remarks=workshop.remarks,
             exposure=workshop.exposure,
+            skills=skills.for_task,
             instructions=settings.instructions,
             equipped=equipped,
             guides=workshop.guides,
             policy_of=policy_of,
             calibrator=labels.calibrator,
             untitled=bot.titles.wanted,
+            watchers=watching(watcher_files, bot.preferences),
+            facts=recollection.count,
         )
         restoring = Restoring(store, clock, workshop, snapshots, BUILD)
         acts = ThreadActs(
@@ -369,7 +388,8 @@ class App:
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, watchdog.longest, equipment),
+                      lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
+                      equipment=equipment, voices=_voices(settings, router), watchers=watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
@@ -494,6 +514,12 @@ class App:
             await asyncio.gather(self._connection, return_exceptions=True)
 
 
+def _voices(settings: Settings, router: ModelRouter) -> VoiceReader | None:
+    if not settings.transcription:
+        return None
+    return VoiceReader(partial(router.transcribe, settings.transcription), download)
+
+
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:
     """What receives webhooks, where they are wanted and something lasts that they could be about."""
     if settings.webhook_address is None or not place.recovers:
@@ -509,6 +535,20 @@ def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> Link
     if settings.store == "sqlite":
         return LinkedAccounts(place.home / ACCOUNTS)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
+
+
+def _recollection(
+    workshop: Workshop, store: Store, lessons: LessonStore, clock: Clock, tell: Callable[[OutboxItem], Awaitable[None]], *,
+    lasts: bool,
+) -> Recollection:  # fmt: skip
+    """What agents remember beyond their threads; they may where it ``lasts``."""
+
+    async def waits(fact: Fact) -> None:
+        await tell(fact_text.waiting(fact))
+
+    recollection = Recollection(store, lessons, clock, waits, workshop.workplace)
+    workshop.memory = recollection.of if lasts else None
+    return recollection
 
 
 def _reflexion(

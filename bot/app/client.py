@@ -14,7 +14,7 @@ from discord.ext import commands
 
 from agentic.core.events.execution_events import OutboxItem, Person
 from agentic.ports.runtime import Store
-from bot.access.permissions import role_warnings
+from bot.access.permissions import may, role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
 from bot.app.services import Backstage
@@ -59,7 +59,8 @@ if TYPE_CHECKING:
 COGS = (
     "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
     "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.schedule_commands", "bot.cogs.commands",
-    "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.equipment", "bot.cogs.message_menu",
+    "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.equipment",
+    "bot.cogs.memory.memory_commands", "bot.cogs.message_menu",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""
@@ -122,6 +123,7 @@ class ThreadwrightBot(commands.Bot):
         )
         self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage
+        self.voices = backstage.voices
         self.registration = Registration(self.tree, store, options.command_guilds)
         self.lanes, self.coming, self.watermarks = Lanes(), Coming(), Watermarks(store)
         workshop = backstage.workshop
@@ -203,6 +205,12 @@ class ThreadwrightBot(commands.Bot):
             return None
         speaker = await self.reader.speaker_by_id(int(person), server) if person.isdecimal() else None
         return speaker.person() if speaker is not None else None
+
+    async def may_still_approve(self, thread: str, person: Person) -> bool:
+        """Whether somebody who allowed something in a thread may approve there now."""
+        session = await self.store.session(thread)
+        now = await self.present_person(person.id, session.guild if session is not None else "")
+        return now is not None and may(now.level, "approve")
 
     async def _lesson(self, item: OutboxItem) -> Rendered:
         return await self.approving.messages.rendered(item)

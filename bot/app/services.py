@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentic.core.events.execution_events import Policy
 from agentic.ports.runtime import Clock
 from agentic.runtime.clock import SystemClock
+from bot.inbound.voice_messages import VoiceReader
 from bot.messages.file_changes import FetchBefore, nothing_kept
 from bot.outbound.live.answer_messages import AnswerMessages
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
     from bot.equipment.equipment import Equipment
+    from bot.equipment.thread_skills import ThreadSkills
+    from bot.equipment.watcher_files import WatcherFiles
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
     from bot.outbound.live.pull_messages import PullMessages
     from bot.workspace.sandboxes import Workshop
@@ -47,10 +50,17 @@ class Backstage:
     unwoken: Callable[[str], Awaitable[None]] | None = None
     """Brings the buttons of an answer, by its outbox key, up to date after its wake-up was cancelled."""
     clock: Clock = field(default_factory=SystemClock)
+    skills: ThreadSkills | None = None
+    """Looks skills up."""
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
     equipment: Equipment | None = None
     """Roles and rules that people wrote."""
+
+    voices: VoiceReader | None = None
+    """Writes voice messages down."""
+    watchers: WatcherFiles | None = None
+    """The small agents that may look on."""
 
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""

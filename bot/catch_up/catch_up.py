@@ -192,7 +192,7 @@ class CatchingUp:
         session = await self._store.session(channel)
         born_here = session is not None and bool(session.channel)
         if born_here or (latest is not None and int(channel) > latest):
-            return int(channel)
+            return int(channel) - 1  # the first message of a forum's post has the post's id
         return max(self._newest(channel) or 0, int(channel))
 
     def _newest(self, channel: str) -> int | None:

@@ -91,10 +91,52 @@ def add_mcp(commands: Commands) -> None:
     """Add the options of `mcp`."""
     mcp = commands.add_parser(
         "mcp",
-        help="show each MCP server with its tools, and which of them changed; or agree to a tool that changed",
+        help="show each MCP server with its tools, and which of them changed; agree to one; sign in to a server, or out",
         description="Servers are named in mcp.json in the home. A tool that is new or has changed is not used before a yes.",
     )
+    mcp.add_argument(
+        "act",
+        nargs="?",
+        choices=("login", "logout"),
+        default="",
+        help="sign in to a server that asks for it, or out of it",
+    )
+    mcp.add_argument("server", nargs="?", default="", metavar="NAME", help="the server's name in mcp.json")
+    mcp.add_argument(
+        "--issuer",
+        default="",
+        metavar="URL",
+        help="with login: agree to sign in here, where it is not the same as before",
+    )
     mcp.add_argument("--agree", default="", metavar="SERVER/TOOL", help="let this tool be used as it is now")
+
+
+def add_skills(commands: Commands) -> None:
+    """Add the options of `skills`."""
+    skills = commands.add_parser(
+        "skills",
+        help="show the skills and which are approved; approve one after a look, or write a proven lesson as one",
+        description="Skills are folders with a SKILL.md, in skills/ in the home. One that is new or has changed is not used "
+        "before you approve it.",
+    )
+    skills.set_defaults(name="", dir=None, yes=False)
+    acts = skills.add_subparsers(dest="act", metavar="list | show | approve | remove | export")
+    listed = acts.add_parser("list", help="a line for each, with what is wrong")
+    show = acts.add_parser("show", help="one whole: its guide, its files, what changed since it was approved")
+    approve = acts.add_parser("approve", help="show it whole, then ask whether tasks may use it as it is now")
+    remove = acts.add_parser("remove", help="use it no longer; its folder stays")
+    export = acts.add_parser(
+        "export", help="write a proven lesson as the folder of a skill, with what it was measured to bring"
+    )
+    for one in (show, approve, remove):
+        one.add_argument("name", metavar="NAME", help="the skill")
+    for one in (listed, show, approve, remove):
+        one.add_argument(
+            "--dir", type=existing_folder, metavar="PATH", help="also those in .agents/skills of this folder of tasks"
+        )
+    approve.add_argument("--yes", action="store_true", help="do not ask")
+    export.add_argument("name", metavar="LESSON", help="the lesson's id, as `threadwright lessons list` shows it")
+    export.add_argument("--dir", type=Path, metavar="FOLDER", help="where the new folder goes (default: here)")
 
 
 def add_calibration(commands: Commands) -> None:
@@ -153,6 +195,14 @@ def add_lessons(commands: Commands) -> None:
     where = bring.add_mutually_exclusive_group(required=True)
     where.add_argument("--guild", default="", metavar="ID", help="the server that gets them")
     where.add_argument("--everywhere", action="store_true", help="lessons for all servers")
+
+
+def existing_folder(value: str) -> Path:
+    """A folder that is there, by its whole path."""
+    folder = Path(value).expanduser().resolve()
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{value!r} is not a folder")
+    return folder
 
 
 def _days(value: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -9,6 +10,7 @@ import re
 import shutil
 import sys
 import textwrap
+import threading
 from datetime import datetime
 from typing import TextIO
 
@@ -76,6 +78,31 @@ def fail(text: str) -> int:
     """Print what went wrong; returns the exit code."""
     note(text)
     return 1
+
+
+class InputLines:
+    """Reads standard input beside other work. Its thread may wait for ever, so it ends with the process."""
+
+    def __init__(self) -> None:
+        self._lines: asyncio.Queue[str] | None = None
+
+    async def next(self) -> str:
+        """Return the next line; '' at the end of the input."""
+        if self._lines is None:
+            self._lines, loop = asyncio.Queue(), asyncio.get_running_loop()
+            threading.Thread(target=_read, args=(self._lines, loop), daemon=True, name="standard input").start()
+        return await self._lines.get()
+
+
+def _read(lines: asyncio.Queue[str], loop: asyncio.AbstractEventLoop) -> None:
+    while True:
+        line = sys.stdin.readline()
+        try:
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+        except RuntimeError:  # the loop is closed: nobody asks any more
+            return
+        if not line:
+            return
 
 
 def not_written(target: object, error: OSError) -> str:

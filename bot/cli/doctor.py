@@ -67,9 +67,9 @@ class Component:
     todo: str = ""
 
 
-async def doctor(settings: Settings, *, as_json: bool) -> int:
+async def doctor(settings: Settings, *, as_json: bool, search: bool = False) -> int:
     """Print every component; 0 if Threadwright can run."""
-    components = await examine(settings)
+    components = await examine(settings, search=search)
     can_run = all(component.state != "missing" for component in components)
     if as_json:
         say(json.dumps({"can_run": can_run, "components": [asdict(c) for c in components]}, indent=2))
@@ -79,8 +79,8 @@ async def doctor(settings: Settings, *, as_json: bool) -> int:
     return 0 if can_run else 1
 
 
-async def examine(settings: Settings) -> tuple[Component, ...]:
-    """Check all components, side by side."""
+async def examine(settings: Settings, *, search: bool = False) -> tuple[Component, ...]:
+    """Check all components, side by side; ``search``: public search engines too."""
     stored, walls, tiers, loaded, places, learned = await asyncio.gather(
         asyncio.to_thread(store, settings, thoroughly=True),
         sandbox(settings),
@@ -91,9 +91,9 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
     )
     hosts = (*await repositories(settings), *await webhooks(settings))
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
-    servers = await mcp_servers(settings)
-    equipped = await asyncio.to_thread(equipment, settings)
+    servers, web = await mcp_servers(settings), await web_search(settings, asks=search)
     much = await asyncio.to_thread(kept, settings)
+    equipped = (*await asyncio.to_thread(equipment, settings), *await asyncio.to_thread(skills, settings))
     return (
         python(),
         *([guild(settings)] if settings.discord_token is None else []),
@@ -105,11 +105,13 @@ async def examine(settings: Settings) -> tuple[Component, ...]:
         *([much] if much else []),
         walls,
         *servers,
+        *watchers(settings),
         *equipped,
         *tiers,
         *loaded,
         learned,
         code,
+        web,
     )
 
 
@@ -439,6 +441,14 @@ def webhook_components(settings: Settings, trouble: CannotListen | None) -> tupl
     )
 
 
+async def web_search(settings: Settings, *, asks: bool) -> Component:
+    """Say whether the web can be searched; ``asks``: public search engines are tried too."""
+    from bot.cli.checks import search_access
+
+    found = await search_access.check(settings, asks=asks)
+    return Component("web search", found.engine, found.verdict, found.said[:SHOWN_WORDS], found.todo)
+
+
 async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
     """Look at the MCP servers of the owner's file; nothing where there is none."""
     from agentic.mcp_client.server_file import FILE
@@ -454,7 +464,9 @@ async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
         rows = [Component("MCP", FILE, "limited", problem) for problem in servers.problems]
         for seen in await servers.look():
             waits = servers.catalogue.waiting((seen.server,))
-            if seen.problem:
+            if why := servers.signed_out(seen.server):
+                rows.append(Component("MCP", seen.server, "limited", why, f"threadwright mcp login {seen.server}"))
+            elif seen.problem:
                 rows.append(Component("MCP", seen.server, "limited", revealed(seen.problem)[:SHOWN_WORDS]))
             elif waits:
                 named = ", ".join(revealed(each.now.name) for each in waits[:5])
@@ -488,6 +500,42 @@ def equipment(settings: Settings) -> tuple[Component, ...]:
         for each in found.mistakes
     ]
     rows += [Component("roles, rules", "", "limited", revealed(trouble)) for trouble in found.troubles]
+    return tuple(rows)
+
+
+def watchers(settings: Settings) -> tuple[Component, ...]:
+    """Show the watchers, and what is wrong with files of one's own; nothing where none of the latter are there."""
+    from bot.equipment.watcher_files import FOLDER, WatcherFiles
+
+    if not (settings.home / FOLDER).exists():
+        return ()
+    found = WatcherFiles(settings.home).read()
+    names = ", ".join(f"{one.name}{' (own file)' if one.name in found.own else ''}" for one in found.watchers)
+    todo = "mend the file; until then it counts for nothing"
+    wrong = [Component("watchers", FOLDER, "limited", str(each), todo) for each in found.mistakes]
+    return (Component("watchers", names, "ok", "each place turns them on with /settings set name:watchers"), *wrong)
+
+
+def skills(settings: Settings) -> tuple[Component, ...]:
+    """Look at the skills of the home; nothing where there are none."""
+    from bot.equipment.skill_store import FILE, SkillStore
+    from bot.equipment.skill_text import MEANING
+    from bot.rendering.unicode_safety import revealed
+
+    store = SkillStore(settings.home)
+    if store.trouble:
+        return (Component("skills", FILE, "limited", store.trouble),)
+    rows: list[Component] = []
+    found = store.found_in_home()
+    for one in found:
+        if one.state == "unusable":
+            rows.append(Component("skill", revealed(one.name), "limited", f"can't be used: {revealed(one.problem)}"))
+        elif one.state != "approved":
+            todo = f"look at it, and approve it: threadwright skills approve {one.name}"
+            rows.append(Component("skill", one.name, "limited", MEANING[one.state], todo))
+    approved = [one.name for one in found if one.state == "approved"]
+    if approved:
+        rows.append(Component("skills", ", ".join(approved[:20]), "ok", f"{len(approved)} approved and unchanged"))
     return tuple(rows)
 
 

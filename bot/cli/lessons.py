@@ -67,6 +67,7 @@ async def lessons(settings: Settings, order: LessonsArguments) -> int:
 
 async def _report(store: LessonStore, order: LessonsArguments) -> int:
     from bot.lessons.report.page import GENERATOR, page
+    from reflexion.lessons.fact import living
     from reflexion.measurement.report import lessons_report
 
     file = order.file or Path(REPORT)
@@ -82,7 +83,8 @@ async def _report(store: LessonStore, order: LessonsArguments) -> int:
             if guild
             else "No task has a known outcome yet, so there is nothing to report."
         )
-    _write(file, page(made, guild=order.guild, at=datetime.now(UTC)))
+    now = datetime.now(UTC)
+    _write(file, page(made, guild=order.guild, at=now, facts=living(await store.facts(guild), now)))
     say(f"The report is in {file}: open it in a browser. {made.summary}")
     return 0
 

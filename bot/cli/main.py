@@ -1,4 +1,4 @@
-"""`threadwright setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup |
+"""`threadwright setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup |
 export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
@@ -140,11 +140,13 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if wanted.command == "doctor":
         from bot.cli.doctor import doctor
 
-        return doctor(settings, as_json=wanted.json)
+        return doctor(settings, as_json=wanted.json, search=wanted.search)
     if wanted.command == "mcp":
-        from bot.cli.checks.mcp_access import mcp
+        return _mcp(wanted, settings)
+    if wanted.command == "skills":
+        from bot.cli.equipment.skills_command import SkillsArguments, skills
 
-        return mcp(settings, wanted.agree)
+        return skills(settings, SkillsArguments(wanted.act or "list", wanted.name, wanted.dir, yes=wanted.yes))
     if wanted.command == "search":
         from bot.cli.word_search import search
 
@@ -164,6 +166,14 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if not wanted.execution:
         return newest(settings, deciding_again=wanted.verify, request=wanted.request)
     return replay(settings, wanted.execution, deciding_again=wanted.verify, request=wanted.request)
+
+
+def _mcp(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    from bot.cli.checks.mcp_access import login, logout, mcp
+
+    if wanted.act == "login":
+        return login(settings, wanted.server, wanted.issuer)
+    return logout(settings, wanted.server) if wanted.act else mcp(settings, wanted.agree)
 
 
 def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -248,8 +258,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | page | task | doctor | mcp | search | replay | calibration | costs | lessons | backup | export | "
-        "import"
+        "setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup | "
+        "export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -266,6 +276,8 @@ def parser() -> argparse.ArgumentParser:
         add_mcp,
         add_search,
         add_setup,
+        add_skills,
+        existing_folder,
     )
 
     add_setup(commands)
@@ -279,7 +291,7 @@ def parser() -> argparse.ArgumentParser:
         "or the settings, or no model is configured",
     )
     task.add_argument("text", type=_text, metavar="TEXT", help="what to do")
-    task.add_argument("--dir", type=_folder, metavar="PATH", help="the folder to work in (default: a new one)")
+    task.add_argument("--dir", type=existing_folder, metavar="PATH", help="the folder to work in (default: a new one)")
     task.add_argument(
         "--json", action="store_true", help="print one event a line, and nothing else, to standard output"
     )
@@ -292,7 +304,9 @@ def parser() -> argparse.ArgumentParser:
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
+    doctor.add_argument("--search", action="store_true", help="also try the public search engines")
     add_mcp(commands)
+    add_skills(commands)
     add_search(commands)
     replay = commands.add_parser("replay", help="tell a task's log as a story, and check it")
     replay.add_argument("execution", nargs="?", default="", metavar="EXECUTION", help="its id (default: list them)")
@@ -315,13 +329,6 @@ def _text(value: str) -> str:
     if not value.strip():
         raise argparse.ArgumentTypeError("say what to do")
     return value.strip()
-
-
-def _folder(value: str) -> Path:
-    folder = Path(value).expanduser().resolve()
-    if not folder.is_dir():
-        raise argparse.ArgumentTypeError(f"{value!r} is not a folder")
-    return folder
 
 
 def _seconds(value: str) -> float:

@@ -27,7 +27,7 @@ from bot.inbound.events import (
 )
 from bot.inbound.intake import ReplyPlace, not_kept, noted
 from bot.inbound.interpret_message import title_of, translate_message, without_mentions
-from bot.inbound.parse import scene_of
+from bot.inbound.parse import is_first_of_post, scene_of, with_title
 from bot.inbound.thread_names import name_once
 from bot.inbound.unknown_commands import without_commands
 from bot.messages.embeds import help_embed, status_embed
@@ -92,8 +92,8 @@ class Tasks(commands.Cog):
 
     @commands.Cog.listener()
     async def on_thread_create(self, thread: discord.Thread) -> None:
-        """What begins while the bot listens has no gap."""
-        self.bot.watermarks.closed(str(thread.id), thread.id)
+        """What begins while the bot listens has no gap; the first message of a forum's post has the post's id."""
+        self.bot.watermarks.closed(str(thread.id), thread.id - 1)
 
     async def take_late(self, message: discord.Message) -> None:
         """Take in what was missed when it was said; its channel's lane is held."""
@@ -133,6 +133,11 @@ class Tasks(commands.Cog):
         if ours or (message.guild is None and not direct):
             return None
         said = self.bot.reader.said(message)
+        if isinstance(message.channel, discord.Thread) and is_first_of_post(message):
+            said = await self._of_post(said, message.channel)
+        heard = ""
+        if said.kind == "voice" and (direct or await self.bot.conversation.knows(said.thread)):
+            said, heard = await self._written(said, message)
         place = ReplyPlace(str(message.guild.id) if message.guild else "", said.channel, said.id)
         try:
             said, outcome = await self._outcome(message, said)
@@ -141,7 +146,11 @@ class Tasks(commands.Cog):
             return None
         if isinstance(outcome, ShowCommand):
             return self._answer(message, said, outcome)
+        if heard and said.kind == "voice":
+            outcome = Reply(heard)
         receipt = await self.bot.intake.take(outcome, said.id, place)
+        if heard and receipt is not None:
+            await self.bot.intake.tell(heard, f"{said.id}.heard", place)
         if receipt is None or not isinstance(outcome, InboxItem):
             return None
         if (words := noted(outcome, over=receipt.state == "idle")) and not receipt.text:
@@ -149,6 +158,20 @@ class Tasks(commands.Cog):
         if receipt.again:  # whoever kept it may have died before 👀; the rest is in the outbox
             return self._see_again(outcome, said)
         return self._acknowledge(outcome, said, place)
+
+    async def _written(self, said: MessageEvent, message: discord.Message) -> tuple[MessageEvent, str]:
+        """A voice message of somebody who may give tasks, with what was heard of it."""
+        voices = self.bot.voices
+        speaker = await self.bot.reader.speaker_of(message)
+        if voices is None or speaker.level == "viewer" or speaker.bot:
+            return said, ""
+        return await voices.written(said, message)
+
+    async def _of_post(self, said: MessageEvent, post: discord.Thread) -> MessageEvent:
+        """The first message of a forum's post: its title is a part of it, and where the server chose so it is addressed."""
+        chosen = await self.bot.preferences.of(channel=str(post.parent_id), guild=str(post.guild.id))
+        own = self.bot.reader.house(post.guild).mentions
+        return with_title(said, post.name, own, addressed=said.addressed or chosen.posts == "all")
 
     async def _outcome(self, message: discord.Message, said: MessageEvent) -> tuple[MessageEvent, Outcome]:
         if said.addressed or await self.bot.conversation.knows(said.thread):

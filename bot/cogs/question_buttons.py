@@ -41,6 +41,7 @@ _STEERED: Mapping[Steering, tuple[str, ...]] = {
     "stop": ("progress", "question"),
     "pause": ("progress",),
     "resume": ("progress",),
+    "revoke": ("progress",),
     "continue": ("answer",),
 }
 """The kinds of messages that have each of these buttons."""

@@ -10,6 +10,9 @@ code_index/           what is known of each workspace's code, to search it; can 
 guild/                messages of the local guild
 roles/, rules/        roles and rules that people wrote, for all servers or in a folder for one place
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
+mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
+watchers/             small agents that may look on, as files of whoever runs the bot
+skills/<name>/        skills, as the owner puts them there; skills.json: what was approved; skill_copies/: as it was then
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 
@@ -36,6 +39,7 @@ CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"
 MIRRORS = "mirrors"
 ACCOUNTS = "accounts"
+MCP_TOKENS = "mcp-tokens"
 CODE_INDEX = "code_index"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""

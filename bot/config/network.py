@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from agentic.egress.host_list import ADDS, NONE, HostList, read
+from agentic.egress.host_list import ADDS, NONE, WEB, HostList, read
 from agentic.ports.stores import Sessions
 from bot.config.preferences import Preferences, Scope, UnknownChoice
 
@@ -64,4 +64,5 @@ def placed(place: str, network: str) -> str:
     """Return where commands run with what they reach: 'docker, no network'; the host has the machine's own."""
     if not place or place.startswith("host"):
         return place
-    return f"{place}, no network" if network == NONE else f"{place}, network: {network}"
+    hosts = " ".join(word for word in network.split() if word not in (NONE, WEB))
+    return f"{place}, network: {hosts}" if hosts else f"{place}, no network"

@@ -15,7 +15,7 @@ from typing import Literal, cast, get_args
 
 import orjson
 
-from agentic.egress.host_list import ADDS, NONE, PACKAGES, NoHost, joined, stored
+from agentic.egress.host_list import ADDS, NONE, PACKAGES, WEB, NoHost, joined, stored
 from agentic.ports.stores import Facts
 from agentic.text.head_fields import NAME
 from bot.access.permissions import Act
@@ -23,14 +23,17 @@ from bot.config.time_zones import zone_named
 
 Scope = Literal["guild", "channel", "thread"]
 Verbosity = Literal["quiet", "normal", "detailed"]
+Answers = Literal["text", "card"]
 Pings = Literal["all", "questions", "never"]
+Posts = Literal["mention", "all"]
 Origin = Literal["default", "guild", "channel", "thread"]
 
-AUTO, NOBODY = "auto", "nobody"
+AUTO, NOBODY, OFF = "auto", "nobody", "off"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 """Scopes from the widest to the nearest."""
 START_WITH = "new tasks start with it"
 _MODEL = re.compile(r"[^\s`]{1,200}")
+_WATCHERS = re.compile(r"[a-z][a-z0-9-]{0,30}(?: [a-z][a-z0-9-]{0,30}){0,19}")
 _ROLE = re.compile(r"<@&(\d{15,20})>|(\d{15,20})")
 
 
@@ -43,12 +46,17 @@ class Preference:
     ping: Pings = "all"
     approvers: str = NOBODY
     """The id of a role."""
+    answers: Answers = "text"
     model: str = AUTO
     """A model's whole name, or a tier such as "tier3"."""
     network: str = NONE
     """Presets and hosts, separated by spaces."""
     timezone: str = "UTC"
     """An IANA name."""
+    posts: Posts = "mention"
+    """Which posts of a forum are tasks."""
+    watchers: str = OFF
+    """Off, on, or names separated by spaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,8 @@ class PreferenceChoice:
     """Whether a role of the agent is a value as well; which there are is known where files of roles are read."""
     names_zone: bool = False
     """Whether every time zone is a value."""
+    names_watchers: bool = False
+    """Whether names of watchers are a value as well; which there are, their files say."""
     act: Act = "verbosity"
     """What somebody has to be allowed to, to choose it for a thread or a channel."""
 
@@ -76,15 +86,21 @@ class PreferenceChoice:
         """Return what a value does."""
         if value in self.values:
             return self.values[value]
+        if self.names_hosts and value == f"{ADDS}{WEB}":
+            return "I may search and read the whole web as well"
         if self.names_hosts and value.startswith(ADDS):
             return f"{self.meaning(value.removeprefix(ADDS)).removesuffix(', and nothing else')} as well"
         if self.names_hosts:
-            hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in value.split())
-            return f"commands reach {', '.join(hosts)}, and nothing else"
+            words = [each for each in value.split() if each != WEB]
+            hosts = ("the usual package indexes" if each == PACKAGES else f"`{each}`" for each in words)
+            web = "I may search and read the whole web; " if WEB in value.split() else ""
+            return f"{web}commands reach {', '.join(hosts)}, and nothing else"
         if self.names_zone:
             return f"times are those in {value}"
         if self.names_template:
             return "new tasks here are in that role"
+        if self.names_watchers:
+            return f"{' and '.join(f'`{name}`' for name in value.split())} look on, from the next task on"
         return START_WITH if self.names_model else f"<@&{value}> is pinged"
 
     def shown(self, value: str) -> str:
@@ -108,6 +124,8 @@ class PreferenceChoice:
                 "Europe/Berlin": "times are those there",
                 "America/New_York": "times are those there",
             }
+        if self.names_watchers:
+            return {**self.values, "NAMES": "those that `/watchers` lists, separated by spaces"}
         if self.names_role:
             return {**self.values, "@role": "that role is pinged"}
         if self.names_template:
@@ -128,6 +146,9 @@ class PreferenceChoice:
         if self.names_hosts:
             with suppress(NoHost):
                 return stored(value)
+        if self.names_watchers:
+            names = " ".join(found.replace(",", " ").split())
+            return names if _WATCHERS.fullmatch(names) else None
         id = _ROLE.fullmatch(found)
         return (id[1] or id[2]) if self.names_role and id else None
 
@@ -169,6 +190,15 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         NOBODY,
         names_role=True,
     ),
+    "answers": PreferenceChoice(
+        "answers",
+        "What an answer looks like",
+        {
+            "text": "a message; notifications show how it begins",
+            "card": "one framed card of up to 4,000 characters; notifications show no words of it",
+        },
+        "text",
+    ),
     "model": PreferenceChoice(
         "model",
         "Which model or tier new tasks start with; a task that gets stuck moves up from there",
@@ -179,10 +209,11 @@ CHOICES: Mapping[str, PreferenceChoice] = {
     ),
     "network": PreferenceChoice(
         "network",
-        "Which hosts commands may reach",
+        "Which hosts commands may reach, and whether I may read the web",
         {
             NONE: "commands reach no host; I can ask for one when I need it",
             PACKAGES: "commands reach the usual package indexes (Python, npm, Rust, Go, Debian), and nothing else",
+            WEB: "I may search and read the whole web; commands reach no host",
         },
         NONE,
         names_hosts=True,
@@ -194,6 +225,20 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         {"UTC": "times are those in UTC"},
         "UTC",
         names_zone=True,
+    ),
+    "posts": PreferenceChoice(
+        "posts",
+        "Which new posts of a forum are tasks for me",
+        {"mention": "those that mention me", "all": "all of them"},
+        "mention",
+    ),
+    "watchers": PreferenceChoice(
+        "watchers",
+        "Small agents that look on and warn; each look is a request to a cheap model",
+        {OFF: "nobody looks on", "on": "all that `/watchers` lists look on, from the next task on"},
+        OFF,
+        names_watchers=True,
+        act="model",
     ),
 }
 
@@ -219,8 +264,10 @@ class Preferences:
         applies = await self.origins(thread, channel, guild)
         return Preference(
             verbosity=cast(Verbosity, applies["verbosity"][0]), role=applies["role"][0],
-            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0], model=applies["model"][0],
-            network=applies["network"][0], timezone=applies["timezone"][0],
+            ping=cast(Pings, applies["ping"][0]), approvers=applies["approvers"][0],
+            answers=cast(Answers, applies["answers"][0]), model=applies["model"][0],
+            network=applies["network"][0], timezone=applies["timezone"][0], posts=cast(Posts, applies["posts"][0]),
+            watchers=applies["watchers"][0],
         )  # fmt: skip
 
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:

@@ -156,6 +156,11 @@ class Settings(BaseSettings):
         description="Whether agents can search the code of their workspace by a question. 'on' keeps an index of each "
         "workspace that was searched.",
     )
+    transcription: str = Field(
+        default="",
+        description="The model that writes down voice messages, such as `openai/gpt-4o-mini-transcribe` or "
+        "`groq/whisper-large-v3-turbo`. Without one, people are asked to write instead.",
+    )
     schema_models: Names = Field(
         default=(),
         description="Models that work better with a fixed JSON format than with tool calls. Names may contain * and ?.",
@@ -180,6 +185,11 @@ class Settings(BaseSettings):
         default="",
         description="Hosts of your own network (a company's package index, say) that a list of hosts may name: host or "
         "host:port, separated by spaces. Private addresses are refused under every other name.",
+    )
+    search_url: str = Field(
+        default="",
+        description="The address of a SearXNG that answers in JSON, such as https://search.example.org, to search the web. "
+        "Empty: public search engines. Whether agents may is chosen in Discord (`/settings set name:network value:web`).",
     )
     forges: Names = Field(
         default=(),
@@ -332,6 +342,13 @@ class Settings(BaseSettings):
     def _address(cls, value: str) -> str:
         if not value.startswith(("https://", "http://")):
             raise ValueError("it is an address that begins with https://")
+        return value.rstrip("/")
+
+    @field_validator("search_url")
+    @classmethod
+    def _searched_at(cls, value: str) -> str:
+        if value and (not value.startswith(("https://", "http://")) or "?" in value or "#" in value):
+            raise ValueError("it is an address that begins with https://, without anything behind a ?")
         return value.rstrip("/")
 
     @field_validator("custom_emoji")

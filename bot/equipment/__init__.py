@@ -1,1 +1,1 @@
-"""What people equip agents with: roles and rules in Markdown files, for all servers or one place."""
+"""What people equip agents with in files: roles, rules, skills, watchers; read, kept, approved, and given to tasks."""

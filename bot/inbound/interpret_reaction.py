@@ -92,7 +92,7 @@ def translate_click(clicked: ClickEvent, scene: ThreadView) -> Outcome:
         return Reply(why)
     if clicked.steer not in (None, "continue") and clicked.execution != scene.execution:
         return Reply(ENDED)
-    if item.sort in ("stop", "pause", "resume", "continue", "retry"):
+    if item.sort in ("stop", "pause", "resume", "revoke", "continue", "retry"):
         return commanded((item.sort, ""), scene, clicked.speaker, item)
     if item.sort == "answer" and scene.question != clicked.question:
         return Reply(ANSWERED)

@@ -19,7 +19,9 @@ from agentic.core.events.execution_events import (
 from agentic.ports.runtime import EventLog
 from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, role_marks
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
+from bot.inbound.interpret_message import without_mentions
 from bot.ports.conversation import Conversation
+from bot.rendering.answer_card import words_of
 from bot.rendering.discord_text import cut, named, storable
 
 SHARED = 10
@@ -229,9 +231,24 @@ def _file_refs(files: list[tuple[discord.Attachment, bool]]) -> tuple[FileRef, .
     )
 
 
+def is_first_of_post(message: discord.Message) -> bool:
+    """Whether it opened a post in a forum: it has the post's id."""
+    place = message.channel
+    return (
+        isinstance(place, discord.Thread) and place.id == message.id and isinstance(place.parent, discord.ForumChannel)
+    )
+
+
+def with_title(said: MessageEvent, title: str, own: tuple[str, ...], *, addressed: bool) -> MessageEvent:
+    """The first message of a post with the post's title, which may be all that says what it is about."""
+    after = f"\n\n(Title: {title})" if without_mentions(said.text, own) else f" {title}"
+    return replace(said, text=storable(said.text + after).strip(), addressed=addressed)
+
+
 def said_in(message: discord.Message) -> str:
     """Return the text of a message, or of the one it forwards."""
-    return message.content or "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    forwarded = "\n".join(snapshot.content for snapshot in message.message_snapshots)
+    return message.content or words_of(message) or forwarded
 
 
 def _replied_to(message: discord.Message) -> discord.Message | None:

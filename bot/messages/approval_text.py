@@ -15,14 +15,17 @@ from agentic.core.events.execution_events import (
     Asked,
     Departure,
     Envelope,
+    Finding,
     Gated,
     OutboxItem,
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.rules.approvals import OUTSIDE
 from agentic.core.state.execution import Execution
+from agentic.core.text.tool_words import meant, server_words, tool_words
 from agentic.egress.host_list import PACKAGES
 from bot.messages.question_text import Standing, closing_line
+from bot.progress.step_text import acts_in_words
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     LIMIT,
@@ -36,13 +39,15 @@ from bot.rendering.unicode_safety import boxed, hides, revealed
 
 NEEDED = "🔐 **Approval needed.**"
 FILE = "what-would-run.txt"
+SHOWN = 4
+"""So many reasons stand in the message itself."""
 _HIDDEN = "⚠️ Contains invisible or text-reordering characters; they are written out as ⟨U+…⟩."
 _FENCED = f"⚠️ Contains {len(FENCE)} backticks in a row, shown here as ˋˋˋ; the file has the original."
 
 
-LEAVES = "📤 **{what} to {to}?** Nothing has left yet."
-SENT = "May I do this? It goes"
-_SENDS = {"publish": "May I publish this", "comment": "May I post this comment"}
+LEAVES = "📤 **{asks}** Nothing has left yet."
+GOES = "📤 **May I do this?** It goes to {to}. Nothing has left yet."
+_SENDS = {"publish": "May I publish this to {to}?", "comment": "May I post this comment to {to}?"}
 BECAUSE = "I ask because I read {read}, which could be written to mislead me, and I can see {holds}."
 
 
@@ -75,6 +80,8 @@ class Sought:
     """It would publish, and nothing of it was done yet."""
     leaving: Departure | None = None
     """What the rule of two asks about."""
+    findings: tuple[Finding, ...] = ()
+    """Each reason of ``why``, where there may be several."""
 
     def said(self, name: str) -> str:
         """Return a text argument of the call, '' where it has none of that name."""
@@ -98,14 +105,16 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             gates[event.call] = event
         if isinstance(event, Asked) and event.question == question:
             call = next((one for one in execution.turn.calls if one.id == event.call), None)
-            block = call.block if call is not None else None
             gate = gates.get(event.call)
-            tool, arguments = (block.tool, dict(block.arguments)) if block else ("", {})
+            if call is None:
+                return Sought(asked=event)
+            tool, given = meant(call.block.tool, call.block.arguments)
+            arguments = dict(given)
             if gate is None:
                 return Sought(tool, arguments, asked=event)
             return Sought(
                 tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes,
-                gate.leaving,
+                gate.leaving, gate.findings,
             )  # fmt: skip
     return Sought()
 
@@ -115,7 +124,8 @@ def approval(item: OutboxItem, seeks: Sought, standing: Standing) -> Rendered:
     state.
     """
     whole = _whole(seeks)
-    files = [Attached(FILE, revealed(whole).encode())] if FENCE in whole else []
+    filed = FENCE in whole or len(seeks.findings) > SHOWN
+    files = [Attached(FILE, revealed(whole).encode())] if filed else []
     head, foot = _head(item, seeks), _foot(item, seeks, standing)
     body = _body(seeks)
     if length(f"{head}\n{body}\n{foot}") > LIMIT:
@@ -138,10 +148,19 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
     if seeks.put_back:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
         ran = f"I ran it, and it {_why(seeks.why)}. I restored what was there{left}."
-        what = "run this" if runs else f"use the tool {plain(seeks.tool, 40)} with this"
+        what = "run this" if runs else f"use the tool {plain(tool_words(seeks.tool), 100)} with this"
         return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
-    this = "This" if runs else f"This use of the tool {plain(seeks.tool, 40)}"
+    this = "This" if runs else f"This use of the tool {plain(tool_words(seeks.tool), 100)}"
+    if len(seeks.findings) > 1:
+        return f"{NEEDED} {this}\n{_listed(seeks.findings)}"
     return f"{NEEDED} {this} {_why(seeks.why) or 'must be allowed first'}:"
+
+
+def _listed(findings: tuple[Finding, ...]) -> str:
+    """A line for each reason; what is too many for a message stands in the file."""
+    lines = [f"- {_why(finding.text)}" for finding in findings[:SHOWN]]
+    left = len(findings) - SHOWN
+    return "\n".join([*lines, f"- and {left} more, listed in `{FILE}`"] if left > 0 else lines)
 
 
 def _opens(seeks: Sought) -> str:
@@ -151,11 +170,20 @@ def _opens(seeks: Sought) -> str:
 
 def _leaving(seeks: Sought, leaving: Departure) -> str:
     """What would leave, where to, and why I ask: what I read, and what I can read besides."""
-    to = leaving.to if leaving.to == OUTSIDE else inline(leaving.to)
-    asks = _opens(seeks) if seeks.hosts else LEAVES.format(what=_SENDS.get(seeks.tool, SENT), to=to)
+    asks = _opens(seeks) if seeks.hosts else _goes(seeks, leaving.to)
     also = f" It also {_why(seeks.why)}." if seeks.why and not seeks.hosts else ""
     read, holds = (" and ".join(plain(each, 120) for each in facts) for facts in (leaving.untrusted, leaving.private))
     return f"{asks}{also}\n{BECAUSE.format(read=read, holds=holds)}"
+
+
+def _goes(seeks: Sought, to: str) -> str:
+    """What would leave, and where to."""
+    place = to if to == OUTSIDE else inline(to)
+    if server_words(seeks.tool):
+        return LEAVES.format(asks=f"May I use {inline(tool_words(seeks.tool))}?")
+    if seeks.tool in _SENDS:
+        return LEAVES.format(asks=_SENDS[seeks.tool].format(to=place))
+    return GOES.format(to=place)
 
 
 def _why(reason: str) -> str:
@@ -205,6 +233,8 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
     who = "An owner" if level == "owner" else "An operator"
     always = " (“Always allow here”: an owner)" if seeks.leaving is None else ""
     one = "exactly this, once" if seeks.leaving is not None else "this one command"
+    if seeks.asked is not None and seeks.asked.allows and not seeks.hosts:
+        one += f", or for this task also later: {acts_in_words(seeks.asked.allows)}"
     covers = f"ports 80 and 443, until the task ends{always}" if seeks.hosts else one
     until = f" Denied automatically <t:{int(item.expires.timestamp())}:R>." if item.expires else ""
     return f"-# {who} decides. Covers {covers}.{until}"
@@ -213,6 +243,8 @@ def _foot(item: OutboxItem, seeks: Sought, standing: Standing) -> str:
 def _whole(seeks: Sought) -> str:
     parts = [f"{lead}\n{text}".lstrip("\n") for name, lead, _ in _RUN if (text := seeks.said(name))]
     parts = [seeks.shown, *parts] if seeks.shown else parts
+    if len(seeks.findings) > SHOWN:
+        parts = ["\n".join(f"- {finding.text}" for finding in seeks.findings), *parts]
     return "\n\n".join([*parts, _json(seeks.others)] if seeks.others else parts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import discord
 
 from bot.ports.conversation import StatusView
+from bot.progress.step_text import acts_in_words
 from bot.progress.text import (
     briefly,
     duration,
@@ -66,12 +67,14 @@ _HELP = (
     (
         "More",
         "a task: `pause` `resume` `fork` `checkpoints`\n"
-        "what happened: `sessions` `logs` `confidence` `escalation` `memory`\n"
+        "what happened: `sessions` `logs` `confidence` `escalation`\n"
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
+        "what I remember: `memory list` `memory show` `memory approve` `memory forget`\n"
         "set times: `schedule add` `schedule list` `schedule run` `schedule pause` `schedule resume` `schedule delete`\n"
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
-        "other people's tools: `mcp show` `mcp agree`\n"
+        "other people's tools: `mcp show` `mcp agree` `mcp login` · small agents that look on: `watchers`\n"
+        "skills: `skills list` `skills show` `skills approve` `skills remove`\n"
         "roles: `role show` `role list` `role add` `role edit` `role remove`\n"
         "rules: `rules show` `rules list` `rules add` `rules edit` `rules remove`\n"
         "settings: `settings show` `settings set` `settings reset`",
@@ -103,6 +106,9 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
         embed.add_field(name="Model", value=f"tier {view.tier} · {plain(view.model, 80)}")
     if view.confidence is not None:
         embed.add_field(name="Confidence", value=estimated(view.confidence, fitted=view.fitted))
+    if view.allowances:
+        lines = [f"{plain(each.by.name, 40)}: {acts_in_words(each.acts)}" for each in view.allowances]
+        embed.add_field(name="Allowed for this task", value=cut("\n".join(lines), 1_000), inline=False)
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
     if held_up >= _DELAYED:

@@ -36,8 +36,15 @@ def card(
     """Return the final answer with its sections; small talk is the answer alone. ``attempts`` is the text about further
     attempts.
     """
+    return "\n\n".join(sections(text, progress, differences, attempts))
+
+
+def sections(
+    text: str, progress: Progress | None, differences: Sequence[Difference] = (), attempts: Sequence[str] = ()
+) -> list[str]:
+    """Return the same, each section apart."""
     if progress is None or progress.finished is None or progress.plain:
-        return kept_apart(text)
+        return [kept_apart(text)]
     end = progress.finished
     parts = [_words(kept_apart(text.strip()), end)]
     if end.reason not in ("done", "stopped"):
@@ -45,7 +52,7 @@ def card(
     parts += _changes(differences)
     parts += _claims(tuple(claim for claim in end.claims if claim.text != NOTHING_DONE.text))
     parts += ["\n".join(lines)] if (lines := [*_small(progress), *attempts]) else []
-    return "\n\n".join(parts)
+    return parts
 
 
 def _words(text: str, end: Finished) -> str:

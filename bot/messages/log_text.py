@@ -7,6 +7,9 @@ from types import MappingProxyType
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
+    Act,
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     CancelRequested,
     CheckpointSaved,
@@ -42,10 +45,12 @@ from agentic.core.events.execution_events import (
     TrialDecided,
     TurnEnded,
     WakeRequested,
+    Watched,
     WorkspaceRestored,
 )
 from agentic.core.fold.fold import MINUTES
 from agentic.core.rules.approvals import why_gated
+from bot.equipment.watcher_text import said
 
 WIDTH = 160
 
@@ -68,7 +73,8 @@ def told(event: Event, labels: Mapping[str, str] = MappingProxyType({})) -> str:
     """Describe an event, '' for events that people need not read; ``labels`` of the open question's choices by id."""
     match event:
         case Started() as event:
-            return f"{event.requester.name} asked: {_short(event.task)}"
+            skills = f" (skills: {', '.join(skill.name for skill in event.skills)})" if event.skills else ""
+            return f"{event.requester.name} asked: {_short(event.task)}{skills}"
         case InputReceived() as event:
             return f"{event.author.name} ({event.sort}): {_short(event.text)}"
         case ModelRequested() as event:
@@ -128,8 +134,10 @@ def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> 
             return f"another attempt: {event.way}" + (f" ({event.why})" if event.why else "")
 
 
-def _came_of_it(event: CommitCreated | PullRequestOpened | SubagentFinished) -> str:
-    """Describe a branch that people decide about, or how a helper ended, whose own log has its name."""
+def _came_of_it(event: CommitCreated | PullRequestOpened | SubagentFinished | Watched) -> str:
+    """Describe a branch that people decide about, how a helper ended, whose own log has its name, or what a watcher said."""
+    if isinstance(event, Watched):
+        return said(event)
     if isinstance(event, SubagentFinished):
         return f"helper {event.child}: {event.result} in {event.turns} turns, {event.spent_usd:.4f} USD"
     if isinstance(event, CommitCreated):
@@ -142,9 +150,8 @@ def _kept(event: Event) -> str:
     match event:
         case Triaged():
             return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
-        case Gated():
-            what = "restored what a command had destroyed" if event.put_back else "held back a step"
-            return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
+        case Gated() | AllowanceUsed() | AllowancesEnded():
+            return _gate(event)
         case CancelRequested():
             return f"stopping what runs: {event.reason}"
         case DeadlinePassed():
@@ -158,7 +165,7 @@ def _kept(event: Event) -> str:
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
             return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
-        case CommitCreated() | PullRequestOpened() | SubagentFinished():
+        case CommitCreated() | PullRequestOpened() | SubagentFinished() | Watched():
             return _came_of_it(event)
         case RulesChanged():
             return f"rules of version {event.rules} from here on"
@@ -166,6 +173,20 @@ def _kept(event: Event) -> str:
             return f"set aside: {event.reason}"
         case _:
             return ""
+
+
+def _gate(event: Gated | AllowanceUsed | AllowancesEnded) -> str:
+    """Describe that a step was held back, or went on because somebody had allowed it."""
+    if isinstance(event, AllowanceUsed):
+        return f"went on without asking: allowed by {event.by.name} for this task ({_acts(event.acts)})"
+    if isinstance(event, AllowancesEnded):
+        return f"asks again from here on: {event.why}"
+    what = "restored what a command had destroyed" if event.put_back else "held back a step"
+    return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
+
+
+def _acts(acts: tuple[Act, ...]) -> str:
+    return ", ".join(f"{act.kind} {act.path}" for act in acts)
 
 
 def _more(event: PolicyChanged) -> str:

@@ -20,14 +20,19 @@ from agentic.core.events.execution_events import (
     Part,
     Reason,
 )
-from agentic.core.fold.people import ALLOW, ALWAYS
+from agentic.core.fold.people import ALLOW, ALWAYS, FOR_TASK
+from agentic.core.rules.approvals import FOR_TASK_OPTION
 from agentic.core.text.answers import label_of
 from bot.rendering.discord_text import plain
 
 _WHOLE = 1_000
 """Characters of a label that are shown; in practice, all of them."""
 _ENDS: dict[Reason, str] = {"stopped": "the task was stopped", "cancelled": "the task was cancelled"}
-_ALLOWED = {"Allow for this task": "Allowed for this task", "Always allow here": "Always allowed here"}
+_ALLOWED = {
+    "Allow for this task": "Allowed for this task",
+    FOR_TASK_OPTION.label: "Allowed for this task",
+    "Always allow here": "Always allowed here",
+}
 """What became of an option, by its label."""
 _PLAN = ("**My plan.** Nothing is changed before you agree.", "")
 Way = Literal["open", "decided", "expired", "ended", "damaged"]
@@ -145,7 +150,7 @@ def closing_line(item: OutboxItem, standing: Standing) -> str:
     if standing.way == "ended":
         return f"-# ◼ No longer open: {_ENDS.get(standing.reason or 'done', 'the task has ended')}."
     if item.asked == "approval":
-        allowed = standing.choice in (ALLOW, ALWAYS)
+        allowed = standing.choice in (ALLOW, ALWAYS, FOR_TASK)
         how = _ALLOWED.get(standing.answers.get("", ""), "Allowed once")
         return f"✅ **{how}** by {who}" if allowed else f"⛔ **Denied** by {who}"
     if item.parts:

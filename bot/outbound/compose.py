@@ -24,7 +24,7 @@ from bot.messages.file_changes import (
     nothing_kept,
     whole_diff,
 )
-from bot.messages.final_card import DIFF_FILE, card
+from bot.messages.final_card import DIFF_FILE, card, sections
 from bot.messages.question_choices import question_of
 from bot.messages.question_text import Standing
 from bot.outbound.live.answer_messages import below_answer
@@ -33,6 +33,7 @@ from bot.outbound.live.pull_messages import pull_of
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
 from bot.progress.text import footer, progress_text
+from bot.rendering.answer_card import carded
 from bot.rendering.discord_text import (
     ANSWER_FILE,
     Attached,
@@ -122,13 +123,16 @@ class Composer:
         diff = () if inline_diff(differences) else _attached(DIFF_FILE, whole_diff(unseen))
         foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
         tried = await tried_in(self._store, item.execution)
-        whole = card(item.text, progress, differences, tried.lines)
+        blocks = sections(item.text, progress, differences, tried.lines)
+        whole = "\n\n".join(blocks)
         rendered = render(whole, footer=foot, name=ANSWER_FILE)
         if any(file.name == ANSWER_FILE for file in rendered.files):  # the sections stay, the answer is shortened
             short = render(card(beginning(item.text), progress, differences, tried.lines), footer=foot, name="card.md")
             rendered = Rendered(short.parts, (Attached(ANSWER_FILE, whole.encode("utf-8", "replace")), *short.files))
         shown = (*rendered.files, *diff, *files)[:10]
-        return replace(below_answer(progress, tried), parts=rendered.parts, files=shown)
+        below = replace(below_answer(progress, tried), parts=rendered.parts, files=shown)
+        as_card = (await self._chosen(item.thread)).answers == "card" and not (progress.plain or diff or files)
+        return replace(below, card=carded((*blocks, foot))) if as_card else below
 
     async def _with_ping(self, item: OutboxItem, rendered: Rendered) -> Rendered:
         """The same with the mention of whoever is to be called."""

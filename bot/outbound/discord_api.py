@@ -30,6 +30,7 @@ from agentic.workspace.file_names import safe_name
 from bot.messages.question_text import Standing
 from bot.outbound.duplicate_detection import SeenMessage
 from bot.outbound.request_queue import Crowded, Sender, Urgency
+from bot.rendering.answer_card import card_of, fits, with_buttons
 from bot.rendering.buttons import buttons_of, closed_buttons_of, keys_of
 from bot.rendering.discord_text import (
     LIMIT,
@@ -66,6 +67,8 @@ Act: TypeAlias = Callable[[], Awaitable[T]]
 
 PLAIN_TITLE = "A task"
 """For a thread whose title Discord did not take (word filters)."""
+TAGS_OF_A_POST = 5
+"""Discord takes no more."""
 LOOK_BACK = 200
 """Messages of a thread that are read back at most for an item whose fate is unknown."""
 READ_SECONDS = 15.0
@@ -144,6 +147,8 @@ class Post:
     """They include one that keeps the agent from going on by itself later."""
     pings: str = ""
     """The mention of the person or role that is called, '' for nobody."""
+    card: tuple[str, ...] = ()
+    """The blocks of the card that it is shown as, instead of ``content``."""
 
 
 class DiscordApi:
@@ -178,7 +183,16 @@ class DiscordApi:
         content = self.shown(post.content)
         files = [self.discreet_file(file) for file in post.files]
         called = _called(post.pings)
-        if post.reply_to:
+        if post.card:
+            blocks = [self._discretion.text(block) for block in post.card]
+            if not fits(blocks):
+                raise Unfit("a card that grew when its secrets were hidden")
+            send = partial(
+                channel.send, view=card_of(blocks, view or None), nonce=post.nonce, silent=post.silent,
+                mention_author=False, allowed_mentions=called,
+            )  # fmt: skip
+            message = await (send(reference=_reference(post)) if post.reply_to else send())
+        elif post.reply_to:
             message = await channel.send(
                 content, nonce=post.nonce, silent=post.silent, suppress_embeds=True, files=files, view=view,
                 reference=_reference(post), mention_author=False, allowed_mentions=called,
@@ -251,8 +265,13 @@ class DiscordApi:
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
-    async def show_buttons(self, item: OutboxItem, message: str, below: Rendered) -> None:
-        """Replace the buttons of an answer's last message.  Raises ``Gone`` and ``Held``."""
+    async def show_buttons(
+        self, item: OutboxItem, message: str, below: Rendered, *, perhaps_card: bool = False
+    ) -> None:
+        """Replace the buttons of an answer's last message.  Raises ``Gone`` and ``Held``.
+
+        Of a card the buttons are a part, so the whole of it is sent again; ``perhaps_card``: it may be one.
+        """
         target = self._channel(item.thread).get_partial_message(int(message))
 
         async def show() -> None:
@@ -265,7 +284,11 @@ class DiscordApi:
                 steer=below.steer,
                 wake=below.wake,
             )
-            await target.edit(view=view)
+            stands = await target.fetch() if perhaps_card else None
+            if stands is not None and stands.flags.components_v2:
+                await target.edit(view=with_buttons(discord.ui.LayoutView.from_message(stands, timeout=None), view))
+            else:
+                await target.edit(view=view)
 
         await self._judged(Urgency.EDIT, show, item.thread, "edit")
 
@@ -280,6 +303,27 @@ class DiscordApi:
             log.warning("no %s on message %s: %s", emoji, message, error)
             return False
         return True
+
+    def is_post(self, thread: str) -> bool:
+        """Whether it is a post in a forum, as far as is known without asking Discord."""
+        place = self._client.get_channel(int(thread))
+        return isinstance(place, discord.Thread) and isinstance(place.parent, discord.ForumChannel)
+
+    async def tag(self, thread: str, name: str, instead_of: Collection[str]) -> None:
+        """Have a post bear the tag of this name instead of these, where its forum has it; else it is said in the log."""
+        place = self._client.get_channel(int(thread))
+        forum = place.parent if isinstance(place, discord.Thread) else None
+        if not isinstance(place, discord.Thread) or not isinstance(forum, discord.ForumChannel):
+            return
+        wanted = [tag for tag in forum.available_tags if tag.name.casefold() == name][:1]
+        kept = [tag for tag in place.applied_tags if tag.name.casefold() not in instead_of]
+        tags = [*kept[: TAGS_OF_A_POST - len(wanted)], *wanted]
+        if {tag.id for tag in tags} == {tag.id for tag in place.applied_tags} or (forum.flags.require_tag and not tags):
+            return
+        try:
+            await self._judged(Urgency.EDIT, lambda: place.edit(applied_tags=tags), thread, "thread")
+        except (Held, Gone, Unfit) as error:
+            log.warning("post %s does not bear the tag %r: %s", thread, name, error)
 
     async def unreact(self, channel: str, message: str, emoji: str) -> None:
         """Take a reaction of the bot's own back; one that is not there is left alone, as one that cannot be."""

@@ -44,6 +44,7 @@ from bot.outbound.live.task_signs import WORKS
 from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.request_queue import Urgency
 from bot.progress.feed import Feed
+from bot.rendering.answer_card import card_fact
 from bot.rendering.discord_text import (
     LIMIT,
     Rendered,
@@ -234,6 +235,8 @@ class Outbox:
         tired = self._refused[item.key] >= PATIENCE
         for form, shown in self._forms(item, rendered)[tired:]:
             try:
+                if shown.card:
+                    await self._store.set_fact(card_fact(item.thread), "posted")
                 return await self._in_thread(form, partial(self._post_parts, form, shown))
             except Unfit as unfit:
                 why = unfit.words
@@ -246,10 +249,13 @@ class Outbox:
         return await self._left_out(item, why)
 
     def _forms(self, item: OutboxItem, rendered: Rendered) -> list[tuple[OutboxItem, Rendered]]:
-        """As it is meant, without its files, and in the plainest form there is."""
-        forms = [(item, rendered)]
+        """As it is meant (a card, then as messages), without its files, and in the plainest form there is."""
+        plain = replace(rendered, card=())
+        forms = [(item, plain)]
+        if rendered.card:
+            forms.insert(0, (item, replace(rendered, parts=("\n\n".join(rendered.card),), files=())))
         if rendered.files:
-            forms.append((item, _without_files(rendered)))
+            forms.append((item, _without_files(plain)))
         bare = item.model_copy(update={"options": (), "parts": (), "generation": item.generation + GENERATIONS})
         return [*forms, (bare, self._composer.as_file(item))]
 
@@ -307,6 +313,7 @@ class Outbox:
                 steer=rendered.steer,
                 wake=rendered.wake,
                 pings=rendered.pings if index == last else "",
+                card=rendered.card,
             )
             messages.append(await self._post(item, index, post))
         return messages

@@ -19,6 +19,7 @@ rewind                   go on with an execution that ended, from the checkpoint
 fork                     a new thread that goes on from the checkpoint ``target``, with ``text``; ``channel`` is its parent
 escalate                 🚀: a stronger model takes over with the next step; at the top it says so
 feedback                 ``text`` is the vote: 'up', 'down', or 'none' where it was taken back
+revoke                   what was allowed for the whole task is asked about again
 correction               ❌ or "that was wrong"
 
 ``target`` says what it is about: for an answer the question's id, with '#part' behind it for one of several; for
@@ -32,6 +33,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import Asked, InboxItem
+from agentic.core.state.execution import Allowance
 
 
 def named_fact(thread: str) -> str:
@@ -86,6 +88,8 @@ class StatusView:
     fitted: bool = False
     """Whether it is fitted on enough earlier tasks; else it is an estimate."""
     queued: int = 0
+    allowances: tuple[Allowance, ...] = ()
+    """What people allowed for the whole task, while it is open."""
     finished: str = ""
     """How the newest execution ended, '' while it is open."""
 

@@ -17,6 +17,9 @@ from pydantic import JsonValue
 from agentic.core.claims import confidence
 from agentic.core.claims.completion import first_objection
 from agentic.core.events.execution_events import (
+    Act,
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     CheckpointSaved,
     ChosenLesson,
@@ -47,6 +50,7 @@ from agentic.core.events.execution_events import (
     Triaged,
     TurnEnded,
     WakeRequested,
+    Watched,
     WithheldLesson,
     WorkspaceFound,
     WorkspaceRestored,
@@ -54,12 +58,15 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import call_id
 from agentic.core.events.values import FailureClass, Level
 from agentic.core.fold.fold import EVIDENCE
+from agentic.core.fold.people import FOR_TASK
+from agentic.core.state.execution import Allowance
+from bot.equipment.watcher_text import said
 from bot.progress.cap_usage import Limits
 from bot.rendering.discord_text import Steering
 
 LOOKED_THROUGH = 4_000
 """Characters of a long text that are examined; far fewer are shown."""
-_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "name")
+_SUBJECTS = ("command", "path", "pattern", "code", "url", "query", "text", "question", "fact", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,8 @@ class ProgressStep:
     """The result that the agent expected."""
     came: str = ""
     """The last line of its output; of a refused call why it was refused."""
+    allowed_by: str = ""
+    """Who allowed it for the whole task, where nobody was asked about this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +155,15 @@ _UPDATES: dict[str, UpdateKind] = {
     "tool_started": "tool_execution",
     "tool_finished": "tool_execution",
     "todo_changed": "tool_execution",
+    "watched": "tool_execution",
     "checkpoint_saved": "checkpoint",
     "escalated": "escalation",
     "intervened": "escalation",
     "model_failed": "escalation",
     "asked": "clarification_request",
     "decided": "clarification_request",
+    "allowance_used": "clarification_request",
+    "allowances_ended": "clarification_request",
     "quarantined": "clarification_request",
 }
 MACHINE = "0"
@@ -195,6 +207,8 @@ class Progress:
     said: str = ""
     """The model's last text."""
     note: str = ""
+    watched: str = ""
+    """What a watcher said last."""
     unanswered: FailureClass | Literal[""] = ""
     """How the last request to a model failed, while it is asked again."""
     skipped: tuple[FileRef, ...] = ()
@@ -237,6 +251,12 @@ class Progress:
     """Calls that ran and whose effects were undone."""
     refused_hosts: tuple[str, ...] = ()
     """Hosts that the network refused."""
+    conflicts: dict[str, str] = field(default_factory=dict[str, str])
+    """Files that somebody else changed first, so that a change was not written, with ``StaleFile.by`` of each."""
+    offered_acts: tuple[Act, ...] = ()
+    """What the open question offers to allow for the whole task."""
+    allowances: tuple[Allowance, ...] = ()
+    """What people allowed for the whole task and did not take back."""
     offered: bool = False
     """Some of its work is on a branch that people merge or delete."""
     checkpoint: str = ""
@@ -293,6 +313,7 @@ class Progress:
         self.handed_over = isinstance(envelope.event, HandedOver)
         if isinstance(envelope.event, InputReceived):
             self._heard(envelope.event)
+        self._permit(envelope.event)
         match envelope.event:
             case ModelRequested() | ModelAnswered() | ModelFailed() as event:
                 self._think(event)
@@ -302,6 +323,8 @@ class Progress:
                 self._sure(event)
             case CommitCreated() as event:
                 self._offer(event)
+            case Watched() as event:
+                self._watch(event)
             case WakeRequested() as event:
                 self.wake = event.model_copy(update={"why": self.hide(event.why)})
             case Gated(put_back=True) as event:
@@ -342,6 +365,7 @@ class Progress:
                     self.hide(subject(event.arguments))[:300],
                     began=self.latest,
                     expected=self.hide(event.expectation[:LOOKED_THROUGH])[:200],
+                    allowed_by=event.allowed.by.name if event.allowed is not None else "",
                 ),
             )
             return
@@ -360,7 +384,17 @@ class Progress:
             self._allow(event, step.subject or step.tool)
         for change in event.changes:
             self._change(change)
+        for conflict in event.conflicts[:STEPS_KEPT]:
+            self.conflicts = (
+                {**self.conflicts, conflict.path: conflict.by} if len(self.conflicts) < STEPS_KEPT else self.conflicts
+            )
         self.refused_hosts = tuple(dict.fromkeys((*self.refused_hosts, *event.refused_hosts)))[:STEPS_KEPT]
+
+    def _watch(self, event: Watched) -> None:
+        """Keep what a watcher said, where it said something."""
+        if told := self.hide(said(event)):
+            self.watched = told
+            self._remark(told)
 
     def _take_back(self, event: Gated) -> None:
         """Note that a call's effects were undone; whether it may run again is asked next."""
@@ -436,6 +470,23 @@ class Progress:
             case _:
                 pass
 
+    def _permit(self, event: Event) -> None:
+        """Keep what people let the whole task do, as the rules do."""
+        match event:
+            case Asked():
+                self.offered_acts = event.allows
+            case Decided(choice=choice) if choice == FOR_TASK and self.offered_acts:
+                self.allowances = (*self.allowances, Allowance(event.question, event.by, self.offered_acts))
+            case AllowanceUsed(question=question):
+                used = (replace(each, used=each.used + (each.question == question)) for each in self.allowances)
+                self.allowances = tuple(used)
+            case AllowancesEnded(person=person):
+                self.allowances = tuple(each for each in self.allowances if each.by.id != person)
+            case InputReceived(sort="revoke") | WorkspaceRestored():
+                self.allowances = ()
+            case _:
+                pass
+
     def _heard(self, event: InputReceived) -> None:
         if event.author.id != MACHINE and event.sort != "feedback":
             self.crashes = self.owners = 0
@@ -508,16 +559,19 @@ def steering(progress: Progress) -> tuple[Steering, ...]:
     """Return what the buttons of the progress message do with the execution now; none once it ends."""
     if progress.finished is not None or progress.stop_given is not None:
         return ()
+    again: tuple[Steering, ...] = ("revoke",) if progress.allowances else ()
     if progress.paused is not None or progress.crashes:
-        return ("stop", "resume")
-    return ("stop",) if progress.asked else ("stop", "pause")
+        return ("stop", "resume", *again)
+    return ("stop", *again) if progress.asked else ("stop", "pause", *again)
 
 
 def update_of(event: Event) -> UpdateKind | None:
     """Return the kind of update that an event causes, None where people see nothing of it."""
-    if isinstance(event, ModelRequested) and event.purpose != "turn":
+    if (isinstance(event, ModelRequested) and event.purpose != "turn") or (
+        isinstance(event, Watched) and not said(event)
+    ):
         return None
-    if isinstance(event, InputReceived) and event.sort in ("stop", "pause", "resume"):
+    if isinstance(event, InputReceived) and event.sort in ("stop", "pause", "resume", "revoke"):
         return "clarification_request"
     if isinstance(event, InputReceived) and event.sort == "feedback":
         return "turn_complete"

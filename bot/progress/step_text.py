@@ -6,6 +6,8 @@ import re
 
 from agentic.bash.runners import Kind, kind_of
 from agentic.bash.steps import Step, read, run_by
+from agentic.core.events.values import Act
+from agentic.core.text.tool_words import tool_words
 from bot.progress.model import ProgressStep
 from bot.rendering.discord_text import inline, plain
 
@@ -35,6 +37,12 @@ _VERBS: dict[str, Verbs] = {
     "plan_mode": ("Starting with a plan", "Started with a plan"),
     "propose_plan": ("Showing you the plan", "Showed you the plan"),
     "commit": ("Preparing a branch", "Prepared a branch"),
+    "notebook_edit": ("Editing a cell of", "Edited a cell of"),
+    "web_search": ("Searching the web for", "Searched the web for"),
+    "fetch": ("Reading", "Read"),
+    "http": ("Asking", "Asked"),
+    "remember": ("Remembering", "Remembered"),
+    "recall": ("Recalling", "Recalled"),
     "subagent": ("Working with helpers", "Worked with helpers"),
     "finish": ("Wrapping up", "Wrapped up"),
 }
@@ -106,7 +114,9 @@ def phrase(step: ProgressStep, *, ended: bool) -> str:
     if step.tool == "shell" and (verbs := _recognised(step.subject)):
         return f"{verbs[tense]} ({inline(step.subject, 60)})"
     verbs = _VERBS.get(step.tool)
-    words = verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(step.tool.replace('_', ' '), 40)}"
+    words = (
+        verbs[tense] if verbs else f"{('Using', 'Used')[tense]} {plain(tool_words(step.tool).replace('_', ' '), 60)}"
+    )
     if step.tool == "subagent" and step.subject:
         return f"{('Working', 'Worked')[tense]} with {plain(step.subject, 40)}"
     if step.tool == "list" and step.subject in ("", "."):
@@ -145,6 +155,13 @@ def headline(step: ProgressStep) -> str:
     if not rest:
         return f"**{words}**"
     return f"**{words}** (`{rest}" if _is_recognised(step) else f"**{words}** `{rest}"
+
+
+def acts_in_words(acts: tuple[Act, ...]) -> str:
+    """What is allowed for a whole task: "delete `data` and all in it, empty `notes.txt`"."""
+    said = [f"delete {inline(act.path)} and all in it" for act in acts if act.kind == "delete"]
+    said += [f"empty {inline(act.path)}" for act in acts if act.kind == "empty"]
+    return ", ".join(said)
 
 
 def _is_recognised(step: ProgressStep) -> bool:

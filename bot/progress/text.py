@@ -17,12 +17,13 @@ from agentic.core.events.execution_events import (
     Reason,
     Todo,
 )
+from agentic.core.state.execution import Allowance
 from agentic.core.text.last_note import without_own_fields
 from bot.access.permissions import at_least
 from bot.config.preferences import Verbosity
 from bot.progress.cap_usage import Use
 from bot.progress.model import Progress, ProgressStep, Remark
-from bot.progress.step_text import ended_phrase, headline, unbegun
+from bot.progress.step_text import acts_in_words, ended_phrase, headline, unbegun
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     LIMIT,
@@ -97,9 +98,14 @@ def progress_text(
     after += _todo(progress.todo, ended=progress.finished is not None)
     if progress.finished is None and (refused := refused_hosts(progress)):
         after.append(refused)
+    if crossed := conflicts(progress):
+        after.append(crossed)
+    if progress.finished is None:
+        after += [_allowance(each) for each in progress.allowances]
     if progress.note:
         after.append(f"⚠ {plain(progress.note)}")
     if progress.finished is None:
+        after += [f"-# 👁 {plain(progress.watched, 200)}"] if progress.watched and verbosity == "normal" else []
         after += _said(progress, tail)
     foot = "" if progress.finished else footer(progress, whole=False)
     if progress.finished is None and (used := _nearly(progress, now)):
@@ -275,9 +281,17 @@ def _detail(step: ProgressStep) -> str:
     elif step.outcome not in ("ok", "failed") and not _is_stopped(step):
         why = f": {plain(step.came.rstrip('.'), 120)}" if step.outcome == "refused" and step.came else ""
         parts.append("outcome unknown" if step.outcome == "unknown" else f"{step.outcome}{why}")
+    if step.allowed_by:
+        parts.append(f"allowed by {plain(step.allowed_by, 40)} for this task")
     if step.seconds >= 1:
         parts.append(duration(step.seconds))
     return "".join(f" · {part}" for part in parts)
+
+
+def _allowance(allowed: Allowance) -> str:
+    """Say what may be done without asking, who allowed it, and how often it was."""
+    used = f" · done {allowed.used}×" if allowed.used else ""
+    return f"-# 🔓 {plain(allowed.by.name, 40)} allowed for this task: {acts_in_words(allowed.acts)}{used}"
 
 
 def _todo(items: tuple[Todo, ...], *, ended: bool) -> list[str]:
@@ -290,6 +304,15 @@ def _todo(items: tuple[Todo, ...], *, ended: bool) -> list[str]:
 def refused_hosts(progress: Progress) -> str:
     """Name the hosts that the network refused, '' where there are none."""
     return f"-# 🌐 refused: {names(progress.refused_hosts)}" if progress.refused_hosts else ""
+
+
+def conflicts(progress: Progress) -> str:
+    """Name the files that somebody else had changed first, '' where there are none."""
+    if not progress.conflicts:
+        return ""
+    who = sorted({by for by in progress.conflicts.values() if by})
+    by = f" {plain(' and '.join(who), 60)}" if who else ""
+    return f"-# ⇄ changed meanwhile{by}, not overwritten: {names(progress.conflicts)}"
 
 
 def footer(progress: Progress, *, whole: bool = True) -> str:

@@ -14,6 +14,7 @@ import discord
 from discord import ButtonStyle, ui
 
 from agentic.core.events.execution_events import Option, OutboxItem, Part
+from agentic.core.fold.people import DENY
 from agentic.core.rules.questions import STOP
 from bot.rendering.custom_ids import (
     Again,
@@ -178,7 +179,7 @@ def _buttons(
     for number, (option, label) in enumerate(zip(options, labels, strict=True)):
         style = ButtonStyle.primary if number == 0 else ButtonStyle.secondary
         if approval:
-            style = ButtonStyle.primary if option is options[-1] else style
+            style = ButtonStyle.primary if option.id == DENY else style
             style = ButtonStyle.danger if number == 0 else style
         if chosen:
             style = ButtonStyle.success if option.label == chosen else ButtonStyle.secondary

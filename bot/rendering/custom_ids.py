@@ -168,12 +168,15 @@ _STEERING: Mapping[Steering, tuple[str, str]] = {
     "stop": ("Stop", "🛑"),
     "pause": ("Pause", "⏸️"),
     "resume": ("Resume", "▶️"),
+    "revoke": ("Ask me again", "🔐"),
     "continue": ("Continue", "▶️"),
 }
 
 
-class Steer(Control, template=rf"tw:run:(?P<act>stop|pause|resume|continue):(?P<execution>{_NAME}):(?P<key>{_NAME})"):
-    """Stop, pause or resume a running task, under its card; continue a stopped one, under its answer."""
+class Steer(
+    Control, template=rf"tw:run:(?P<act>stop|pause|resume|revoke|continue):(?P<execution>{_NAME}):(?P<key>{_NAME})"
+):
+    """Stop, pause or resume a running task, or have it ask again, under its card; continue a stopped one, under its answer."""
 
     @classmethod
     def read(cls, match: re.Match[str], values: tuple[str, ...]) -> Press:

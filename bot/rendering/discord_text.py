@@ -111,8 +111,9 @@ class Attached:
     """The description of a picture, for people who cannot see it."""
 
 
-Steering = Literal["stop", "pause", "resume", "continue"]
-"""What a button of a task's card does with the task; 'continue' takes up one that was stopped."""
+Steering = Literal["stop", "pause", "resume", "revoke", "continue"]
+"""What a button of a task's card does with the task; 'continue' takes up one that was stopped,
+'revoke' takes back what was allowed for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ class Rendered:
     """The wake-up that a button under the last message cancels, '' for none."""
     pings: str = ""
     """The mention in the last part that calls somebody, '' for none; no other mention does."""
+    card: tuple[str, ...] = ()
+    """The same as the blocks of one card, where it is to be shown as one and fits (``bot/rendering/answer_card.py``)."""
 
 
 def render(text: str, *, footer: str = "", name: str = ANSWER_FILE, messages: int = MESSAGES_AT_MOST) -> Rendered:
@@ -154,7 +157,11 @@ def calling(rendered: Rendered, mention: str) -> Rendered:
     *before, last = rendered.parts
     small, fits = last.rpartition("\n")[2].startswith("-# "), length(last) + length(mention) + 3 <= LIMIT
     parts = (*before, f"{last} · {mention}") if small and fits else _with_ending([*before, last], f"-# {mention}")
-    return replace(rendered, parts=parts, pings=mention)
+    card = rendered.card
+    if card:
+        small = card[-1].rpartition("\n")[2].startswith("-# ")
+        card = (*card[:-1], f"{card[-1]} · {mention}") if small else (*card, f"-# {mention}")
+    return replace(rendered, parts=parts, pings=mention, card=card)
 
 
 def beginning(text: str, name: str = ANSWER_FILE, limit: int = BEGINNING) -> str:

@@ -20,6 +20,7 @@ from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import Bound
 from bot.config.home import DATABASE, TASKS
 from bot.ports.conversation import named_fact
+from bot.rendering.answer_card import card_fact
 from bot.workspace.pull_requests import PullRows
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
         f"progress:{thread}",
         f"held: {thread}",
         f"titled: {thread}",
+        card_fact(thread),
         named_fact(thread),
         f"preference.thread.{thread}",
         f"repository.thread.{thread}",

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.core.audit.erasure import (
@@ -29,6 +30,7 @@ from bot.ports.conversation import named_fact
 from bot.workspace.pull_requests import PullRows
 from reflexion.errors import LessonStoreError
 from reflexion.lessons.changes import changed
+from reflexion.lessons.fact import names, without_person
 from reflexion.lessons.lesson import Lesson
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ class StoredData:
     schedules: int = 0
     accounts: int = 0
     """Accounts at hosts of repositories that they linked."""
+    facts: int = 0
+    """Facts that tasks of theirs said, or that they approved."""
     unread: int = 0
     """Number of logs that are damaged and could not be searched."""
 
@@ -68,7 +72,7 @@ class StoredData:
     def any(self) -> bool:
         """Whether anything is stored."""
         made = self.tasks or self.messages or self.votes or self.schedules or self.accounts
-        return bool(made or self.reflections or self.lessons)
+        return bool(made or self.reflections or self.lessons or self.facts)
 
 
 @dataclass(slots=True)
@@ -117,7 +121,8 @@ class PersonalData:
             len(found.own), found.opened, sum(share.messages for share in shares), sum(share.votes for share in shares),
             min((share.since for share in shares if share.since), default=None), reflections, lessons,
             len(await self._store.schedules(person=person)),
-            len(self._accounts.all_of(person)) if self._accounts is not None else 0, found.unread,
+            len(self._accounts.all_of(person)) if self._accounts is not None else 0, await self._facts(person),
+            found.unread,
         )  # fmt: skip
 
     async def erase(self, person: str, name: str) -> StoredData:
@@ -132,6 +137,7 @@ class PersonalData:
         erasure = Erasure(person, f"erased-{secrets.token_hex(4)}", found.names, found.texts)
         own = [row for row in found.own if row.finished]
         await self._unlearn([row.execution for row in own], found)
+        await self._forget_facts(person)
         for row, share in found.shares.values():
             if row.finished and not share.asked:
                 await self._rewrite(row, erasure)
@@ -208,6 +214,23 @@ class PersonalData:
         except LessonStoreError as error:
             log.warning("what was learned from a person is not known: %s", error)
             return 0, 0
+
+    async def _facts(self, person: str) -> int:
+        if self._lessons is None:
+            return 0
+        try:
+            return sum(names(fact, person) for fact in await self._lessons.facts(None))
+        except LessonStoreError as error:
+            log.warning("what is remembered from a person is not known: %s", error)
+            return 0
+
+    async def _forget_facts(self, person: str) -> None:
+        """Erase facts that only their tasks said, and the person in those of others. Raises ``LessonStoreError``."""
+        if self._lessons is None:
+            return
+        theirs = [fact.scope for fact in await self._lessons.facts(None) if names(fact, person)]
+        for scope in dict.fromkeys(theirs):
+            await self._lessons.change_facts(scope, partial(without_person, person=person))
 
     async def _unlearn(self, own: list[str], found: _Found) -> None:
         """Erase lessons before any log they came from. Raises ``LessonStoreError``."""

@@ -31,7 +31,7 @@ class ToolSource(Protocol):
         """Return the tools of a new agent in the thread's workspace; ``children`` do parts of its work."""
         ...
 
-    def child_toolbox(self, thread: str, name: str) -> Toolbox:
+    def child_toolbox(self, thread: str, name: str, reader: bool = False) -> Toolbox:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         ...
 

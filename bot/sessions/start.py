@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import (
     FACTS,
     UNEXPOSED,
     EarlierResult,
+    EquippedSkill,
     Exposure,
     FileRef,
     Finished,
@@ -24,6 +25,7 @@ from agentic.core.events.execution_events import (
     Started,
     Tier,
     ToolFinished,
+    Watcher,
     WorkspaceGuide,
 )
 from agentic.core.events.ids import execution_id
@@ -127,8 +129,15 @@ class Beginning:
     """Makes the shown confidence."""
     exposure: Callable[[str], Awaitable[Exposure]] | None = None
     """What a thread's repository and network expose a task to."""
+    skills: Callable[[SessionRow], Awaitable[tuple[EquippedSkill, ...]]] | None = None
+    """What a new task may read of skills that were approved. Never fails."""
     untitled: Callable[[SessionRow], Awaitable[bool]] | None = None
     """Whether the first answer is to name the thread."""
+    facts: Callable[[str], Awaitable[int]] | None = None
+    """The number of remembered facts that hold in a thread."""
+
+    watchers: Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]] | None = None
+    """The small agents that look on there."""
 
     async def __call__(self, item: InboxItem, session: SessionRow, toolbox: Toolbox) -> Started:
         """Return everything an execution knows before its first turn."""
@@ -164,6 +173,7 @@ class Beginning:
             environment=(
                 *(self.surroundings(place) if self.surroundings else ()),
                 *(self.repository(item.thread) if self.repository else ()),
+                *(_remembered(await self.facts(item.thread)) if self.facts else ()),
             ),
             instructions=self.instructions,
             calibrator=await self.calibrator() if self.calibrator else None,
@@ -171,7 +181,9 @@ class Beginning:
             exposure=merged(merged(await self._exposure(item), before.exposure), reachable(tools)),
             untitled=await self.untitled(session) if self.untitled else False,
             ping=item.ping,
+            skills=await self.skills(session) if self.skills and not policy.tour else (),
             planning=before.planning if item.unspoken else wants_plan(item.text),
+            watchers=await self.watchers(session) if self.watchers else (),
         )
 
     async def _exposure(self, item: InboxItem) -> Exposure:
@@ -255,6 +267,11 @@ class Beginning:
                     since=told_later(past),
                 )
         return None
+
+
+def _remembered(facts: int) -> tuple[str, ...]:
+    """Say how many facts there are; which, the agent asks for."""
+    return (f"Facts that earlier tasks remembered and that hold here: {facts}; `recall` finds them.",) if facts else ()
 
 
 _FORGOTTEN = Exposure(untrusted=(FORGOTTEN,))

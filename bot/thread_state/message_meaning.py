@@ -56,7 +56,7 @@ Row = tuple[Meaning, Meaning, Meaning, Meaning, Meaning, Meaning]
 
 ANSWER, GUIDANCE, PAUSE, QUEUE = Deliver("answer"), Deliver("guidance"), Deliver("pause"), Deliver("queue")
 RESUME, RETRY, SIDE, STOP, TASK = Deliver("resume"), Deliver("retry"), Deliver("side"), Deliver("stop"), Deliver("task")
-ASK, ESCALATE, EXTEND = Deliver("ask"), Deliver("escalate"), Deliver("extend")
+ASK, ESCALATE, EXTEND, REVOKE = Deliver("ask"), Deliver("escalate"), Deliver("extend"), Deliver("revoke")
 
 CLOSED = Refuse("That question is closed. Write what I should do.")
 ELSEWHERE = Refuse(IN_THE_THREAD)
@@ -117,6 +117,7 @@ MEANINGS: Mapping[Input, Row] = {
     "escalate": (ELSEWHERE, NO_HANDOVER, ESCALATE, ESCALATE, ESCALATE, ESCALATE),
     "ask": (ELSEWHERE, NO_ASKING, ASK, ASKED_ALREADY, ASK, ASK),
     "extend": (ELSEWHERE, IDLE, EXTEND, EXTEND, EXTEND, EXTEND),
+    "revoke": (ELSEWHERE, IDLE, REVOKE, REVOKE, REVOKE, REVOKE),
     "feedback": _of_a_session("feedback"),
     "correction": _of_a_session("correction"),
     "fork": _of_a_session("fork"),

@@ -56,5 +56,6 @@ def _view(
         confidence=None if execution.talk or execution.policy.tour else told(execution.confidence, execution.finished),
         fitted=is_fitted(execution.confidence),
         queued=queued,
+        allowances=execution.allowances if not row.finished else (),
         finished=row.finished,
     )

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from agentic.ports.errors import PathRefused
 from agentic.sandbox.aiignore import NAME as IGNORE
 from agentic.workspace.file_names import readable
-from agentic.workspace.workspace import RealWorld
+from agentic.workspace.workspace import A_PERSON, RealWorld
 
 MOST_LISTED = 1_000
 CLEAN_SECONDS = 60.0
@@ -50,7 +50,7 @@ async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
 
 async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:
     """Delete everything but ``.aiignore``, what it hides and what is ``spared``; returns '' or what went wrong."""
-    result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by="a person")
+    result = await world.own(clearing((*await world.hidden(), *spared)), timeout=CLEAN_SECONDS, by=A_PERSON)
     if result.killed_reason or result.timed_out:
         return f"it took longer than {CLEAN_SECONDS:.0f} s and was stopped"
     left = await look(world)

@@ -40,6 +40,7 @@ from bot.access.permissions import at_least
 from bot.rendering.discord_text import inline, plain
 from bot.workspace.linked_accounts import LinkedAccounts
 from bot.workspace.pull_requests import PullRows
+from reflexion.lessons.fact import Workplace
 
 Scope = Literal["thread", "channel"]
 
@@ -201,6 +202,11 @@ class Repositories:
             private=() if public else (f"{remote}, which is private",),
             remote=f"{remote} at {remote.host}",
         )
+
+    def workplace(self, thread: str) -> Workplace | None:
+        """The thread's repository, as facts of it are kept; one of which the host said nothing counts as private."""
+        origin = self._origins.get(thread)
+        return Workplace(origin.remote.key, thread not in self._public) if origin is not None else None
 
     async def furnish(self, row: SessionRow, item: InboxItem | None, world: Callable[[], RealWorld]) -> None:
         """Make ready what a thread's next work needs; a task (``item``) finds the newest state checked out.

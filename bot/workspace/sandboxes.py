@@ -10,7 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentic.code_index.code_search import CodeSearch
-from agentic.core.events.execution_events import Exposure, FileChange, FileRef, InboxItem, QuotedMessage, WorkspaceGuide
+from agentic.core.events.execution_events import (
+    EquippedSkill,
+    Exposure,
+    FileChange,
+    FileRef,
+    InboxItem,
+    Person,
+    QuotedMessage,
+    WorkspaceGuide,
+)
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
@@ -18,6 +27,12 @@ from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
 from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL, is_notebook, notebooks_in
+from agentic.tools.finish import FINISH_TOOL
+from agentic.tools.foreign.skill import SkillCopy, skill_tool
+from agentic.tools.memory.fact_memory import FactMemory
+from agentic.tools.memory.recall import recall_tool
+from agentic.tools.memory.remember import remember_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
@@ -26,6 +41,7 @@ from agentic.tools.toolbox import (
     STANDARD,
     ChildToolbox,
     InspectWorkspace,
+    People,
     SaveWorkspace,
     StandardToolbox,
     WorldSource,
@@ -34,9 +50,11 @@ from agentic.tools.wake import Alarm, wake_tool
 from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
-from agentic.workspace.workspace import RealWorld
+from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.repositories import Repositories
+from bot.workspace.web_reading import WebReading
+from reflexion.lessons.fact import Workplace
 
 if TYPE_CHECKING:
     from agentic.mcp_client.servers import McpServers
@@ -91,6 +109,8 @@ class Workshop:
     """Whether somebody can still decide about an offered branch when its task has ended."""
     keep: Callable[[str, tuple[str, ...]], Awaitable[str]] | None = None
     """Adds hosts to what is chosen for a thread."""
+    may_still: Callable[[str, Person], Awaitable[bool]] | None = None
+    """Whether somebody who allowed something for a whole task of a thread could allow it now."""
     alarms: ThreadAlarms | None = None
     """Keeps wake-ups that agents ask for; without it they cannot."""
     masks: bool = True
@@ -99,8 +119,16 @@ class Workshop:
     """The repositories of threads; None where there are none."""
     code_search: CodeSearch | None = None
     """Searches the code of workspaces; None where that is turned off."""
+    memory: Callable[[str], FactMemory] | None = None
+    """What the agents of a thread may remember; without it they cannot."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
+    web: WebReading | None = None
+    """The web, where it is open for a thread."""
+    _notebooks: set[str] = field(default_factory=set[str])
+    """Threads to which a notebook was sent."""
+    read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
+    """Reads a skill for a thread; without it there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
     _trying: asyncio.Task[Choice] | None = None
 
@@ -170,13 +198,16 @@ class Workshop:
             await self.snapshots.forget(thread)
         if self.code_search is not None:
             await self.code_search.forget(thread)
+        if self.web is not None:
+            self.web.forget(thread)
+        self._notebooks.discard(thread)
 
-    def child_toolbox(self, thread: str, name: str) -> ChildToolbox:
+    def child_toolbox(self, thread: str, name: str, reader: bool = False) -> ChildToolbox:
         """Return the tools of a child in the thread's workspace, called ``name`` to the agents beside it."""
         world, save, inspect = self._ways(thread)
-        return ChildToolbox(
-            world, OF_CHILDREN, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots
-        )
+        reading = self.web.tools(thread, acts=False) if self.web is not None else ()
+        tools = (FINISH_TOOL,) if reader else (*OF_CHILDREN, *self._skills(thread), *reading)
+        return ChildToolbox(world, tools, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots)
 
     def _ways(self, thread: str) -> tuple[WorldSource, SaveWorkspace, InspectWorkspace]:
         async def world() -> RealWorld:
@@ -197,6 +228,9 @@ class Workshop:
         async def keep(hosts: tuple[str, ...]) -> str:
             return await self.keep(thread, hosts) if self.keep is not None else ""
 
+        async def may_still(person: Person) -> bool:
+            return self.may_still is None or await self.may_still(thread, person)
+
         way_out = self.repositories.way_out(thread) if self.repositories is not None else None
         network = (NETWORK_TOOL,) if self.sandboxes.has_doors else ()
         commits = (COMMIT_TOOL,) if self.offers and repositories_in(self.workspaces.folder(thread)) else ()
@@ -205,11 +239,31 @@ class Workshop:
         searching = (codebase_search_tool(self.code_search),) if self.code_search is not None else ()
         woken = (wake_tool(partial(self.alarms, thread)),) if self.alarms is not None else ()
 
-        own = (*STANDARD, SUBAGENT_TOOL, *searching, *network, *woken, *outward)
+        reading = self.web.tools(thread) if self.web is not None else ()
+        told = thread in self._notebooks or notebooks_in(self.workspaces.folder(thread))
+        notebooks = (NOTEBOOK_EDIT_TOOL,) if told else ()
+        memory = self.memory(thread) if self.memory is not None else None
+        remembers = (remember_tool(memory), recall_tool(memory)) if memory is not None else ()
+        own = (
+            *STANDARD,
+            *notebooks,
+            SUBAGENT_TOOL,
+            *searching,
+            *self._skills(thread),
+            *reading,
+            *network,
+            *woken,
+            *remembers,
+            *outward,
+        )
         return StandardToolbox(
             world, (*own, *self._of_servers(thread)), save=save, inspect=inspect, masks=self.masks,
-            snapshots=self.snapshots, keep=keep, way_out=way_out, children=children,
+            snapshots=self.snapshots, people=People(keep, may_still), way_out=way_out, children=children,
         )  # fmt: skip
+
+    def _skills(self, thread: str) -> tuple[AnyTool, ...]:
+        """Return the tool that reads skills; a task that has none is not offered it."""
+        return (skill_tool(partial(self.read_skill, thread)),) if self.read_skill is not None else ()
 
     def _of_servers(self, thread: str) -> tuple[AnyTool, ...]:
         """Return the tools of MCP servers."""
@@ -226,6 +280,10 @@ class Workshop:
         """
         if self.mcp is not None:
             await self.mcp.ready()
+        if self.web is not None:
+            await self.web.look(row.thread)
+        if item is not None and any(is_notebook(file.name) for file in item.files):
+            self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
 
@@ -241,6 +299,10 @@ class Workshop:
     async def guides(self, thread: str) -> tuple[WorkspaceGuide, ...]:
         """Return what the authors of the thread's workspace wrote for agents."""
         return await self.world(thread).guides()
+
+    def workplace(self, thread: str) -> Workplace | None:
+        """Return the thread's repository, as facts of it are kept."""
+        return self.repositories.workplace(thread) if self.repositories is not None else None
 
     def about_repository(self, thread: str) -> tuple[str, ...]:
         """Say to the agent what its repository is."""
@@ -295,7 +357,7 @@ class Workshop:
             return _left_out(file, file.skipped or "it has no address")
         try:
             content = await self._fetched(item, file, min(FILE_BYTES, room))
-            path = await self.world(item.thread).put_file(file.name, content)
+            path = await self.world(item.thread).put_file(file.name, content, by=A_PERSON)
         except (AttachmentGone, AgenticError, OSError, TimeoutError) as error:
             log.warning("attachment %s was not taken: %s", file.name, error)
             return _left_out(file, str(error) or type(error).__name__)

@@ -263,6 +263,11 @@ def standing(
     return status, ""
 
 
+def is_proven(life: Life, trust: Author = "model") -> bool:
+    """Whether a life makes it sure enough that a lesson helps, and that it does not harm."""
+    return _is_proven(belief(life, trust))
+
+
 def _is_proven(known: Belief) -> bool:
     return known.useful >= PARAMETERS.proven and known.harms <= PARAMETERS.harmless
 

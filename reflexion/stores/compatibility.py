@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly
 from agentic.stores.sqlite.file.sqlite_errors import plainly
+from reflexion.lessons.fact import Fact
 from reflexion.lessons.lesson import Lesson, Reflection
 from reflexion.stores.schema import version_of
 
@@ -26,7 +27,7 @@ def unreadable(path: Path, *, thoroughly: bool) -> str:
 
 def _rows(connection: Connection) -> str:
     bad = 0
-    for table, kind in (("lesson", Lesson), ("reflection", Reflection)):
+    for table, kind in (("lesson", Lesson), ("reflection", Reflection), ("fact", Fact)):
         if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchone() is not None:
             for row in connection.execute(f"SELECT body FROM {table}"):
                 try:

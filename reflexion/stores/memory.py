@@ -19,6 +19,7 @@ from reflexion.lessons.changes import (
 )
 from reflexion.lessons.contradictions import reconciled
 from reflexion.lessons.deduplication import placed
+from reflexion.lessons.fact import Fact, FactScope, living
 from reflexion.lessons.judge_trust import Reading, labelled
 from reflexion.lessons.lesson import (
     Lesson,
@@ -28,6 +29,7 @@ from reflexion.lessons.lesson import (
     unheard,
 )
 from reflexion.lessons.lifecycle import Showing
+from reflexion.ports import FactsChange
 from reflexion.retrieval.embedding import revision_of
 from reflexion.text.words import stem, words_of
 
@@ -41,6 +43,7 @@ class MemoryLessonStore:
         self._showings: dict[tuple[str, str], Showing] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._vectors: dict[tuple[str, str, str], bytes] = {}
+        self._facts: dict[FactScope, tuple[Fact, ...]] = {}
 
     async def keep_reflection(self, reflection: Reflection) -> None:
         """Keep it; one that is known under this id is left as it is."""
@@ -167,7 +170,21 @@ class MemoryLessonStore:
             for each in self._lessons.values()
             if each.status not in ("retired", "quarantined") and last_used(each) < long_unused(now)
         ]
+        self._facts = {scope: living(facts, now) for scope, facts in self._facts.items()}
         return self._changed(live, [settled(each, now=now, verified=False) for each in live])
+
+    async def facts_in(self, scope: FactScope) -> tuple[Fact, ...]:
+        """All facts of one scope, oldest first."""
+        return self._facts.get(scope, ())
+
+    async def facts(self, guild: str | None) -> tuple[Fact, ...]:
+        """All facts of a guild, or of all."""
+        return tuple(fact for facts in self._facts.values() for fact in facts if guild in (None, fact.scope.guild))
+
+    async def change_facts(self, scope: FactScope, change: FactsChange) -> tuple[Fact, ...]:
+        """Make of the facts of one scope what ``change`` says."""
+        self._facts[scope] = change(self._facts.get(scope, ()))
+        return self._facts[scope]
 
     async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""

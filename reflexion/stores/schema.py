@@ -66,6 +66,12 @@ MIGRATIONS: tuple[str, ...] = (
     DROP TABLE lesson_text;
     CREATE INDEX verdict_labelled ON verdict ({JUDGED_BY}, number, execution, {SHARE}, {RIGHT}) WHERE {LABELLED};
     """,
+    """
+    CREATE TABLE fact (
+        number INTEGER PRIMARY KEY AUTOINCREMENT, guild TEXT NOT NULL, thread TEXT NOT NULL, repository TEXT NOT NULL,
+        id TEXT NOT NULL, body TEXT NOT NULL, UNIQUE (guild, thread, repository, id)
+    ) STRICT;
+    """,
 )
 
 

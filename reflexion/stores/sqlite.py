@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from agentic.ports.failpoints import reach
 from agentic.stores.sqlite.file.connection import Connection, connect
 from reflexion.errors import LessonStoreUnavailable
+from reflexion.lessons.fact import Fact, FactScope
 from reflexion.lessons.judge_trust import Reading
 from reflexion.lessons.lesson import (
     Lesson,
@@ -29,7 +30,8 @@ from reflexion.lessons.lesson import (
     Verdict,
 )
 from reflexion.lessons.lifecycle import Showing
-from reflexion.stores import search_index, statements
+from reflexion.ports import FactsChange
+from reflexion.stores import fact_rows, search_index, statements
 from reflexion.stores.schema import JUDGED_BY, LABELLED, RIGHT, SHARE, UNAIDED, migrate
 from reflexion.stores.search_index import REACH
 from reflexion.stores.statements import read
@@ -137,7 +139,24 @@ class SQLiteLessonStore:
 
     async def sweep(self, now: datetime) -> tuple[Lesson, ...]:
         """Let time do what it does to lessons, in one transaction."""
-        return await self._write(lambda db: statements.sweep(db, now))
+
+        def swept(db: Connection) -> tuple[Lesson, ...]:
+            fact_rows.sweep(db, now)
+            return statements.sweep(db, now)
+
+        return await self._write(swept)
+
+    async def facts_in(self, scope: FactScope) -> tuple[Fact, ...]:
+        """All facts of one scope, oldest first."""
+        return await self._do(lambda db: fact_rows.facts_in(db, scope))
+
+    async def facts(self, guild: str | None) -> tuple[Fact, ...]:
+        """All facts of a guild, or of all."""
+        return await self._do(lambda db: fact_rows.facts(db, guild))
+
+    async def change_facts(self, scope: FactScope, change: FactsChange) -> tuple[Fact, ...]:
+        """Make of the facts of one scope what ``change`` says, in one transaction."""
+        return await self._write(lambda db: fact_rows.change_facts(db, scope, change))
 
     async def showings(self, guild: str | None, lesson: str = "", *, thread: str = "") -> tuple[Showing, ...]:
         """Of one lesson, or of all, in the order in which they were recorded."""

@@ -29,6 +29,7 @@ NEEDED = (
     "anthropic", "openai", "httpx2", "docker", "agentic.models.anthropic.client", "agentic.models.openai.http_transport",
     "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor", "bot.cli.replay.replay", "bot.cli.setup.wizard",
     "bot.cli.task_command.command", "bot.local_discord.redirect", "bot.cogs.commands", "tests.chaos.sabotage",
+    "agentic.mcp_client.servers",
 )  # fmt: skip
 LONGEST = 1 << 17
 """Bytes of one birth."""

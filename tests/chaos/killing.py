@@ -15,9 +15,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentic.mcp_client.server_file import FILE as MCP_FILE
 from bot.local_discord.model.records import Message
 from tests.chaos.counts import Counts
 from tests.chaos.house import House, NotAtRest, house
+from tests.chaos.line_server import FILE as SERVERS
 from tests.chaos.matrix import all_points, matrix
 from tests.chaos.mind import Mind
 from tests.chaos.nursery import Child, Nursery
@@ -36,7 +38,7 @@ BUSY_AT_MOST = 5
 REST_SECONDS = 180.0
 ASKED = "Which way for "
 LEFT_ALONE = "I've stopped trying"
-KINDS = ("quick",) * 6 + ("work", "asks", "fails", "helpers", "helpers")
+KINDS = ("quick",) * 6 + ("work", "asks", "fails", "helpers", "helpers", "serves", "serves")
 
 
 async def kills(seed: int, count: int, sabotage: str = "") -> Counts:
@@ -75,6 +77,7 @@ class _Town:
     async def lived(self, lives: int) -> Counts:
         mind = Mind(delay=lambda kind: self.luck.uniform(0.0, 0.3), pace=0.01)
         async with house(self.folder, self.nursery, mind) as place:
+            (place.home / MCP_FILE).write_text(SERVERS)
             first = await place.live()
             await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
             await place.read_through(await self._give(place))
@@ -83,7 +86,8 @@ class _Town:
                 await self._life(place)
             problems = await self._rested(place)
             counts = await judged(place, self.seed)
-        counts.kills, counts.faults = lives, self.faults
+        counts.kills = lives
+        counts.faults += self.faults
         counts.problems += problems
         counts.lost += len(problems)
         return counts

@@ -123,6 +123,17 @@ def helpers(job: str) -> list[Calls]:
     return [(append(job, 1),), (("subagent", {"tasks": parts}),), (append(job, 2),), finish(job)]
 
 
+def serves(job: str) -> list[Calls]:
+    """Calls of a server of tools between two commands, two of them in one answer."""
+    line = "mcp__lines__append"
+    return [
+        (append(job, 1), (line, {"line": f"{job}.2"})),
+        ((line, {"line": f"{job}.3"}), (line, {"line": f"{job}.4"})),
+        (append(job, 5),),
+        finish(job),
+    ]
+
+
 def split(job: str) -> list[Calls]:
     """What a helper does."""
     return [(append(job, 1), append(job, 2)), (append(job, 3),), finish(job)]
@@ -130,7 +141,7 @@ def split(job: str) -> list[Calls]:
 
 SCRIPTS: Final[dict[str, Callable[[str], list[Calls]]]] = {
     "talk": talk, "work": work, "asks": asks, "fails": fails, "slow": slow, "big": big, "repository": repository,
-    "offers": offers, "helpers": helpers, "split": split,
+    "offers": offers, "helpers": helpers, "split": split, "serves": serves,
     "quick": quick, "writes": writes, "rewrites": rewrites,
 }  # fmt: skip
 

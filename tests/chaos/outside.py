@@ -61,6 +61,9 @@ async def judged(house: House, seed: int = 0) -> Counts:
         for _, log in logs
         for e in log
     )
+    finished = (e.event for _, log in logs for e in log if isinstance(e.event, ToolFinished))
+    of_servers = {event.call for event in begun if event.tool.startswith("mcp__")}
+    counts.faults.update(f"a server's call: {event.outcome}" for event in finished if event.call in of_servers)
     return counts
 
 
@@ -210,14 +213,19 @@ def _misreported(house: House, row: ExecutionRow, log: list[Envelope]) -> Iterat
         if not isinstance(envelope.event, ToolFinished) or envelope.event.call not in begun:
             continue
         intent, outcome = begun[envelope.event.call], envelope.event.outcome
-        command = str(intent.arguments.get("command", ""))
         unknown += outcome == "unknown"
-        leaves = command.removeprefix("echo ").partition(f" >> {CALLS}")
-        if outcome == "ok" and leaves[1] and leaves[0] not in lines:
-            yield f"{row.execution}: {leaves[0]} is said to be done, and left no line"
+        left = _line_of(intent)
+        if outcome == "ok" and left and left not in lines:
+            yield f"{row.execution}: {left} is said to be done, and left no line"
     told = sum(UNKNOWN in message.content for message in house.said(int(row.thread)))
     if told < min(unknown, 1):
         yield f"{row.execution}: {unknown} unknown outcomes were not told in the thread"
+
+
+def _line_of(intent: ToolStarted) -> str:
+    """The line that a call leaves in its workspace, '' where it leaves none."""
+    line, marked, _ = str(intent.arguments.get("command", "")).removeprefix("echo ").partition(f" >> {CALLS}")
+    return line if marked else str(intent.arguments.get("line", ""))
 
 
 def _left(house: House) -> Iterator[str]:

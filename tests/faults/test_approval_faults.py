@@ -89,7 +89,7 @@ async def test_f41_a_role_lost_between_the_request_and_the_approval_is_refused(
                 SECONDS,
             )
         assert not any(isinstance(event, Decided | ToolStarted | Finished) for event in await log_of(bot, thread))
-        await guild.click(shown.id, shown.custom_ids()[2], author="bob")
+        await guild.click(shown.id, shown.custom_ids()[3], author="bob")
         await guild.wait_for(lambda g: "the task was stopped" in g.state.find_message(shown.id).content, SECONDS)
 
 

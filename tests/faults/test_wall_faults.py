@@ -11,6 +11,7 @@ import docker
 import pytest
 
 from agentic.core.events.execution_events import PolicyChanged, Started, ToolStarted
+from agentic.core.rules.approvals import reasons
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.sandbox.backends.docker import Docker
 from agentic.sandbox.limits import Limits
@@ -173,4 +174,4 @@ async def test_f72_no_expansion_of_a_shell_happens_on_this_machine(
     "command", ["ls $(rm -rf src)", "ls `rm -rf src`", "cat <(rm -rf src)", "find . -exec rm -rf {} +"]
 )
 def test_f72_what_is_hidden_in_a_harmless_command_is_gated_as_what_it_is(command: str) -> None:
-    assert "with everything in it" in gate(command)
+    assert "with everything in it" in reasons(gate(command))

@@ -65,6 +65,13 @@ def started() -> e.Started:
         own_roles=(e.RoleTemplate(name="poet", text="You write verse.", may=("read",), refuses=("shell",), levels=(2, 3)),),
         rule_files=(e.RuleFile(name="tone", text="Write plainly.", priority=5, overrides=("old",), roles=("poet",)),),
         guides=(e.WorkspaceGuide(path="AGENTS.md", text="Run make.", cut=True),),
+        watchers=(
+            e.Watcher(
+                name="acts", when="before action", may="veto", tools=("shell",), matching=("rm",), tier=2, if_it_fails="ask",
+                instruction="Look for what destroys.",
+            ),
+        ),
+        skills=(e.EquippedSkill(name="release-notes", description="How notes are written.", sha="9f" * 32),),
     )  # fmt: skip
 
 
@@ -185,12 +192,34 @@ def middle() -> Iterable[e.Event]:
     yield e.SubagentFinished(child="xchild000000", spent_usd=0.1, result="Nothing found.")
 
 
+def allowed(call: str, block: e.CallBlock) -> Iterable[e.Event]:
+    """Something is allowed for the whole task, used, and ended."""
+    act = e.Act(kind="delete", path="src")
+    found = (e.Finding(text="deletes src", acts=(act,)),)
+    yield e.Gated(call=call, args_sha="66" * 32, reason="deletes src", findings=found)
+    yield e.Asked(
+        question="q00000000003", sort="approval", text="May I?", options=(OPTION,), call=call, args_sha="66" * 32,
+        allows=(act,),
+    )  # fmt: skip
+    yield e.Decided(question="q00000000003", by=ANN, choice="for_task")
+    used = e.AllowanceUsed(call=call, question="q00000000003", by=ANN, acts=(act,))
+    yield used
+    yield e.ToolStarted(
+        call=call, provider_id=block.provider_id, tool=block.tool, effect="unkeyed", arguments=block.arguments,
+        args_sha="66" * 32, allowed=used,
+    )  # fmt: skip
+    yield e.ToolFinished(call=call, outcome="ok", preview="")
+    yield e.AllowancesEnded(person=ANN.id, why="ann may no longer allow this")
+
+
 def ending() -> Iterable[e.Event]:
     """A last turn with a proven claim."""
     yield e.ModelRequested(request="req00003", turn=2, tier=3, model="claude-x")
     finish = {"answer": "Fixed.", "claims": [{"text": "the tests pass", "command": "pytest -q", "exit_code": 0}]}
-    blocks = (e.CallBlock(provider_id="p3", tool="finish", arguments=finish),)
+    removal = e.CallBlock(provider_id="p4", tool="shell", arguments={"command": "rm -rf src"})
+    blocks = (e.CallBlock(provider_id="p3", tool="finish", arguments=finish), removal)
     yield e.ModelAnswered(request="req00003", blocks=blocks, stop="tool_use", usd=0.03)
+    yield from allowed("req00003.1", removal)
     yield e.ToolStarted(
         call="req00003.0", provider_id="p3", tool="finish", effect="read", arguments=finish, args_sha="44" * 32
     )
@@ -201,6 +230,7 @@ def ending() -> Iterable[e.Event]:
         note="turn 2",
     )  # fmt: skip
     yield e.WakeRequested(wake="w0123456789ab", at=NOON + timedelta(hours=1), why="see whether the import has ended")
+    yield e.Watched(watcher="acts", turn=2, calls=("req00003.0",), text="It deletes all", held=("req00003.0",))
     yield e.BudgetRefused(whose="guild", day="2026-11-21", cap_usd=5.0, spent_usd=4.95, needed_usd=0.12)
     yield e.Finished(reason="done", answer="Fixed.", claims=(claim,), files=("report.md",), confidence=71)
 

@@ -30,6 +30,7 @@ from agentic.core.fold import (
     model_requests,
     people,
     prompt_size,
+    watchers,
 )
 from agentic.core.prompt import recap, roles, summary
 from agentic.core.rules import (
@@ -45,6 +46,7 @@ from agentic.core.rules import (
     triage,
     used_up_limits,
 )
+from agentic.core.rules.watchers import peek, watch_rules
 from agentic.core.state import tiers, work_log
 from agentic.core.text import (
     amounts,
@@ -63,6 +65,7 @@ CAPS = (amounts, budget, used_up_limits)
 COMPACTING = (work_log, compaction, prompt_size, compacted_turns, summary)
 REPEATING = (nudges, announced_intent, loop_detection, recap, loop_detection)
 PROVING = (task_end, steps, completion, proof)
+WATCHING = (peek, watch_rules, watchers)
 TRIAGING = (roles, task_classifier, task_roles, triage)
 NOT_COUNTED = (
     "--deselect",
@@ -93,6 +96,7 @@ def mutants() -> list[tuple[str, str]]:
         *REPEATING,
         *PROVING,
         *TRIAGING,
+        *WATCHING,
     ):
         assert module.__file__ is not None
         name = module.__name__

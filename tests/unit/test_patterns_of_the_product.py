@@ -55,6 +55,7 @@ MADE_OF_VALUES = {
         "agentic/sandbox/supervisor/files/search.py",
         "_compiled",
     ): "what a model looks for: in a child of the sandbox, with a deadline",
+    ("agentic/core/rules/watchers/peek.py", "_any_of"): "words of a watcher's file, word for word",
     ("bot/rendering/secrets.py", "__init__"): "the secrets of this process, each word for word",
     (
         "bot/inbound/interpret_message.py",

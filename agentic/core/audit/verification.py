@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agentic.core.events.execution_events import (
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     CancelRequested,
     CheckpointSaved,
@@ -57,11 +59,13 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
     TurnEnded,
+    Watched,
     WorkspaceFound,
     WorkspaceRestored,
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.fold.ownership import cut_off
+from agentic.core.rules.approvals import allowed_of
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
     Action,
@@ -82,9 +86,20 @@ _Kind = Literal["decision", "result", "turn", "other"]
 """As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
 _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
-    CommitCreated, PullRequestOpened, SubagentFinished, Perceived,
+    CommitCreated, PullRequestOpened, SubagentFinished, Perceived, AllowancesEnded,
 )  # fmt: skip
-_RECORDED = Quarantined | Triaged | PolicyChanged | Decided | TurnEnded | Intervened | Escalated | Compacted
+_RECORDED = (
+    Quarantined
+    | Triaged
+    | PolicyChanged
+    | Decided
+    | TurnEnded
+    | Intervened
+    | Escalated
+    | Compacted
+    | AllowanceUsed
+    | Watched
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +320,9 @@ def _waited_for(action: Action) -> tuple[str, ...]:
 
 
 def _intends(event: ToolStarted, call: Call) -> bool:
-    """The intent of just this call, under the approval it has."""
+    """The intent of just this call, under the approval it has; one to which a watcher objects must have one."""
     approval = call.approval or (call.intent.approval if call.intent is not None else "")
-    return (event.tool, event.provider_id, event.approval) == (call.block.tool, call.block.provider_id, approval)
+    if call.objection and not approval:
+        return False
+    begun = (event.tool, event.provider_id, event.approval, event.allowed)
+    return begun == (call.block.tool, call.block.provider_id, approval, allowed_of(call))

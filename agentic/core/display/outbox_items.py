@@ -39,8 +39,9 @@ from agentic.core.fold.people import DENY, MACHINE, input_received
 from agentic.core.rules.approvals import verdict
 from agentic.core.rules.questions import STOP, choice_of
 from agentic.core.rules.used_up_limits import nearly
-from agentic.core.state.execution import Execution
+from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import refusal
+from agentic.core.text.tool_words import meant, tool_words
 
 _RECEIPTS = {
     "stop": "Stopping.",
@@ -49,6 +50,7 @@ _RECEIPTS = {
     "edited": "I saw your edit and will use it in the next step.",
     "correction": "Noted: that was wrong. I'll use that in the next step.",
     "ask": "I'll ask my open questions before I continue.",
+    "revoke": "OK, I'll ask again from the next step on.",
 }
 _ENDS = "Thanks, ending here."
 _DENIED = "Denied. I won't do that."
@@ -185,6 +187,8 @@ def receipt(before: Execution, event: InputReceived, envelope: Envelope) -> str:
         return _of_answer(before, after, event)
     if before.paused is not None and event.sort == "guidance":
         return _KEPT
+    if event.sort == "revoke" and not before.allowances:
+        return ""
     return _RECEIPTS.get(event.sort, "")
 
 
@@ -284,8 +288,12 @@ def _beside(before: Execution, event: Event, item: OutboxItem) -> tuple[OutboxIt
     return (item.model_copy(update=update),)
 
 
+def _tool(call: Call) -> str:
+    return tool_words(meant(call.block.tool, call.block.arguments)[0])
+
+
 def _unknown(before: Execution, event: ToolFinished) -> str:
     call = next((call for call in before.turn.calls if call.id == event.call), None)
     command = call.block.arguments.get("command", "") if call is not None else ""
-    what = f"`{command}`" if command else f"The tool {call.block.tool}" if call is not None else "A step"
+    what = f"`{command}`" if command else f"The tool {_tool(call)}" if call is not None else "A step"
     return f"{what} was cut off, so its outcome is unknown. I won't repeat it before checking what it did."

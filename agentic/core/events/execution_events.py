@@ -75,6 +75,10 @@ class Started(Frozen):
     """What the workspace's authors wrote for agents: data."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
+    watchers: tuple[Watcher, ...] = ()
+    """Who is shown parts of its work, in the order in which they are asked."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """What it may read with the tool ``skill``, by name; whatever becomes of the folders, it keeps these copies."""
 
 
 class OwnerChanged(Frozen):
@@ -182,6 +186,8 @@ class Asked(Frozen):
     expires: datetime | None = None
     resume: str = ""
     """What the call needs to go on with the answer: it begins again with both; '' where the answer is its result."""
+    allows: tuple[Act, ...] = ()
+    """What whoever may can allow for the whole task, beside this one call; nothing where that is not offered."""
 
 
 class Decided(Frozen):
@@ -320,7 +326,8 @@ Event = Annotated[
     | Triaged | Perceived | ModelRequested
     | ModelAnswered | ModelFailed | ToolStarted | ToolFinished | CancelRequested | TurnEnded | Asked | Decided
     | DeadlinePassed | Intervened | Escalated | Compacted | Noted | Reported | StrongerWanted | TodoChanged
-    | WakeRequested | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | CommitCreated
+    | WakeRequested | Watched | PlanEntered | PlanExited | CheckpointSaved | WorkspaceRestored | Gated | AllowanceUsed
+    | AllowancesEnded | CommitCreated
     | PullRequestOpened | BranchMerged | BranchRejected
     | SubagentStarted | SubagentFinished | BudgetReserved | BudgetSettled | BudgetRefused | Finished
     | FeedbackGiven | Judged | Evaluated | Reflected | TrialDecided,

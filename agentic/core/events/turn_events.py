@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue
 
 from agentic.core.events.values import (
     UNEXPOSED,
+    Act,
     Attempt,
     BlobRef,
     Block,
@@ -24,6 +25,7 @@ from agentic.core.events.values import (
     FailureClass,
     FileChange,
     FileRef,
+    Finding,
     Frozen,
     Level,
     Moment,
@@ -39,11 +41,12 @@ from agentic.core.events.values import (
 )
 
 __all__ = [
+    "AllowanceUsed", "AllowancesEnded",
     "Barred", "BranchMerged", "BranchRejected", "BudgetRefused", "BudgetReserved", "BudgetSettled", "CancelRequested",
     "CheckpointSaved", "CommitCreated", "Compacted", "Gated", "ModelAnswered", "ModelFailed", "ModelRequested",
     "Noted", "Perceived", "PlanEntered", "PlanExited", "PullRequestOpened", "Reported", "StrongerWanted", "SubagentFinished",
-    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Whose", "WorkspaceFound",
-    "WorkspaceRestored",
+    "SubagentStarted", "TodoChanged", "ToolFinished", "ToolStarted", "TurnEnded", "WakeRequested", "Watched", "Whose",
+    "WorkspaceFound", "WorkspaceRestored",
 ]  # fmt: skip
 
 Barred = Literal["", "outside", "hidden", "rules"]
@@ -106,6 +109,37 @@ class ModelFailed(Frozen):
     """The price of that; None where the provider had said nothing."""
 
 
+class Watched(Frozen):
+    """What a watcher said of what it was shown, or why it said nothing.
+
+    The request and its answer stand before it, as ``ModelRequested`` and ``ModelAnswered``; this is how a rule read it.
+    """
+
+    kind: Literal["watched"] = "watched"
+    watcher: str
+    turn: int
+    calls: tuple[str, ...] = ()
+    """Calls that it was shown, before they began."""
+    text: str = ""
+    """Its words; '' where it found nothing wrong."""
+    held: tuple[str, ...] = ()
+    """Those of the calls that a person must approve now."""
+    problem: str = ""
+    """Why there is no answer that can be used."""
+
+
+class AllowanceUsed(Frozen):
+    """A gated call may run without a question: somebody allowed all that was found in it for the whole task."""
+
+    kind: Literal["allowance_used"] = "allowance_used"
+    call: str
+    question: str
+    """The question at which it was allowed."""
+    by: Person
+    acts: tuple[Act, ...]
+    """What the call would do, and nothing that it would not."""
+
+
 class ToolStarted(Frozen):
     """The intent: durable before the effect begins."""
 
@@ -124,6 +158,8 @@ class ToolStarted(Frozen):
     deadline: datetime | None = None
     diary: str = ""
     """Where its sandbox writes down that it began and what it came to; '' for nowhere."""
+    allowed: AllowanceUsed | None = None
+    """It begins without an approval of its own, and what it destroys beside this is put back."""
 
 
 class ToolFinished(Frozen):
@@ -163,6 +199,8 @@ class ToolFinished(Frozen):
     """Files that it brought into the workspace; the pictures among them are shown to the model."""
     exposure: Exposure = UNEXPOSED
     """What it exposed the execution to beyond what its tool is declared as: a host that was reached, one that it opened."""
+    conflicts: tuple[StaleFile, ...] = ()
+    """Files that it, or a child, would have changed and that somebody else had changed before; nothing was written to them."""
 
 
 class CancelRequested(Frozen):
@@ -322,6 +360,18 @@ class Gated(Frozen):
     """It would publish, and has not: nothing was done, and nothing has left this machine."""
     leaving: Departure | None = None
     """The rule of two asks; besides a reason of the call's own, or alone."""
+    objection: str = ""
+    """A watcher objects, as the end of "It …"; besides the others, or alone."""
+    findings: tuple[Finding, ...] = ()
+    """Each thing for which a command of the call needs approval, where that is all that it is held for."""
+
+
+class AllowancesEnded(Frozen):
+    """What somebody allowed for the whole task counts no more, from the next call on."""
+
+    kind: Literal["allowances_ended"] = "allowances_ended"
+    person: str
+    why: str
 
 
 class CommitCreated(Frozen):

@@ -7,14 +7,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "CALL_TOOL",
-    "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim", "Complexity",
-    "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "Expected", "Exposure", "ExposureFact",
-    "FailureClass", "FileChange", "FileRef", "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part",
-    "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "RoleTemplate", "RuleFile",
-    "RuleScope", "Segments", "Sort",
-    "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "WithheldLesson",
-    "WorkspaceGuide",
+    "CALL_TOOL", "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Act", "Attempt", "BlobRef", "Block", "CallBlock",
+    "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect",
+    "EquippedSkill", "Expected", "Exposure", "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding",
+    "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part", "Permission", "Person", "Policy",
+    "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "RoleTemplate", "RuleFile", "RuleScope", "Segments",
+    "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "Watcher",
+    "WithheldLesson", "WorkspaceGuide",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
@@ -39,7 +38,7 @@ Reason = Literal["done", "stopped", "failed", "stuck", "limit", "budget", "cance
 Sort = Literal[
     "task", "guidance", "answer", "stop", "pause", "resume", "feedback", "correction", "queue", "side", "retry",
     "continue", "escalate", "ask", "extend", "deleted", "edited", "fork", "undo", "merge", "reject", "redo", "rewind",
-    "clean", "trial",
+    "clean", "trial", "revoke",
 ]  # fmt: skip
 FailureClass = Literal[
     "unavailable", "rate_limited", "timed_out", "key_refused", "quota_used_up", "context_overflow",
@@ -130,6 +129,26 @@ class Departure(Frozen):
     private: tuple[str, ...]
 
 
+class Act(Frozen):
+    """One thing that a person can let a whole task do: a kind of act, and what it may be done to.
+
+    ``path``: a file or folder as seen from the workspace, without a pattern.
+    """
+
+    kind: Literal["delete", "empty"]
+    path: str
+
+
+class Finding(Frozen):
+    """One reason why a call needs approval, as the end of "It …".
+
+    ``acts``: all that it would do, where that can be allowed for a whole task; else empty.
+    """
+
+    text: str
+    acts: tuple[Act, ...] = ()
+
+
 class ToolRef(Frozen):
     """What the rules need to know of a tool; recorded so that replay needs no tools."""
 
@@ -200,6 +219,27 @@ class Tier(Frozen):
 
     number: int
     models: tuple[str, ...]
+
+
+class Watcher(Frozen):
+    """A small agent that is shown a part of the work: it may note something, or object to calls before they begin.
+
+    It can only narrow: it approves nothing, and what it says is data.
+    """
+
+    name: str
+    when: Literal["before model", "before action"] = "before model"
+    may: Literal["note", "veto"] = "note"
+    every: int = 5
+    """Before a model: it is asked after so many turns."""
+    tools: tuple[str, ...] = ()
+    """Before an action: names of tools whose calls it is shown; one that ends with * stands for all that begin so."""
+    matching: tuple[str, ...] = ()
+    """Before an action: words of which a call must hold one to be shown; () for none."""
+    tier: int = 1
+    if_it_fails: Literal["go on", "ask"] = "go on"
+    """What follows where it gives no answer: nothing, or a person is asked about the calls."""
+    instruction: str = ""
 
 
 class Policy(Frozen):
@@ -325,6 +365,14 @@ class WithheldLesson(Frozen):
     id: str
     arm: Literal["held_back", "crowded"]
     why: str = ""
+
+
+class EquippedSkill(Frozen):
+    """A skill that a task may read, as somebody approved it; ``sha`` names the copy that is kept of its folder."""
+
+    name: str
+    description: str
+    sha: str
 
 
 class QuotedMessage(Frozen):
@@ -493,3 +541,5 @@ class StaleFile(Frozen):
 
     path: str
     diff: str = ""
+    by: str = ""
+    """Who changed it and how, as the end of a sentence; '' where nobody knows."""

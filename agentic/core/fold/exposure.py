@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
+from agentic.core.text.tool_words import OF_SERVERS, OF_SEVERAL, meant, server_words, tool_words
 from agentic.text.secret_patterns import secrets_in
 
 MESSAGE = "a message that somebody else wrote"
@@ -36,7 +37,7 @@ ATTACHED = "attached files"
 TYPED = "a secret in what a person wrote"
 HIDDEN = "a secret in the files"
 CUT_OFF = "what a command that was cut off may have fetched"
-ANSWERED, ANSWERS = "what {tool} answered", "what {tool} answers"
+ANSWERED, ANSWERS, SHOWS = "what {tool} answered", "what {tool} answers", "what {server} shows"
 _TRUSTED = ("operator", "owner")
 _WORDS: tuple[Sort, ...] = ("task", "guidance", "answer", "edited", "correction")
 """What puts words of a person before the model."""
@@ -66,7 +67,10 @@ def merged(one: Exposure, other: Exposure) -> Exposure:
 
 def reachable(tools: Iterable[ToolRef]) -> Exposure:
     """What tools can show that is not public: it is at hand from the beginning, whether they are asked or not."""
-    return Exposure(private=_first((), tuple(ANSWERS.format(tool=tool.name) for tool in tools if tool.private)))
+    names = [tool.name for tool in tools if tool.private]
+    by_server = any(name.startswith(OF_SERVERS) for name in names)
+    told = tuple(_private(name) for name in names if not (by_server and name in OF_SEVERAL))
+    return Exposure(private=_first((), told))
 
 
 def typed(text: str) -> Exposure:
@@ -151,10 +155,17 @@ def _declared(execution: Execution, call: Call) -> Exposure:
     tool = next((known for known in tools if known.name == call.block.tool), None)
     if tool is None:
         return UNEXPOSED
+    name = meant(tool.name, call.block.arguments)[0]
     return Exposure(
-        untrusted=(ANSWERED.format(tool=tool.name),) if tool.untrusted else (),
-        private=(ANSWERS.format(tool=tool.name),) if tool.private else (),
+        untrusted=(ANSWERED.format(tool=tool_words(name)),) if tool.untrusted else (),
+        private=(_private(name),) if tool.private else (),
     )
+
+
+def _private(tool: str) -> str:
+    """What a tool can show that is not public."""
+    server = server_words(tool)
+    return SHOWS.format(server=server) if server else ANSWERS.format(tool=tool)
 
 
 def _of_dependencies(call: Call, shown: str) -> bool:

@@ -50,13 +50,17 @@ from agentic.core.fold.ownership import (
     workspace_found,
 )
 from agentic.core.fold.people import (
+    allowance_used,
+    allowances_ended,
     asked,
+    asks_again,
     decided,
     gated,
     input_received,
     policy_changed,
     rested,
 )
+from agentic.core.fold.watchers import watched
 from agentic.core.prompt.user_messages import (
     first_message,
     intervened,
@@ -272,7 +276,10 @@ def _checkpoint_saved(execution: Execution, event: CheckpointSaved, envelope: En
 
 
 def _workspace_restored(execution: Execution, event: WorkspaceRestored, envelope: Envelope) -> Execution:
-    """It goes on from here: what had ended or held it is over, and the time between is nobody's work."""
+    """It goes on from here: what had ended or held it is over, and the time between is nobody's work.
+
+    Whoever allowed something for the whole task did not allow it here.
+    """
     gone = (envelope.at - execution.at).total_seconds() if execution.at and execution.resting_since is None else 0.0
     spent = changed(execution.spent, minutes_passed=False, waiting=execution.spent.waiting + max(gone, 0.0))
     told = changed(
@@ -281,6 +288,7 @@ def _workspace_restored(execution: Execution, event: WorkspaceRestored, envelope
     execution = changed(execution, stopping=None, withdrawn=None, paused=None, refused=None, told=told, spent=spent)
     execution = changed(execution, question=None, partial={}, answer=None, expired=False, decided=None)
     execution = changed(execution, crashes=0, handed_over=True, quarantined=None, suspect=False, beside=(), unsaved=())
+    execution = asks_again(execution)
     return changed(execution, failure=Failure(), mind=changed(execution.mind, perceived=None), touched=False)
 
 
@@ -346,7 +354,10 @@ _STEPS = cast(
         "todo_changed": _todo_changed,
         "plan_entered": _plan_entered,
         "plan_exited": _plan_exited,
+        "watched": watched,
         "gated": gated,
+        "allowance_used": allowance_used,
+        "allowances_ended": allowances_ended,
         "checkpoint_saved": _checkpoint_saved,
         "workspace_restored": _workspace_restored,
         "commit_created": _commit_created,

@@ -36,6 +36,8 @@ UNPRICED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "timed_out")
 """Failures after which nobody knows what a request cost: its reservation is spent."""
 UNCOUNTED: frozenset[FailureClass] = frozenset(("lost", "cancelled", "context_overflow", "model_unknown"))
 """Failures after which the same model is asked again, since they say nothing against it, or after which it never is."""
+OURS: frozenset[FailureClass] = frozenset(("lost", "cancelled"))
+"""Failures by which a request ended from our side: the process died, or it was stopped."""
 _NO_FAILURE, _NOTHING_TOLD = Failure(), Told()
 
 
@@ -98,6 +100,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         extent=answered(execution.extent, event.usage, characters(said)),
         spent=spent,
         judged=judged,
+        watches=changed(execution.watches, notes=()) if execution.watches.notes else execution.watches,
         title=execution.title or title,
         turn=Turn(number=execution.turn.number, text=text, stop=event.stop, calls=calls, ended=False, answered=True),
     )
@@ -142,7 +145,8 @@ def model_failed(execution: Execution, event: ModelFailed, envelope: Envelope) -
     if execution.request is not None and execution.request.purpose != "turn":
         asked = execution.request
         failed = event.message or event.failure
-        came = Consulted(purpose=asked.purpose, failed=failed, model=asked.model, tier=asked.tier)
+        lost = event.failure in OURS
+        came = Consulted(purpose=asked.purpose, failed=failed, model=asked.model, tier=asked.tier, lost=lost)
         return changed(execution, request=None, spent=spent, consulted=came)
     before = execution.failure
     count = before.count + (event.failure not in UNCOUNTED)

@@ -58,7 +58,7 @@ def owner_changed(execution: Execution, event: OwnerChanged, envelope: Envelope)
     What ended while a person was asked or held it was not ended by the work, so that is no crash of it.
     """
     rests = execution.resting_since is not None
-    calls = tuple(changed(call, approval="") for call in execution.turn.calls)
+    calls = tuple(changed(call, approval="", allowed=None) for call in execution.turn.calls)
     execution = changed(
         execution,
         turn=changed(execution.turn, calls=calls),

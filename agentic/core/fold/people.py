@@ -7,6 +7,8 @@ from datetime import datetime
 from agentic.core.claims import confidence
 from agentic.core.claims.call_counts import call_of, change_call
 from agentic.core.events.execution_events import (
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     Decided,
     Envelope,
@@ -19,7 +21,7 @@ from agentic.core.fold import escalation_signs, exposure
 from agentic.core.fold.ownership import brought, heard_from, unsaved_with
 from agentic.core.prompt.user_messages import guidance, pictures_of
 from agentic.core.state.counters import DayRaise
-from agentic.core.state.execution import CallReply, Execution, Failure
+from agentic.core.state.execution import Allowance, CallReply, Execution, Failure
 from agentic.core.state.replace import changed
 from agentic.core.text.amounts import COUNTED, read
 from agentic.core.text.answers import in_parts, option_of, refusal
@@ -29,6 +31,8 @@ ALLOW = "allow"
 """The choice that lets a gated call run, once."""
 ALWAYS = "always"
 """The choice that lets it run, and keeps for later tasks what it opens."""
+FOR_TASK = "for_task"
+"""The choice that lets it run, and lets the task do the same again without a question."""
 DENY = "deny"
 MACHINE = Person(id="0", name="Threadwright", level="operator")
 """Who acts where no person does: a time that is over, a thread that is locked."""
@@ -44,6 +48,8 @@ def input_received(execution: Execution, event: InputReceived, envelope: Envelop
         return changed(execution, dropped=(*execution.dropped, quoted(event)))
     if event.sort in ("pause", "resume"):
         return _held(execution, event)
+    if event.sort == "revoke":
+        return asks_again(execution)
     if event.sort == "deleted":
         return _deleted(execution, event)
     if event.sort == "answer" and event.target and refusal(execution, event):
@@ -180,7 +186,9 @@ def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
 
     One that had run, and was put back, has not begun; what it left besides is there.
     """
-    execution = change_call(execution, event.call, gated=event, approval="", denied="")
+    call = call_of(execution, event.call)
+    once = call is not None and (call.asks or call.allowed is not None)
+    execution = change_call(execution, event.call, gated=event, approval="", allowed=None, asks=once, denied="")
     if not event.put_back:
         return execution
     execution = changed(execution, exposure=exposure.merged(execution.exposure, event.exposure))
@@ -194,6 +202,29 @@ def gated(execution: Execution, event: Gated, envelope: Envelope) -> Execution:
         unsaved=unsaved_with(execution, event.changes),
         turn=changed(turn, changed=True),
     )
+
+
+def allowance_used(execution: Execution, event: AllowanceUsed, envelope: Envelope) -> Execution:
+    """A call goes on without a question."""
+    used = tuple(changed(each, used=each.used + (each.question == event.question)) for each in execution.allowances)
+    return changed(change_call(execution, event.call, allowed=event), allowances=used)
+
+
+def allowances_ended(execution: Execution, event: AllowancesEnded, envelope: Envelope) -> Execution:
+    """What one person allowed counts no more."""
+    return asks_again(execution, event.person)
+
+
+def asks_again(execution: Execution, person: str = "") -> Execution:
+    """Nothing is allowed for the whole task any more, by one person or by anybody; what has begun goes on."""
+    left = tuple(each for each in execution.allowances if person not in ("", each.by.id))
+    calls = tuple(
+        changed(call, allowed=None)
+        if call.allowed is not None and call.intent is None and person in ("", call.allowed.by.id)
+        else call
+        for call in execution.turn.calls
+    )
+    return changed(execution, allowances=left, turn=changed(execution.turn, calls=calls))
 
 
 def asked(execution: Execution, event: Asked, envelope: Envelope) -> Execution:
@@ -217,7 +248,10 @@ def decided(execution: Execution, event: Decided, envelope: Envelope) -> Executi
     options = question.options if question is not None and question.what == "account" else ()
     again = bool(options) and all(option.id != event.choice for option in options)
     if question is not None and question.sort == "approval":
-        allowed = event.choice in (ALLOW, ALWAYS)
+        allowed = event.choice in (ALLOW, ALWAYS, FOR_TASK)
+        if event.choice == FOR_TASK and question.allows:
+            allowance = Allowance(question.question, event.by, question.allows)
+            execution = changed(execution, allowances=(*execution.allowances, allowance))
         denied = "" if allowed else event.text or f"{event.by.name} denied it"
         approval, lasting = question.question if allowed else "", event.choice == ALWAYS
         execution = change_call(execution, question.call, approval=approval, lasting=lasting, denied=denied)

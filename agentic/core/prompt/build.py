@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agentic.core.events.execution_events import (
+    EquippedSkill,
     Perceived,
     StaleFile,
     Started,
@@ -35,10 +36,14 @@ from agentic.prompts import identity
 from agentic.prompts.child_prompt import HELPER
 from agentic.prompts.place_rules import OWN_ROLES, RULES
 from agentic.prompts.plan_mode import PLANNING
+from agentic.prompts.skill_list import SKILLS
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
+from agentic.prompts.watcher_prompt import NOTED as WATCHER
 
 SUBAGENT = "subagent"
 _UNTRIAGED = Execution()
+_SKILL_CHARACTERS = 12_000
+"""So much of all descriptions of skills together; of those beyond only the name is told."""
 
 
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
@@ -62,7 +67,7 @@ def _talk(execution: Execution) -> tuple[Message, ...]:
 
 
 def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
-    """Identity, ways of working, environment, tools, role, what the operator says: the same all through it.
+    """Identity, ways of working, environment, tools, skills, role, what the operator says: the same all through it.
 
     What others wrote, lessons included, stands in user messages, under headings with the mark (``user_messages.py``).
     ``execution`` says what its role is; it has none before triage.
@@ -73,6 +78,8 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
     tools = described(known(execution) if execution.started is not None else started.tools)
     if tools:
         parts.append(_tools(tools, shell=not shell_looks(execution)))
+    if started.skills:
+        parts.append(_skills(started.skills))
     if started.own_roles and any(tool.name == SUBAGENT for tool in tools):
         roles = "\n".join(
             f"- {role.name}: {one_line(role.description) or 'no description'}" for role in started.own_roles
@@ -111,6 +118,7 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
             parts.append(section(mark, "Recent changes by others:", changes))
         if perceived.environment:
             parts.append(item(mark, perceived.environment))
+    parts.extend(section(mark, WATCHER.format(name=name), text) for name, text in execution.watches.notes)
     if mind.planning:
         parts.append(item(mark, PLANNING))
     elif mind.plan:
@@ -126,7 +134,8 @@ def tail_text(execution: Execution, perceived: Perceived | None) -> str:
 
 
 def _stale(file: StaleFile, mark: str) -> str:
-    head = f"{one_line(file.path)} changed since you read it; read it again before you edit it."
+    by = f", {one_line(file.by)}" if file.by else ""
+    head = f"{one_line(file.path)} changed since you read it{by}; read it again before you edit it."
     return section(mark, head, file.diff).rstrip()
 
 
@@ -135,6 +144,16 @@ def _environment(started: Started) -> str:
     if started.sandbox:
         lines.append(f"- Sandbox: {started.sandbox}.")
     return "\n".join((*lines, *(f"- {one_line(line)}" for line in started.environment)))
+
+
+def _skills(skills: tuple[EquippedSkill, ...]) -> str:
+    """The skills that it may read, a line each."""
+    lines, room = [SKILLS], _SKILL_CHARACTERS
+    for skill in skills:
+        words = one_line(skill.description, 1_024)
+        room -= len(words)
+        lines.append(f"- {skill.name}: {words}" if room >= 0 else f"- {skill.name}")
+    return "\n".join(lines)
 
 
 def _tools(tools: tuple[ToolRef, ...], *, shell: bool) -> str:

@@ -26,6 +26,8 @@ UNBOUND = {
 }  # fmt: skip
 """What triage says of a role that gave way."""
 SHELL = "shell"
+SKILL = "skill"
+"""The tool that reads skills: only a task that has some is offered it."""
 PROPOSE = "propose_plan"
 """The tool that puts a plan to the person."""
 _PLANNING = "you are making a plan, and nothing is changed before the person agrees to it"
@@ -103,9 +105,15 @@ def offered(execution: Execution, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec
     return specs_for(known(execution), tools)
 
 
+def recorded(execution: Execution) -> tuple[ToolRef, ...]:
+    """The tools of a task, whatever its role may use."""
+    started = execution.started
+    return tuple(tool for tool in started.tools if tool.name != SKILL or started.skills) if started else ()
+
+
 def known(execution: Execution) -> tuple[ToolRef, ...]:
     """The recorded tools that its role has."""
-    return tuple(tool for tool in execution.started.tools if _has(execution, tool)) if execution.started else ()
+    return tuple(tool for tool in recorded(execution) if _has(execution, tool))
 
 
 def refusal(execution: Execution, call: Call) -> str:

@@ -14,20 +14,25 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
     FACTS,
+    Act,
+    AllowanceUsed,
     Asked,
     Departure,
+    Finding,
     Gated,
     Option,
     ToolFinished,
 )
 from agentic.core.events.ids import question_id
-from agentic.core.fold.people import ALLOW, ALWAYS, DENY
+from agentic.core.fold.people import ALLOW, ALWAYS, DENY, FOR_TASK
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.answers import option_of
+from agentic.core.text.tool_words import meant, server_words, tool_words
 
 _TICKS = re.compile(r"`+")
 _YES = frozenset(("yes", "y", "ok", "okay", "sure", "allow", "allow it", "approve", "approved", "go ahead", "do it"))
 OPTIONS = (Option(id=ALLOW, label="Allow once"), Option(id=DENY, label="Deny"))
+FOR_TASK_OPTION = Option(id=FOR_TASK, label="Always allow this for this task")
 HOST_OPTIONS = (
     Option(id=ALLOW, label="Allow for this task"),
     Option(id=ALWAYS, label="Always allow here", who_may="owner"),
@@ -54,6 +59,7 @@ def approval(execution: Execution, call: Call) -> Asked:
         call=call.id,
         args_sha=call.gated.args_sha,
         who_may=call.gated.who_may,
+        allows=acts_of(call.gated),
         expires=execution.at + timedelta(minutes=execution.policy.approval_minutes),
     )
 
@@ -82,14 +88,51 @@ def goes_to(execution: Execution, call: Call) -> str:
         return ", ".join(execution.exposure.reach)
     if tool.outside == "remote":
         return execution.exposure.remote or OUTSIDE
-    return OUTSIDE
+    return server_words(meant(call.block.tool, call.block.arguments)[0]) or OUTSIDE
 
 
 def options_of(gated: Gated) -> tuple[Option, ...]:
     """What can be answered; nothing is allowed for good where words of strangers may have led to it."""
     if not gated.hosts:
-        return OPTIONS
+        return (*OPTIONS, FOR_TASK_OPTION) if acts_of(gated) else OPTIONS
     return HOST_OPTIONS if gated.leaving is None else tuple(each for each in HOST_OPTIONS if each.id != ALWAYS)
+
+
+def acts_of(gated: Gated) -> tuple[Act, ...]:
+    """All that a gated call would do, for a person to allow it for the whole task; nothing where that cannot be offered.
+
+    One thing found in it that is no act on a named file or folder is enough.  What goes outside, what strangers' words may
+    have led to, what a watcher objects to and what has run already is decided each time.
+    """
+    each_time = gated.leaving is not None or gated.put_back or gated.publishes or bool(gated.hosts or gated.objection)
+    if each_time or not all(finding.acts for finding in gated.findings):
+        return ()
+    return tuple(dict.fromkeys(act for finding in gated.findings for act in finding.acts))
+
+
+def allowance(execution: Execution, call: Call) -> AllowanceUsed | None:
+    """That a gated call needs no question, since somebody allowed all that it would do for the whole task."""
+    assert call.gated is not None
+    acts = acts_of(call.gated)
+    if not acts or call.asks or call.denied or not execution.attended:
+        return None
+    covering = (each for each in execution.allowances if all(is_within(act, each.acts) for act in acts))
+    found = next(covering, None)
+    return found and AllowanceUsed(call=call.id, question=found.question, by=found.by, acts=acts)
+
+
+def is_within(act: Act, allowed: tuple[Act, ...]) -> bool:
+    """Whether an act is among those allowed: of the same kind, on the same file or folder, or deleted below one."""
+    return any(
+        act.kind == each.kind
+        and (act.path == each.path or (act.kind == "delete" and act.path.startswith(f"{each.path}/")))
+        for each in allowed
+    )
+
+
+def reasons(findings: tuple[Finding, ...]) -> str:
+    """All of them, as the end of a sentence that begins with "It"."""
+    return "; it also ".join(finding.text for finding in findings)
 
 
 def leaves(gated: Gated) -> str:
@@ -103,12 +146,17 @@ def leaves(gated: Gated) -> str:
 
 def why_gated(gated: Gated) -> str:
     """All reasons as the end of a sentence that begins with "It"."""
-    why = gated.leaving
+    why, own = gated.leaving, _own(gated)
     if why is None:
-        return gated.reason
+        return own
     read, holds = " and ".join(why.untrusted), " and ".join(why.private)
     facts = f"goes to {why.to} after {read} was read, with {holds} at hand"
-    return f"{gated.reason}, and {facts}" if gated.reason else facts
+    return f"{own}, and {facts}" if own else facts
+
+
+def _own(gated: Gated) -> str:
+    """What the call itself gives as a reason, and what watchers say of it."""
+    return ", and ".join(filter(None, (gated.reason, gated.objection)))
 
 
 def verdict(options: tuple[Option, ...], said: str, name: str) -> tuple[str, str]:
@@ -143,15 +191,21 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     return ToolFinished(call=call.id, outcome="denied", preview=text)
 
 
-def covers(call: Call, args_sha: str, state_sha: str) -> bool:
-    """Whether a person's approval of this call holds for these arguments and this state of the world.
+def allowed_of(call: Call) -> AllowanceUsed | None:
+    """What a person allowed for the whole task, where a call begins by that and not by an approval of its own."""
+    approval = call.approval or (call.intent.approval if call.intent is not None else "")
+    return call.allowed if not approval else None
 
-    What has begun is the same act when it is begun again under its key.
+
+def covers(call: Call, args_sha: str, state_sha: str) -> bool:
+    """Whether a person's approval of this call, or what they allowed for the whole task, holds for its arguments now.
+
+    What was looked at has to be as it was, too.  What has begun is the same act when it is begun again under its key.
     """
     if call.intent is not None:
         return True
     return (
-        bool(call.approval)
+        (bool(call.approval) or call.allowed is not None)
         and call.gated is not None
         and ((call.gated.args_sha, call.gated.state_sha) == (args_sha, state_sha))
     )
@@ -160,14 +214,15 @@ def covers(call: Call, args_sha: str, state_sha: str) -> bool:
 def _asks(gated: Gated) -> str:
     if gated.leaving is not None:
         shown = f"\n\n{_fenced(gated.shown, 'diff')}" if gated.shown else ""
-        own = f"It {gated.reason}. " if gated.reason else ""
+        own = f"It {_own(gated)}. " if _own(gated) else ""
         return f"May I do this? {own}{leaves(gated)} Nothing has left yet.{shown}"
     if gated.hosts:
-        return f"May commands of this task reach {', '.join(gated.hosts)}?"
+        doubt = f" It {gated.objection}." if gated.objection else ""
+        return f"May commands of this task reach {', '.join(gated.hosts)}?{doubt}"
     if gated.publishes:
-        return f"May I publish this? It {gated.reason}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
+        return f"May I publish this? It {_own(gated)}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
     if not gated.put_back:
-        return f"May I do this? It {gated.reason}."
+        return f"May I do this? It {_own(gated)}."
     return (
         f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again, this time without restoring anything?"
     )
@@ -184,7 +239,7 @@ def _stands(gated: Gated) -> str:
 
 def exactly(call: Call) -> str:
     """All of what a call would do: its command and its other arguments, in fences that it cannot leave."""
-    arguments = call.block.arguments
+    tool, arguments = meant(call.block.tool, call.block.arguments)
     parts: list[str] = []
     for name, lead in (("command", ""), ("code", ""), ("fallback", "and if that fails:\n")):
         if arguments.get(name):
@@ -192,8 +247,8 @@ def exactly(call: Call) -> str:
     rest = {name: value for name, value in arguments.items() if name not in _NOT_SHOWN}
     if rest:
         lines = (f"{name}: {_plain(value)}" for name, value in rest.items())
-        parts.append(f"{call.block.tool}, with\n{_fenced(chr(10).join(lines))}")
-    return "\n".join(parts) or f"`{call.block.tool}`"
+        parts.append(f"{tool_words(tool)}, with\n{_fenced(chr(10).join(lines))}")
+    return "\n".join(parts) or f"`{tool_words(tool)}`"
 
 
 def _plain(value: JsonValue) -> str:

@@ -31,6 +31,7 @@ from agentic.core.rules.escalation import escalate
 from agentic.core.rules.nudges import intervene
 from agentic.core.rules.questions import decided, waiting
 from agentic.core.rules.triage import untriaged
+from agentic.core.rules.watchers.watch_rules import watch_calls, watch_turn, watched
 from agentic.core.state.actions import (
     Action,
     Ask,
@@ -139,12 +140,16 @@ def checkpoint(execution: Execution) -> Action | None:
 
 
 def approvals(execution: Execution) -> Action | None:
-    """The next call must be approved by a person: ask; what was denied, or what nobody can approve, gets its result."""
+    """The next call must be approved by a person: ask, unless they allowed it for the whole task.
+
+    What was denied, or what nobody can approve, gets its result.
+    """
     call = next(iter(execution.open_calls), None)
     if call is None or not call.held_back or execution.question is not None:
         return None
     denied = approving.denial(execution, call)
-    return Record((denied,)) if denied is not None else Ask(approving.approval(execution, call))
+    settled = denied or approving.allowance(execution, call)
+    return Record((settled,)) if settled is not None else Ask(approving.approval(execution, call))
 
 
 def rule_of_two(execution: Execution) -> Action | None:
@@ -231,7 +236,9 @@ RULES: tuple[Rule, ...] = (
     paused,
     deadlines,
     in_flight,
+    watched,
     budget,
+    watch_calls,
     checkpoint,
     approvals,
     rule_of_two,
@@ -246,6 +253,7 @@ RULES: tuple[Rule, ...] = (
     escalate,
     intervene,
     compact,
+    watch_turn,
 )
 """The order of events.md; ``think`` comes last, where no rule answers."""
 

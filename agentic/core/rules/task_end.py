@@ -164,7 +164,7 @@ def ended_running(execution: Execution, reason: str) -> Action | None:
 def refused(execution: Execution, call: Call) -> ToolFinished | None:
     """The result of a call that cannot run as it was written; None where it can be tried."""
     block = call.block
-    known = {tool.name for tool in execution.started.tools} if execution.started else set[str]()
+    known = {tool.name for tool in roles.recorded(execution)}
     if block.problem == "cut_off":
         text = "This call was cut off at the length limit and did not run. Make it shorter and send it again."
     elif block.problem == "malformed":

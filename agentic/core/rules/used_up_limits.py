@@ -25,6 +25,9 @@ from agentic.core.text.amounts import (
 
 LEAST_TURNS = 2
 """A child gets so many turns at least: one to look, one to answer."""
+NEVER_PUT_ASIDE = 1_000_000
+"""Crashes that no child comes to."""
+READING_TURNS = 3
 WARNED = 0.8
 """Of a cap: from there on people are told how much of it is used."""
 
@@ -74,7 +77,8 @@ def minute_cap(execution: Execution) -> float:
 def granted(execution: Execution, children: int) -> Policy:
     """The policy of each of so many children that run side by side: a grant out of what is left of the caps.
 
-    Money and tokens are divided; turns and minutes pass for all of them at once.  Nobody answers a child's questions.
+    Money and tokens are divided; turns and minutes pass for all of them at once.  Nobody answers a child's questions, so none
+    is put aside by itself after crashes: its parent is.
     """
     policy, spent = execution.policy, execution.spent
     turns = max(execution.turn_limit - execution.turn.number, LEAST_TURNS)
@@ -88,9 +92,25 @@ def granted(execution: Execution, children: int) -> Policy:
             "turns_medium": turns,
             "turns_complex": turns,
             "attended": False,
+            "crashes": NEVER_PUT_ASIDE,
             "triage_by_model": False,
             "trials": "never",
             "subagent_depth": policy.subagent_depth - 1,
+        }
+    )
+
+
+def to_read(policy: Policy) -> Policy:
+    """A child's policy where all it does is to read what it is given and to answer: the cheapest tier, a few turns."""
+    tiers = sorted((tier for tier in policy.tiers if tier.models), key=lambda tier: tier.number)[:1]
+    return policy.model_copy(
+        update={
+            "tiers": tuple(tiers),
+            "turns_simple": READING_TURNS,
+            "turns_medium": READING_TURNS,
+            "turns_complex": READING_TURNS,
+            "textual_answers_nudged": 0,
+            "subagent_depth": 0,
         }
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import Purpose, Whose
 
@@ -107,3 +107,17 @@ class Consulted:
     """Why there is no answer, in words; '' where there is one."""
     model: str = ""
     tier: int = 0
+    lost: bool = False
+    """Its request was ended from our side, so the same can be asked again."""
+
+
+@dataclass(frozen=True)
+class Watches:
+    """What watchers have looked at, and what the next request says of it."""
+
+    looked: dict[str, int] = field(default_factory=dict[str, int])
+    """The turn after which each of them looked last, before a model was asked."""
+    failed: dict[str, int] = field(default_factory=dict[str, int])
+    """How often each gave no answer in a row."""
+    notes: tuple[tuple[str, str], ...] = ()
+    """(watcher, words) until an answer has been given in their sight."""

@@ -11,6 +11,8 @@ from datetime import datetime
 
 from agentic.core.events.execution_events import (
     UNEXPOSED,
+    Act,
+    AllowanceUsed,
     Asked,
     BudgetRefused,
     CallBlock,
@@ -45,11 +47,12 @@ from agentic.core.state.counters import (
     Consulted,
     DayRaise,
     Repeats,
+    Watches,
 )
 from agentic.core.state.facts import Deeds
 from agentic.core.state.work_log import Chronicle
 
-_NO_REPEATS, _NO_CLIMB, _NOTHING_YET = Repeats(), Climb(), Chronicle()
+_NO_REPEATS, _NO_CLIMB, _NOTHING_YET, _NOT_WATCHED = Repeats(), Climb(), Chronicle(), Watches()
 _NO_DEEDS = Deeds()
 FINISH = "finish"
 """The tool by which the agent says that it is done."""
@@ -69,6 +72,18 @@ class CallReply:
 
 
 @dataclass(frozen=True)
+class Allowance:
+    """What a person lets the whole task do without asking again."""
+
+    question: str
+    """The question at which they chose it."""
+    by: Person
+    acts: tuple[Act, ...]
+    used: int = 0
+    """How many calls went on under it."""
+
+
+@dataclass(frozen=True)
 class Call:
     """A tool call of the current turn: what was asked for, its intent, its result."""
 
@@ -83,18 +98,26 @@ class Call:
     """Why a person must approve it, for which arguments and which state of the world."""
     approval: str = ""
     """The question by which a person approved it, until it is begun or its owner dies."""
+    allowed: AllowanceUsed | None = None
+    """What a person let the whole task do covers it, until it is gated anew or its owner dies."""
+    asks: bool = False
+    """It went on under an allowance once, and came back: a person decides."""
     lasting: bool = False
     """What it opens stays so for later tasks, as a person chose."""
     denied: str = ""
     """How it was denied, in words for the model."""
     replies: tuple[CallReply, ...] = ()
     """What people answered to it so far, in order."""
+    watched: tuple[str, ...] = ()
+    """Watchers that have looked at it."""
+    objection: str = ""
+    """Why watchers object to it, as the end of "It …"."""
     result: ToolFinished | None = None
 
     @property
     def held_back(self) -> bool:
         """It may not begin: a person must approve it and has not."""
-        return self.gated is not None and not self.approval
+        return self.gated is not None and not self.approval and self.allowed is None
 
 
 @dataclass(frozen=True)
@@ -268,6 +291,7 @@ class Execution:
     request: Request | None = None
     consulted: Consulted | None = None
     """What a request beside the turns came to, until a rule has made something of it."""
+    watches: Watches = _NOT_WATCHED
     failure: Failure = Failure()
     unknown: frozenset[str] = frozenset()
     """Models that their provider does not know: none of them is asked, unless a person has it tried again."""
@@ -310,6 +334,8 @@ class Execution:
     """What of the rule of two holds so far, and why."""
     opened_hosts: tuple[str, ...] = ()
     """What people have let its commands reach, beside what is chosen for the thread."""
+    allowances: tuple[Allowance, ...] = ()
+    """What people have let it do again without a question."""
     beside: tuple[str, ...] = ()
     """What lives in the sandbox beside the workspace and goes with its owner, in words."""
     crashes: int = 0

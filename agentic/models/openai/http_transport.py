@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import Final, cast
 
@@ -64,18 +64,21 @@ class HttpTransport:
         provider, dialect = _served(model)
         if missing := _missing(provider, dialect, self._env):
             raise ModelKeyRefused(f"There is no key for {model}. Set {missing}.", model=model)
-        try:
+        with _own_errors(provider, model):
             async with self._lender(provider, dialect).lent() as client:
                 async with aclosing(self._answered(client, provider, dialect, request)) as pieces:
                     async for piece in pieces:
                         yield piece
-        except APIStatusError as error:
-            headers = {name.lower(): value for name, value in error.response.headers.items()}
-            raise _error(refusal_in(error.response.content, error.status_code, headers), provider, model) from error
-        except StreamRefused as error:
-            raise _error(error.refusal, provider, model) from error
-        except (APIConnectionError, httpx2.TransportError) as error:
-            raise provider_errors.unreachable(model, str(error.__cause__ or error)) from error
+
+    async def transcribe(self, model: str, sound: bytes) -> str:
+        """The words of a sound in an Ogg file.  Raises ``ModelError``."""
+        provider, dialect = _served(model)
+        if missing := _missing(provider, dialect, self._env):
+            raise ModelKeyRefused(f"There is no key for {model}. Set {missing}.", model=model)
+        with _own_errors(provider, model):
+            async with self._lender(provider, dialect).lent() as client:
+                name, file = model.partition("/")[2] or model, ("voice-message.ogg", sound, "audio/ogg")
+                return (await client.audio.transcriptions.create(model=name, file=file)).text
 
     async def _answered(
         self, client: AsyncOpenAI, provider: Provider, dialect: Dialect, request: ChatRequest
@@ -118,6 +121,20 @@ class HttpTransport:
             default_headers=None if provider.name == "openai" else cast("Mapping[str, str]", _headers(key)),
             http_client=DefaultAsyncHttpx2Client(verify=self._certificates, timeout=None),
         )
+
+
+@contextmanager
+def _own_errors(provider: Provider, model: str) -> Generator[None]:
+    """Raise what the SDK raises as ``ModelError``."""
+    try:
+        yield
+    except APIStatusError as error:
+        headers = {name.lower(): value for name, value in error.response.headers.items()}
+        raise _error(refusal_in(error.response.content, error.status_code, headers), provider, model) from error
+    except StreamRefused as error:
+        raise _error(error.refusal, provider, model) from error
+    except (APIConnectionError, httpx2.TransportError) as error:
+        raise provider_errors.unreachable(model, str(error.__cause__ or error)) from error
 
 
 def body(request: ChatRequest, dialect: Dialect, facts: ModelFacts | None) -> Row:

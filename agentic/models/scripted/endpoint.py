@@ -42,6 +42,10 @@ class ScriptedEndpoint:
         self._answered_at = 0.0
         self.url = ""
         self.requests: list[CapturedRequest] = []
+        self.sounds: list[bytes] = []
+        """What it was sent to be written down."""
+        self.words = ""
+        """What it hears in any sound; '' for nothing, which is an error."""
         self.failures: list[BaseException] = []
         self.gaps: list[float] = []
         """Seconds from an answer's last byte to the arrival of the next request."""
@@ -69,6 +73,7 @@ class ScriptedEndpoint:
             app.router.add_post(f"{prefix}/chat/completions", self._openai)
             app.router.add_post(f"{prefix}/messages", self._anthropic)
             app.router.add_get(f"{prefix}/models", self._models)
+            app.router.add_post(f"{prefix}/audio/transcriptions", self._hear)
         app.router.add_get("/scripted/gaps", self._gaps)
         self._runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -96,6 +101,13 @@ class ScriptedEndpoint:
     async def _models(self, request: web.Request) -> web.Response:
         row = {"id": "scripted", "object": "model", "created": 0, "owned_by": "threadwright"}
         return web.json_response({"object": "list", "data": [row]})
+
+    async def _hear(self, request: web.Request) -> web.Response:
+        sound = (await request.post())["file"]
+        self.sounds.append(sound.file.read() if isinstance(sound, web.FileField) else b"")
+        if not self.words:
+            return web.json_response({"error": {"message": "nothing can be heard"}}, status=400)
+        return web.json_response({"text": self.words})
 
     async def _gaps(self, request: web.Request) -> web.Response:
         taken, self.gaps = self.gaps, []

@@ -19,7 +19,7 @@ from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
 from agentic.sandbox.backends.cgroups import ControlGroup, ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover, made
 from agentic.sandbox.backends.process_transport import ProcessTransport
-from agentic.sandbox.limits import DOOR, Limits, Place
+from agentic.sandbox.limits import DOOR, SKILLS, Limits, Place
 from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
@@ -49,7 +49,8 @@ mount --bind "$4" "$stage/program"
 mount --bind "$5" "$stage/etc"
 [ -z "$6" ] || mount --bind "$6" "$stage/door"
 [ -z "$7" ] || mount --bind "$7" "$stage/mirror"
-shift 7
+[ -z "$8" ] || mount --bind "$8" "$stage/skills"
+shift 8
 exec "$@"
 """
 MAKE_ONE = (
@@ -72,11 +73,17 @@ class _Sources:
     etc: Path
     door: Path | None = None
     mirror: Path | None = None
+    skills: Path | None = None
 
     @property
     def staged(self) -> _Sources:
         """Where they are shown on the stage."""
-        return replace(STAGED, door=self.door and STAGE / "door", mirror=self.mirror and STAGE / "mirror")
+        return replace(
+            STAGED,
+            door=self.door and STAGE / "door",
+            mirror=self.mirror and STAGE / "mirror",
+            skills=self.skills and STAGE / "skills",
+        )
 
 
 STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE / "etc")
@@ -114,13 +121,14 @@ class Bubblewrap:
         covered: Sequence[Cover] = (),
         door: Path | None = None,
         mirror: Path | None = None,
+        skills: Path | None = None,
     ) -> Sandbox:
         """A running sandbox."""
         command = shutil.which(self._command)
         if command is None:
             raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
         try:
-            sources = _Sources(workspace, home, program(self._state), self._own_etc(), door, mirror)
+            sources = _Sources(workspace, home, program(self._state), self._own_etc(), door, mirror, skills)
             shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
             inside = sources.staged if shown else sources
             group = self._groups.make(limits)
@@ -161,6 +169,8 @@ class Bubblewrap:
         yield from ("--ro-bind", str(sources.program), INSIDE)
         if sources.door is not None:
             yield from ("--ro-bind", str(sources.door), DOOR)
+        if sources.skills is not None:
+            yield from ("--ro-bind", str(sources.skills), SKILLS)
         yield from ("--bind", str(sources.home), "/home/agent", "--bind", str(sources.workspace), "/workspace")
         for cover in covered:
             mask = sources.etc / cover.source(made(self._state / "etc")).name
@@ -185,15 +195,21 @@ class Bubblewrap:
 
 def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
     """The beginning of a command line that shows the sources on the stage and becomes the user."""
-    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc, STAGE / "mirror"):
+    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc, STAGE / "mirror", STAGE / "skills"):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
     for file in (STAGED.program, STAGE / "door"):
         file.touch()
-    shown = [
-        str(path or "")
-        for path in (sources.workspace, sources.home, sources.program, sources.etc, sources.door, sources.mirror)
-    ]
+    given = (
+        sources.workspace,
+        sources.home,
+        sources.program,
+        sources.etc,
+        sources.door,
+        sources.mirror,
+        sources.skills,
+    )
+    shown = [str(path or "") for path in given]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
     uid, gid = (str(number) for number in owner)
     become = ["setpriv", "--reuid", uid, "--regid", gid, "--clear-groups", "--no-new-privs"]

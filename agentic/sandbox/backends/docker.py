@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -30,7 +30,7 @@ from agentic.sandbox.backends.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.sandbox.backends.cgroups import HELD, SHARES
 from agentic.sandbox.backends.docker_attach import AttachTransport
 from agentic.sandbox.backends.hidden_mounts import Cover, made
-from agentic.sandbox.limits import DOOR, IMAGE, Limits, Place
+from agentic.sandbox.limits import DOOR, IMAGE, SKILLS, Limits, Place
 from agentic.sandbox.ownership_marks import home_mark, lives, process_mark
 from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.protocol.heartbeat import Heartbeat
@@ -84,14 +84,17 @@ class Docker:
         covered: Sequence[Cover] = (),
         door: Path | None = None,
         mirror: Path | None = None,
+        skills: Path | None = None,
     ) -> Sandbox:
         """A running container with its supervisor."""
         client = await self._connected()
         if thread in self._left:
             await self._removed(thread, self._left.pop(thread))
         written = _lent(diary, self.owner)
+        readable = {mirror: place_of(mirror)} if mirror is not None else {}
+        readable |= {skills: SKILLS} if skills is not None else {}
         container = await self._call(
-            self._create, client, thread, workspace, home, limits, written, covered, door, mirror
+            self._create, client, thread, workspace, home, limits, written, covered, door, readable
         )
         try:
             transport = await AttachTransport.open(
@@ -172,7 +175,7 @@ class Docker:
         diary: Path | None,
         covered: Sequence[Cover],
         door: Path | None,
-        mirror: Path | None,
+        readable: Mapping[Path, str],
     ) -> Container:
         """A container by the profile: all that it is given stands here, and nothing that a task could choose."""
         uid, gid = self.owner
@@ -209,7 +212,7 @@ class Docker:
                 str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
                 str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
-                **({str(mirror.resolve()): {"bind": place_of(mirror), "mode": "ro"}} if mirror is not None else {}),
+                **{str(path.resolve()): {"bind": place, "mode": "ro"} for path, place in readable.items()},
                 **written,
                 **way_out,
             },

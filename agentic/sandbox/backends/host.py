@@ -54,6 +54,7 @@ class Host:
         covered: Sequence[Cover] = (),
         door: Path | None = None,
         mirror: Path | None = None,
+        skills: Path | None = None,
     ) -> Sandbox:
         """A supervisor over the workspace; nothing in it can be covered, and it has the machine's network, without a door."""
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]

@@ -49,6 +49,7 @@ def python_result(reply: Reply) -> PythonResult:
         killed_reason=reply.text("killed"),
         restarted=reply.flag("restarted"),
         changes=changes_of(reply),
+        figures=reply.texts("figures"),
     )
 
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from agentic.core.events.execution_events import FileChange
 
+COMMAND = 80
+"""So many characters of a command are told to others."""
+
 __all__ = [
     "BackgroundState",
     "Changes",
@@ -91,6 +94,8 @@ class PythonResult:
     killed_reason: str = ""
     restarted: bool = False
     changes: Changes = field(default_factory=Changes)
+    figures: tuple[str, ...] = ()
+    """Pictures that it drew, as files of the workspace."""
 
     @property
     def ok(self) -> bool:
@@ -229,4 +234,15 @@ class SeenChange:
     number: int
     at: float
     by: str
+    """Who acted; '' where it happened outside of all calls."""
     change: FileChange
+    how: str = ""
+    """The command that did it; of a change outside of all calls, what runs in the background and may have done it."""
+
+    @property
+    def who(self) -> str:
+        """Who did it and how, as the end of a sentence; '' where nobody knows."""
+        command = f"`{' '.join(self.how.split())[:COMMAND]}`" if self.how else ""
+        if self.by:
+            return f"by {self.by}{f' with {command}' if command else ''}"
+        return f"perhaps by {command} in the background" if command else ""

@@ -245,6 +245,7 @@ class Serving:
     def _ran(self, request: Request, run: Run) -> None:
         header: dict[str, Json] = {
             "traceback": run.traceback,
+            "figures": [*run.figures],
             "truncated": run.collector.truncated,
             "output_ref": run.collector.saved_as,
             "size": run.collector.total,

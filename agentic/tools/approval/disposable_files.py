@@ -5,9 +5,12 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.workspace_paths import SCRATCHES
+from agentic.core.events.values import Act
+from agentic.core.rules.approvals import is_within
 from agentic.ports.runtime import Prepared
 from agentic.tools.approval.named_paths import targets
 
@@ -45,16 +48,21 @@ def is_disposable(path: str, created: frozenset[str], made: frozenset[str]) -> b
 
 
 def own_to_destroy(prepared: Prepared) -> Callable[[str, bool], bool]:
-    """Whether a file, or a folder with a slash at its end, is derived or named in the command.
+    """Whether a file, or a folder with a slash at its end, is derived, named in the command, or allowed for the whole task.
 
-    That one is named does not cover that it is emptied, the second argument: whoever means that deletes it.
+    That one is named does not cover that it is emptied, the second argument: whoever means that deletes it.  What may be
+    deleted may also stand there anew, with nothing in it.
     """
+    allowed = prepared.allowed.acts if prepared.allowed is not None else ()
     arguments = prepared.arguments
     command, cwd = arguments.get("command"), arguments.get("cwd", ".")
     named = frozenset(targets(command, cwd)) if isinstance(command, str) and isinstance(cwd, str) else frozenset[str]()
 
     def may_go(path: str, emptied: bool) -> bool:
         if path in named and not emptied:
+            return True
+        kinds: tuple[Literal["delete", "empty"], ...] = ("delete", "empty") if emptied else ("delete",)
+        if any(is_within(Act(kind=kind, path=path.rstrip("/")), allowed) for kind in kinds):
             return True
         *folders, name = path.split("/")
         return _is_derived(folders, name)

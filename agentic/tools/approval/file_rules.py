@@ -9,7 +9,7 @@ from agentic.bash.command_output import UNKNOWN
 from agentic.bash.evaluation import SimpleCommand
 from agentic.bash.workspace_paths import SCRATCHES, inside
 from agentic.tools.approval.gated_command import (
-    Finding,
+    Found,
     GatedCommand,
     Runs,
     flags_of,
@@ -42,7 +42,7 @@ _PRINT_NOTHING = (
 )  # fmt: skip
 
 
-def redirection(command: GatedCommand) -> Iterator[Finding]:
+def redirection(command: GatedCommand) -> Iterator[Found]:
     """Yield why to ask, where a redirection leaves nothing of a file."""
     words, simple = command.words, command.simple
     nothing = words == [] or words[0] in (":", "true") or words[:2] == ["cat", "/dev/null"] or words in _PRINT_NOTHING
@@ -65,7 +65,7 @@ def _grows(path: str, simple: SimpleCommand) -> bool:
     return any(f">>{sign}{each}" in text for sign in (" ", "", ' "', '"') for each in {path, name_of(path)} if each)
 
 
-def rm(command: GatedCommand) -> Iterator[Finding]:
+def rm(command: GatedCommand) -> Iterator[Found]:
     """``rm`` and ``unlink``: single files that are named may go."""
     flags, paths = flags_of(command.words[1:])
     if {"--help", "--version"} & flags:
@@ -85,19 +85,19 @@ def rm(command: GatedCommand) -> Iterator[Finding]:
         yield _OF_GIT
 
 
-def trash(command: GatedCommand) -> Iterator[Finding]:
+def trash(command: GatedCommand) -> Iterator[Found]:
     """Programs that delete all that they are given."""
     yield command.deletes(flags_of(command.words[1:])[1])
 
 
-def disk(command: GatedCommand) -> Iterator[Finding]:
+def disk(command: GatedCommand) -> Iterator[Found]:
     """Programs that overwrite a disk or a file for good."""
     paths = flags_of(command.words[1:])[1]
     if not command.words[1:] or any(not path.startswith(SCRATCHES) for path in paths):
         yield f"runs {quoted([command.name])}, which overwrites what it is given for good"
 
 
-def find(command: GatedCommand) -> Iterator[Finding]:
+def find(command: GatedCommand) -> Iterator[Found]:
     """``find``: what it deletes, rewrites or locks, and what it runs."""
     words, simple = command.words, command.simple
     roots = quoted(_roots(words))
@@ -136,7 +136,7 @@ def _finds_disposable(words: list[str], command: GatedCommand) -> bool:
     return all(command.passes(f"{root}/found") for root in _roots(words))
 
 
-def move(command: GatedCommand) -> Iterator[Finding]:
+def move(command: GatedCommand) -> Iterator[Found]:
     """``mv``, ``cp`` and ``install``: what leaves the workspace, and what is written over."""
     _, paths = flags_of(command.words[1:])
     if "-t" in command.words[:-1]:
@@ -149,7 +149,7 @@ def move(command: GatedCommand) -> Iterator[Finding]:
         yield from _copies([path for path in paths[:-1] if path not in settings], paths[-1:], command)
 
 
-def _copies(sources: list[str], into: list[str], command: GatedCommand) -> Iterator[Finding]:
+def _copies(sources: list[str], into: list[str], command: GatedCommand) -> Iterator[Found]:
     if not sources:
         return
     over_many = "*" in into[0] and name_of(sources[0]) not in into[0] and UNKNOWN not in sources[0]
@@ -157,7 +157,7 @@ def _copies(sources: list[str], into: list[str], command: GatedCommand) -> Itera
         yield command.empties(into)
 
 
-def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
+def _moves(paths: list[str], command: GatedCommand) -> Iterator[Found]:
     simple, sources = command.simple, paths[:-1]
     if _GIT_OWN & {inside(simple.cwd, path) for path in sources}:
         yield _OF_GIT
@@ -177,7 +177,7 @@ def _moves(paths: list[str], command: GatedCommand) -> Iterator[Finding]:
         yield f"moves {quoted(left)} out of the workspace"
 
 
-def tee(command: GatedCommand) -> Iterator[Finding]:
+def tee(command: GatedCommand) -> Iterator[Found]:
     """``tee``, which is given nothing to write."""
     flags, paths = flags_of(command.words[1:])
     nothing = command.simple.stdin_file == "/dev/null" or command.simple.piped_from in _PRINT_NOTHING
@@ -185,7 +185,7 @@ def tee(command: GatedCommand) -> Iterator[Finding]:
         yield command.empties(paths if nothing else [path for path in paths if "*" in path])
 
 
-def rights(command: GatedCommand) -> Iterator[Finding]:
+def rights(command: GatedCommand) -> Iterator[Found]:
     """``chmod``, ``chown`` and ``chgrp``: rights of many files, or of their owner."""
     words, changes_mode = command.words, command.name == "chmod"
     flags, rest = flags_of([word for word in words[1:] if not _MODE.fullmatch(word)])
@@ -209,13 +209,13 @@ def _locks(words: list[str], *, folders: bool) -> bool:
     return takes or (mode.endswith("=") and mode[:1] in "ua=")
 
 
-def truncate(command: GatedCommand) -> Iterator[Finding]:
+def truncate(command: GatedCommand) -> Iterator[Found]:
     """``truncate``, to whatever size."""
     sizes = values_of(command.words, "-s", "--size", "-r", "--reference")
     yield command.empties(flags_of([word for word in command.words[1:] if word not in sizes])[1])
 
 
-def dd(command: GatedCommand) -> Iterator[Finding]:
+def dd(command: GatedCommand) -> Iterator[Found]:
     """``dd``: what it writes over."""
     written = [word[3:] for word in command.words if word.startswith("of=")]
     left = [path for path in written if path != "/dev/null" and not command.passes(path)]
@@ -223,7 +223,7 @@ def dd(command: GatedCommand) -> Iterator[Finding]:
         yield f"overwrites {quoted(left[:1])}"
 
 
-def rsync(command: GatedCommand) -> Iterator[Finding]:
+def rsync(command: GatedCommand) -> Iterator[Found]:
     """``rsync``, where it deletes at one end."""
     flags, paths = flags_of(command.words[1:])
     if "--remove-source-files" in flags:
@@ -232,7 +232,7 @@ def rsync(command: GatedCommand) -> Iterator[Finding]:
         yield command.deletes(paths[-1:])
 
 
-def tar(command: GatedCommand) -> Iterator[Finding]:
+def tar(command: GatedCommand) -> Iterator[Found]:
     """``tar``, which takes away what it packs, or unpacks an old version over what is there."""
     words, simple = command.words, command.simple
     into = (values_of(words, "-C", "--directory") or ["."])[0]
@@ -250,7 +250,7 @@ def _packed(words: list[str]) -> list[str]:
     ]
 
 
-def pack(command: GatedCommand) -> Iterator[Finding]:
+def pack(command: GatedCommand) -> Iterator[Found]:
     """``zip``, ``7z``, ``gzip`` and their like, where they take away what they have packed."""
     flags, paths = flags_of(command.words[1:])
     if command.name == "zip":

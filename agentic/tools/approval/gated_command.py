@@ -1,7 +1,7 @@
 """A command as the rules see it: without what wraps it, and with what is known when it runs.
 
-A rule yields findings, the first that says something counts: why a person must approve the command, or another command
-that it runs, which is then looked at in the same way.
+A rule yields what it found: why a person must approve the command, or another command that it runs, which is then
+looked at in the same way.  All of it counts.
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.evaluation import SimpleCommand
 from agentic.bash.workspace_paths import inside
+from agentic.core.events.values import Act, Finding
 from agentic.tools.approval.disposable_files import is_disposable
 
 LONGEST_NAME = 60
+LONGEST_TARGET = 200
 NAMED = 3
 """So many names are in a reason; more are counted."""
+_PATTERN = frozenset(f"*?[]{{}}$`\\'\"!{UNKNOWN}")
+"""What a name may not hold that stands for just one file."""
 _EMPTY = ("__init__.py", ".gitkeep", ".keep", ".nojekyll", "py.typed", "conftest.py")
 """Files that are made empty."""
 
@@ -33,7 +38,15 @@ class Runs:
     variables: dict[str, str] = field(default_factory=dict[str, str])
 
 
-Finding = str | Runs
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something runs that nobody can read beforehand: no reason to ask by itself, but one not to let more pass unasked."""
+
+    text: str = "runs a command that is only known when it runs"
+
+
+Found = str | Runs | Finding | Unread
+"""A reason in words, one whose targets are known, what is run, or what cannot be read; an empty text is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +69,40 @@ class GatedCommand:
         """Whether a path is scratch, derived, or this execution's own."""
         return is_disposable(inside(self.simple.cwd, path), self.created, self.simple.made)
 
-    def deletes(self, paths: list[str]) -> str:
+    def deletes(self, paths: list[str]) -> Found:
         """Why paths, with all below them, must not be deleted; '' where they may be."""
         left = [path for path in paths if not self.passes(path)]
         them = "it" if len(left) == 1 else "them"
         whole = f"with everything in {them}, including files this task didn't create"
-        return f"deletes {quoted(left)} {whole}" if left else ""
+        return Finding(text=f"deletes {quoted(left)} {whole}", acts=self._acts("delete", left)) if left else ""
 
-    def empties(self, paths: list[str]) -> str:
+    def empties(self, paths: list[str]) -> Found:
         """Why nothing may be left of files; '' where they may be emptied."""
         known = (path for path in paths if path != "/dev/null" and name_of(path) not in _EMPTY)
         left = [path for path in known if not self.passes(path)]
-        return f"empties {quoted(left)}, which this task didn't create" if left else ""
+        created = "which this task didn't create"
+        return Finding(text=f"empties {quoted(left)}, {created}", acts=self._acts("empty", left)) if left else ""
+
+    def _acts(self, kind: Literal["delete", "empty"], paths: list[str]) -> tuple[Act, ...]:
+        """What is done, for a whole task to be allowed; nothing where only running it shows what that is."""
+        if self.piped:
+            return ()
+        targets = [inside(self.simple.cwd, path) for path in paths]
+        return tuple(Act(kind=kind, path=path) for path in targets) if all(map(is_target, targets)) else ()
 
     def text_of(self, path: str) -> str:
         """What stands in a file that was written on the same line."""
         return self.simple.evaluation.texts.get(inside(self.simple.cwd, path), "")
 
 
-Rule = Callable[[GatedCommand], Iterator[Finding]]
+Rule = Callable[[GatedCommand], Iterator[Found]]
+
+
+def is_target(path: str) -> bool:
+    """Whether a path names one file or folder of the workspace, and nothing of git's own."""
+    inner = path not in ("", ".") and not path.startswith(("/", "~", "-")) and len(path) <= LONGEST_TARGET
+    plain = path.isprintable() and not _PATTERN.intersection(path)
+    return inner and plain and not {"..", ".git"} & set(path.split("/"))
 
 
 def name_of(path: str) -> str:

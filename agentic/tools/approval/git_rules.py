@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.evaluation import SimpleCommand
 from agentic.bash.workspace_paths import SCRATCHES, inside
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, flags_of, values_of
+from agentic.tools.approval.gated_command import Found, GatedCommand, Runs, flags_of, values_of
 
 MOST_EARLIER = 40
 _LOOSENS = {"clean.requireforce": "false", "remote.origin.mirror": "true", "remote.origin.push": "+"}
@@ -18,7 +18,7 @@ _LOOSENS = {"clean.requireforce": "false", "remote.origin.mirror": "true", "remo
 _TAKES_AWAY = frozenset(("-D", "-d", "--delete", "-f", "--force"))
 
 
-def git(command: GatedCommand) -> Iterator[Finding]:
+def git(command: GatedCommand) -> Iterator[Found]:
     """A command of git, with the settings, aliases and the folder that stand before it."""
     words, folder, unforced = command.words[1:], ".", False
     aliases: dict[str, str] = {}
@@ -46,7 +46,7 @@ def git(command: GatedCommand) -> Iterator[Finding]:
     yield from _in_folder(words, flags, names, replace(command, simple=there))
 
 
-def _in_folder(words: list[str], flags: set[str], names: list[str], command: GatedCommand) -> Iterator[Finding]:
+def _in_folder(words: list[str], flags: set[str], names: list[str], command: GatedCommand) -> Iterator[Found]:
     """A command of git in the folder in which it works."""
     name, simple = words[0], command.simple
     if name == "config" and len(names) > 1:
@@ -76,7 +76,7 @@ def _in_folder(words: list[str], flags: set[str], names: list[str], command: Gat
     yield "" if name != "push" and scratch else why
 
 
-def _config(names: list[str], cwd: str) -> Iterator[Finding]:
+def _config(names: list[str], cwd: str) -> Iterator[Found]:
     name, value = names[0].lower(), names[1]
     if names[0].startswith("alias."):
         yield Runs(_alias(value), cwd=cwd)
@@ -113,13 +113,13 @@ def _alias(body: str) -> str:
     return body[1:] if body.startswith("!") else f"git {body}"
 
 
-def patch(command: GatedCommand) -> Iterator[Finding]:
+def patch(command: GatedCommand) -> Iterator[Found]:
     """``patch``, which takes back what is not committed."""
     back = {"-R", "--reverse"} & flags_of(command.words[1:])[0] and "--dry-run" not in command.words
     yield AWAY if back and command.simple.piped_from[:2] == ["git", "diff"] else ""
 
 
-def rewritten_history(command: GatedCommand) -> Iterator[Finding]:
+def rewritten_history(command: GatedCommand) -> Iterator[Found]:
     """``bfg`` and ``git-filter-repo``."""
     yield HISTORY
 

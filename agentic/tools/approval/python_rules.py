@@ -10,7 +10,7 @@ from dataclasses import replace
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.parser import LONGEST
 from agentic.tools.approval.file_rules import LOCKS, move
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs
+from agentic.tools.approval.gated_command import Found, GatedCommand, Runs
 from agentic.tools.approval.script_rules import ROWS, deletes_rows
 
 TOO_LONG = "is too long to be checked"
@@ -36,7 +36,7 @@ _CODE_GIVEN = re.compile(r"-[A-Za-z]*c")
 Done = tuple[str, str]
 
 
-def python(command: GatedCommand) -> Iterator[Finding]:
+def python(command: GatedCommand) -> Iterator[Found]:
     """A Python that is given code: on the line, in a file that was written on it, or by a pipe."""
     words, given = command.words, command.simple.stdin
     for place, word in enumerate(words[:-1]):
@@ -52,7 +52,7 @@ def python(command: GatedCommand) -> Iterator[Finding]:
         yield from python_code(given, command, rest[1:])
 
 
-def python_code(code: str, command: GatedCommand, words: list[str]) -> Iterator[Finding]:
+def python_code(code: str, command: GatedCommand, words: list[str]) -> Iterator[Found]:
     """What code deletes, empties, moves or locks, and the commands that it runs."""
     if len(code) > LONGEST:
         yield TOO_LONG

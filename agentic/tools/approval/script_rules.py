@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agentic.bash.command_output import UNKNOWN
 from agentic.tools.approval.file_rules import INPLACE
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, flags_of, values_of
+from agentic.tools.approval.gated_command import Found, GatedCommand, Runs, flags_of, values_of
 
 SQL_TOOLS = frozenset((
     "sqlite3", "psql", "mysql", "mariadb", "duckdb", "cqlsh", "clickhouse-client", "influx", "cockroach", "sqlcmd",
@@ -89,7 +89,7 @@ _OF_TESTS = re.compile(r"(?:^|[_/.=-])tests?(?:[_/.-]|$)")
 _BASE = frozenset(("-d", "--dbname", "-D", "--database"))
 
 
-def script(command: GatedCommand) -> Iterator[Finding]:
+def script(command: GatedCommand) -> Iterator[Found]:
     """A program that is given code, on the line or in a file that was written on it."""
     text = next((text for word in command.words[1:2] if (text := command.text_of(word))), "")
     paths, commands = run_by(command.name, command.words[1:], command.simple.stdin or text)
@@ -100,7 +100,7 @@ def script(command: GatedCommand) -> Iterator[Finding]:
         yield command.empties(empties_in_place(command.words[1:]))
 
 
-def sed(command: GatedCommand) -> Iterator[Finding]:
+def sed(command: GatedCommand) -> Iterator[Found]:
     """``sed``: the commands that its script runs, and files of which it leaves nothing."""
     words, fed = command.words[1:], command.simple.piped_from
     yield from map(Runs, sed_runs(words))
@@ -112,7 +112,7 @@ def sed(command: GatedCommand) -> Iterator[Finding]:
         yield command.empties([path for path in of_sed(words) if path])
 
 
-def awk(command: GatedCommand) -> Iterator[Finding]:
+def awk(command: GatedCommand) -> Iterator[Found]:
     """``awk``: the commands that its code runs, and files of which it leaves nothing."""
     words = command.words
     if "inplace" in words and not any("{" in word or word.startswith("!") for word in words):
@@ -121,7 +121,7 @@ def awk(command: GatedCommand) -> Iterator[Finding]:
         yield from (Runs(each) for word in words[1:] for each in of_awk(word))
 
 
-def make(command: GatedCommand) -> Iterator[Finding]:
+def make(command: GatedCommand) -> Iterator[Found]:
     """``make``: targets by their name, and the recipes of a makefile that was written on the same line."""
     words = command.words
     if {"-n", "--dry-run", "--just-print", "--recon"} & set(words):
@@ -135,12 +135,12 @@ def make(command: GatedCommand) -> Iterator[Finding]:
     yield from (Runs(of_make(text)) for text in texts if text)
 
 
-def named_task(command: GatedCommand) -> Iterator[Finding]:
+def named_task(command: GatedCommand) -> Iterator[Found]:
     """Tasks of ``npm run``, ``just`` …, by their name."""
     yield _BY_NAME if _WIPES & set(command.words[1:4]) else ""
 
 
-def sql(command: GatedCommand) -> Iterator[Finding]:
+def sql(command: GatedCommand) -> Iterator[Found]:
     """Programs for SQL, on databases other than those of tests."""
     words, simple = command.words, command.simple
     base = next((word for word in words[1:] if not word.startswith("-")), "")

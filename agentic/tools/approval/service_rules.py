@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, name_of
+from agentic.tools.approval.gated_command import Found, GatedCommand, Runs, name_of
 from agentic.tools.approval.script_rules import SQL_TOOLS
 
 _LOST = "deletes data that a service keeps"
@@ -93,7 +93,7 @@ _SCRIPTS = frozenset(("manage.py", "artisan"))
 MOST_WORDS, MOST_GIVEN = 60, 2_000
 
 
-def service(command: GatedCommand) -> Iterator[Finding]:
+def service(command: GatedCommand) -> Iterator[Found]:
     """A command to a service or a database, by its words."""
     name, words, simple = command.name, command.words[1:], command.simple
     if words and (inner := name_of(words[0])) in _SCRIPTS:
@@ -109,7 +109,7 @@ def service(command: GatedCommand) -> Iterator[Finding]:
         yield _LOST
 
 
-def container(command: GatedCommand) -> Iterator[Finding]:
+def container(command: GatedCommand) -> Iterator[Found]:
     """``docker exec``: a shell or a program for databases that it starts."""
     if "exec" not in command.words:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.tools.approval.gated_command import Finding, GatedCommand, Runs, name_of
+from agentic.tools.approval.gated_command import Found, GatedCommand, Runs, Unread, name_of
 from agentic.tools.approval.wrapped_commands import set_before
 
 SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "ash", "su", "runuser", "script", "fish", "xonsh"))
@@ -17,7 +17,7 @@ _BEFORE_VALUE = frozenset(("--rcfile", "--init-file", "-O", "+O", "-o", "+o"))
 """Options of a shell that take the next word."""
 
 
-def shell(command: GatedCommand) -> Iterator[Finding]:
+def shell(command: GatedCommand) -> Iterator[Found]:
     """A shell, ``eval`` or ``source``: what it is told to run."""
     name, words, simple = command.name, command.words, command.simple
     if name == "eval":
@@ -38,6 +38,8 @@ def shell(command: GatedCommand) -> Iterator[Finding]:
         yield Runs(words[words.index("-c") + 1])
         return
     rest = words[place:]
+    if rest[:1] == [UNKNOWN]:
+        yield Unread()
     if rest and rest[0] != UNKNOWN and (text := command.text_of(rest[0])):
         yield Runs(text, variables=variables | _places(rest))
     elif simple.stdin:
@@ -46,13 +48,13 @@ def shell(command: GatedCommand) -> Iterator[Finding]:
         yield from _fed(simple.upstream)
 
 
-def alias(command: GatedCommand) -> Iterator[Finding]:
+def alias(command: GatedCommand) -> Iterator[Found]:
     """What aliases stand for."""
     for word in command.words[1:]:
         yield Runs(word.partition("=")[2])
 
 
-def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, str]) -> Iterator[Finding]:
+def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, str]) -> Iterator[Found]:
     """What stands behind ``-c``, and further options before it."""
     words = command.words
     while place < len(words) - 1 and words[place].startswith(("-", "+")):
@@ -65,12 +67,13 @@ def _code(command: GatedCommand, place: int, strict: str, variables: dict[str, s
         yield Runs(strict + text, variables=variables | _places(words[place + 1 :]))
 
 
-def _fed(chain: list[str]) -> Iterator[Finding]:
+def _fed(chain: list[str]) -> Iterator[Found]:
     """A shell that runs what other commands print."""
     if _FORM & {name_of(word) for word in chain}:
         yield "runs the output of another command"
     else:
         yield from (Runs(word) for word in chain if " " in word)
+        yield Unread("runs what another command prints")
 
 
 def _places(words: list[str]) -> dict[str, str]:

@@ -20,6 +20,9 @@ _AT_ONCE = 100_000
 """Characters that are searched before other tasks get their turn."""
 
 IN_COMMAND = 'Let the command read it where it stands, such as `. ./.env` or "$(grep ^TOKEN= .env | cut -d= -f2-)".'
+IN_REQUEST = (
+    "Send it with a command (curl) that reads it where it stands, where commands may reach that host; or ask a person."
+)
 IN_FILE = "Leave the line as it is and edit around it (edit, sed), or copy it with shell (cp, grep, sed)."
 
 

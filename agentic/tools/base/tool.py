@@ -15,7 +15,8 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, model_validator
 
-from agentic.core.events.execution_events import Effect, Outside, Permission
+from agentic.core.events.execution_events import Effect, EquippedSkill, Finding, Outside, Permission
+from agentic.core.rules.approvals import reasons
 from agentic.ports.children import Children
 from agentic.ports.runtime import (
     NotBegun,
@@ -101,6 +102,8 @@ class CallContext:
     """Where commits may be published; None where the thread has no repository."""
     children: Children | None = None
     """Who has parts of the work done; None where nobody does."""
+    skills: tuple[EquippedSkill, ...] = ()
+    """Those of its task."""
 
 
 Recall = Callable[[str], Awaitable[Remembered]]
@@ -152,8 +155,8 @@ def _ordinary_seconds(_: Arguments) -> float:
     return TOOL_SECONDS
 
 
-def _never_gated(_: Arguments, __: frozenset[str]) -> str:
-    return ""
+def _never_gated(_: Arguments, __: frozenset[str]) -> tuple[Finding, ...]:
+    return ()
 
 
 async def _forgotten(_: Arguments, __: CallContext, ___: Recall) -> Recalled:
@@ -190,10 +193,12 @@ class Tool(Generic[A]):
     """Its results hold what is not public."""
     outside: Outside = "no"
     version: int = 1
+    effects: Callable[[A], Effect] | None = None
+    """The effect of one call, where that depends on its arguments; ``effect`` is then the strongest one."""
     seconds: Callable[[A], float] = _ordinary_seconds
     expects: Callable[[A], str] = _nothing_expected
-    gates: Callable[[A, frozenset[str]], str] = _never_gated
-    """Why a person must approve a call, given the files that this execution made itself; '' where nobody must."""
+    gates: Callable[[A, frozenset[str]], tuple[Finding, ...]] = _never_gated
+    """All for which a person must approve a call, given the files that this execution made itself."""
 
     opens: Callable[[A], tuple[str, ...]] = _nothing_opened
     """What a gated call would let commands reach."""
@@ -233,14 +238,17 @@ class Tool(Generic[A]):
             return Refused(f"{self.name} was not run: {explain(wrong)}.\nExpected: {expected}")
         written = _canonical(valid)
         args_sha = hashlib.sha256(written.encode()).hexdigest()
+        effect = self.effects(valid) if self.effects is not None else self.effect
+        findings = self.gates(valid, created)
         return Prepared(
             arguments=_JSON_OBJECT.validate_json(written),
             args_sha=args_sha,
-            effect=self.effect,
-            key=args_sha if self.effect == "keyed" else "",
+            effect=effect,
+            key=args_sha if effect == "keyed" else "",
             expectation=self.expects(valid),
             timeout=self.seconds(valid),
-            gate=self.gates(valid, created),
+            gate=reasons(findings),
+            findings=findings,
             created=created,
             hosts=self.opens(valid),
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from agentic.ports.errors import EditConflict
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.protocol.decode import changes_of
 from agentic.sandbox.protocol.results import FileText
@@ -37,6 +38,7 @@ from agentic.tools.files.file_access import (
     Missing,
     may_change,
     open_text,
+    overtaken,
     tell_diff,
     tell_missing,
 )
@@ -178,7 +180,7 @@ async def _run_many(arguments: MultiEditArguments, call: CallContext) -> Observa
     return await _edit(arguments.path, replacements, await call.world(), call.id)
 
 
-async def _recall(_: Arguments, call: CallContext, recall: Recall) -> Recalled:
+async def recall_write(_: Arguments, call: CallContext, recall: Recall) -> Recalled:
     """Nothing but the writing at its end has an effect; what was not read again since cannot be shown."""
     remembered = await recall(call.id)
     if remembered.never_began:
@@ -197,7 +199,7 @@ async def _edit(path: str, replacements: Sequence[Replacement], world: AgentWorl
         return file
     if isinstance(file, Missing):
         return await tell_missing(file.path, world)
-    refusal = may_change(file, world)
+    refusal = await may_change(file, world)
     if refusal is not None:
         return refusal
     if file.lossy:
@@ -214,9 +216,12 @@ async def _put(file: FileText, replacements: Sequence[Replacement], world: Agent
     if isinstance(edited, Misfit):
         which = f"edit {edited.number} of {len(replacements)}: " if len(replacements) > 1 else ""
         return failed(f"Nothing was written to {file.path}: {which}{edited.reason}")
-    change = await world.real.write(
-        file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent, key=key
-    )
+    try:
+        change = await world.real.write(
+            file.path, edited, expected_sha=file.sha, create=False, by=world.model.agent, key=key
+        )
+    except EditConflict:
+        return await overtaken(file.path, world)
     world.model.note_write(change.path, change.sha_after, edited)
     diff = tell_diff(seen.text, (await world.seen(edited, seen)).text)
     return Observation("ok", f"{change.kind} {change.path}\n{diff}", changes=(change,))
@@ -244,7 +249,7 @@ EDIT_TOOL = Tool(
     act=_run_one,
     effect="unkeyed",
     permission="write",
-    recalls=_recall,
+    recalls=recall_write,
 )
 
 MULTI_EDIT_TOOL = Tool(
@@ -257,5 +262,5 @@ MULTI_EDIT_TOOL = Tool(
     act=_run_many,
     effect="unkeyed",
     permission="write",
-    recalls=_recall,
+    recalls=recall_write,
 )

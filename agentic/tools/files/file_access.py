@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from agentic.core.events.execution_events import StaleFile
 from agentic.ports.runtime import Observation
 from agentic.sandbox.aiignore import NAME as AIIGNORE
-from agentic.sandbox.protocol.results import FileText
+from agentic.sandbox.protocol.results import FileText, SeenChange
 from agentic.text.line_diff import nearest, unified_diff
 from agentic.tools.base.observation import failed, refused
 from agentic.tools.base.tool import AgentWorld
@@ -52,15 +53,37 @@ async def tell_missing(path: str, world: AgentWorld) -> Observation:
     return failed(f"{path} does not exist.{hint}")
 
 
-def may_change(file: FileText, world: AgentWorld) -> Observation | None:
-    """Return None if the agent knows the file's present content, else a refusal with the diff of what changed."""
+async def may_change(file: FileText, world: AgentWorld) -> Observation | None:
+    """Return None if the agent knows the file's present content, else a refusal with who changed it and the diff."""
     if file.path == AIIGNORE:
         why = f"{AIIGNORE} says what is hidden from you; only a person changes it. Ask with ask_user."
         return refused(why, "rules", AIIGNORE)
-    refusal = world.model.may_write(file.path, file.sha, file.text)
+    model = world.model
+    seen = await world.real.changed_by(file.path) if model.is_behind(file.path, file.sha) else None
+    own = seen is not None and seen.by == model.agent
+    who = "" if seen is None else "by a command of your own" if own else seen.who
+    behind = model.is_behind(file.path, file.sha)
+    refusal = model.may_write(file.path, file.sha, file.text, who)
     if refusal is None:
         return None
-    return refused("\n".join(part for part in (refusal.reason, refusal.diff) if part))
+    told = refused("\n".join(part for part in (refusal.reason, refusal.diff) if part))
+    return replace(told, conflicts=(_conflict(file.path, seen),)) if behind and not own else told
+
+
+async def overtaken(path: str, world: AgentWorld) -> Observation:
+    """Return a refusal for a file that somebody changed between the look at it and the writing."""
+    file = await open_text(path, world)
+    if isinstance(file, Observation):
+        return file
+    if isinstance(file, FileText) and (refusal := await may_change(file, world)) is not None:
+        return refusal if refusal.conflicts else replace(refusal, conflicts=(_conflict(path, None),))
+    gone = "it was deleted" if isinstance(file, Missing) else "it changed, and is again as you know it"
+    told = refused(f"{path}: {gone} in this very moment; nothing was written. Look, and write again.")
+    return replace(told, conflicts=(_conflict(path, await world.real.changed_by(path)),))
+
+
+def _conflict(path: str, seen: SeenChange | None) -> StaleFile:
+    return StaleFile(path=path, by="" if seen is None else f"by {seen.by}" if seen.by else seen.who)
 
 
 def tell_diff(before: str, after: str) -> str:

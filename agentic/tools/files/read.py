@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from pydantic import Field
 
 from agentic.ports.runtime import Observation
 from agentic.sandbox.protocol.results import FileText
+from agentic.tools.base.observation import listed
 from agentic.tools.base.paths import FilePath
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.base.truncation import FILES
 from agentic.tools.files.file_access import Missing, open_text, tell_missing
+from agentic.tools.files.notebook_cells import NoNotebook, parsed, shown
 
 LINE_CHARACTERS = 2_000
 
@@ -30,6 +34,13 @@ async def _run(arguments: ReadArguments, call: CallContext) -> Observation:
     if isinstance(file, Missing):
         return await tell_missing(file.path, world)
     world.model.note_read(file.path, file.sha, file.text)
+    if file.path.lower().endswith(".ipynb"):
+        try:
+            book = await asyncio.to_thread(parsed, file.text)
+        except NoNotebook as wrong:
+            plain = _tell(file, (await world.seen(file.text)).text, arguments.offset, arguments.limit)
+            return Observation("ok", f"(It cannot be shown by cells: {wrong}.)\n{plain}")
+        return listed((await world.seen(shown(book))).text, world.outputs, FILES)
     return Observation("ok", _tell(file, (await world.seen(file.text)).text, arguments.offset, arguments.limit))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from agentic.core.events.execution_events import FileChange
+from agentic.ports.errors import EditConflict
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import refused
 from agentic.tools.base.paths import FilePath
@@ -25,6 +26,7 @@ from agentic.tools.files.file_access import (
     Missing,
     may_change,
     open_text,
+    overtaken,
     tell_diff,
 )
 
@@ -52,11 +54,14 @@ async def _run(arguments: WriteArguments, call: CallContext) -> Observation:
     if file.text == content and not file.lossy:
         world.model.note_read(file.path, file.sha, file.text)
         return Observation("ok", f"{file.path} already has exactly this content.")
-    return may_change(file, world) or await _put(arguments.path, content, sha, seen, world)
+    return await may_change(file, world) or await _put(arguments.path, content, sha, seen, world)
 
 
 async def _put(path: str, content: str, sha: str, seen: Masked, world: AgentWorld) -> Observation:
-    change = await world.real.write(path, content, expected_sha=sha, create=True, by=world.model.agent)
+    try:
+        change = await world.real.write(path, content, expected_sha=sha, create=True, by=world.model.agent)
+    except EditConflict:
+        return await overtaken(path, world)
     world.model.note_write(change.path, change.sha_after, content)
     shown = await world.seen(content, seen)
     return Observation("ok", _tell(change, content, seen.text, shown.text), changes=(change,))

@@ -1,1 +1,1 @@
-"""Tools of MCP servers, as an agent has them."""
+"""Tools that bring in what others wrote: those of MCP servers, and the one that reads skills."""

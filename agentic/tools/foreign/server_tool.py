@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Effect, FileChange, FileRef, Outside, Permission
 from agentic.core.text.foreign_text import one_line
+from agentic.core.text.tool_words import OF_SERVERS
 from agentic.mcp_client.agreed_tools import Pinned
 from agentic.mcp_client.elicitation import (
     MOST_ROUNDS,
@@ -62,7 +63,7 @@ class ThreadServers:
 
 def name_for(server: str, tool: str, taken: Mapping[str, object]) -> str:
     """What the model calls it: no name of ours begins so, and no two are alike."""
-    name = _NO_NAME.sub("_", f"mcp__{server}__{tool}")
+    name = _NO_NAME.sub("_", f"{OF_SERVERS}{server}__{tool}")
     if len(name) > NAME_CHARACTERS or name in taken:
         digest = hashlib.sha256(f"{server}/{tool}".encode()).hexdigest()[:8]
         name = f"{name[: NAME_CHARACTERS - 9]}_{digest}"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import asdict
+
 from pydantic import Field
 
+from agentic.core.events.execution_events import FileRef
+from agentic.ports.errors import PathRefused
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.protocol.decode import python_result
 from agentic.sandbox.protocol.results import PythonResult
@@ -20,10 +25,12 @@ from agentic.tools.base.tool import (
     Tool,
 )
 from agentic.tools.base.truncation import SHELL, show
+from agentic.workspace.picture_header import facts_of
 
 MOST_SECONDS = 600
 SLACK_SECONDS = 15.0
 OUTPUT_BYTES = 64 * 1024
+FIGURE_BYTES = 3_500_000
 
 
 class PythonArguments(Arguments):
@@ -51,7 +58,7 @@ async def _run(arguments: PythonArguments, call: CallContext) -> Observation:
         cap=OUTPUT_BYTES,
         key=call.id,
     )
-    return _observe(result, world)
+    return await _observe(result, world)
 
 
 async def _recall(arguments: PythonArguments, call: CallContext, recall: Recall) -> Recalled:
@@ -60,12 +67,12 @@ async def _recall(arguments: PythonArguments, call: CallContext, recall: Recall)
         return NotBegun()
     if remembered.reply is None:
         return None
-    return (
-        failed(remembered.fault) if remembered.fault else _observe(python_result(remembered.reply), await call.world())
-    )
+    if remembered.fault:
+        return failed(remembered.fault)
+    return await _observe(python_result(remembered.reply), await call.world())
 
 
-def _observe(result: PythonResult, world: AgentWorld) -> Observation:
+async def _observe(result: PythonResult, world: AgentWorld) -> Observation:
     output = world.hide(clean_bytes(result.output)).rstrip("\n")
     traceback = world.hide(clean(result.error)).rstrip("\n")
     text = "\n".join(part for part in (output, traceback) if part)
@@ -73,14 +80,38 @@ def _observe(result: PythonResult, world: AgentWorld) -> Observation:
     if not ref and show(text, SHELL).cut:
         ref = world.outputs.keep(text)
     shown = show(text, SHELL, how=how_to_see(ref)).text or "(no output)"
-    parts = [_verdict(result), shown, tell_changes(result.changes.files, result.changes.more), _restarted(result)]
+    figures = await _figures(result, world)
+    told = tell_changes(result.changes.files, result.changes.more)
+    parts = [_verdict(result), shown, _tell_figures(figures), told, _restarted(result)]
     return Observation(
         outcome="ok" if result.ok else "failed",
         preview="\n".join(part for part in parts if part),
         changes=result.changes.files,
         output_ref=ref,
+        files=figures,
         error="" if result.ok else normal_error(traceback or output, _problem(result)),
     )
+
+
+async def _figures(result: PythonResult, world: AgentWorld) -> tuple[FileRef, ...]:
+    """What the code drew, by its bytes; what it only says to be a picture is none."""
+    figures: list[FileRef] = []
+    for path in result.figures:
+        try:
+            content = await world.real.get_file(path, FIGURE_BYTES)
+        except PathRefused:
+            continue
+        if (facts := await asyncio.to_thread(facts_of, content)) is not None and facts.width:
+            name = path.rpartition("/")[2]
+            figures.append(FileRef(name=name, path=path, size=len(content), **asdict(facts)))
+    return tuple(figures)
+
+
+def _tell_figures(figures: tuple[FileRef, ...]) -> str:
+    if not figures:
+        return ""
+    named = ", ".join(f"{figure.path} ({figure.width} × {figure.height})" for figure in figures)
+    return f"It drew {named}. People see what you name in `files` of finish."
 
 
 def _verdict(result: PythonResult) -> str:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from agentic.bash.runner_summaries import TestCount
 from agentic.bash.runners import count_tests
-from agentic.core.events.execution_events import Attempt, FileChange
+from agentic.core.events.execution_events import Attempt, FileChange, Finding
 from agentic.ports.runtime import NotBegun, Observation
 from agentic.sandbox.internal_commands import PATH
 from agentic.sandbox.protocol.decode import exec_result
@@ -138,6 +138,7 @@ async def _execute(command: str, arguments: ShellArguments, call: CallContext, w
         cwd=arguments.cwd,
         on_output=lambda piece: call.on_output(stream.clean(piece)),
         by=world.model.agent,
+        how=world.hide(command),
         cap=OUTPUT_BYTES,
         key=key,
     )
@@ -155,7 +156,9 @@ def in_bash(command: str) -> str:
 
 
 async def _start(arguments: ShellArguments, world: AgentWorld, key: str) -> Observation:
-    job = await world.real.start(in_bash(arguments.command), cwd=arguments.cwd, name=arguments.command, key=key)
+    job = await world.real.start(
+        in_bash(arguments.command), cwd=arguments.cwd, name=world.hide(arguments.command), key=key
+    )
     world.jobs[job] = 0
     world.begun.add(job)
     how = f'{{"job":"{job}"}}'
@@ -266,11 +269,11 @@ def merge_changes(changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
     return tuple(c for c in merged.values() if c.sha_before or c.sha_after)
 
 
-def _gate(arguments: ShellArguments, created: frozenset[str]) -> str:
+def _gate(arguments: ShellArguments, created: frozenset[str]) -> tuple[Finding, ...]:
     """Everything that may run counts, and the way that the model says it chose."""
     chosen = [one.command for one in arguments.alternatives if one.chosen]
-    reasons = (gate(each, created, arguments.cwd) for each in (arguments.command, arguments.fallback, *chosen))
-    return next((why for why in reasons if why), "")
+    texts = dict.fromkeys((arguments.command, arguments.fallback, *chosen))
+    return tuple(dict.fromkeys(found for each in texts for found in gate(each, created, arguments.cwd)))
 
 
 def _seconds(arguments: ShellArguments) -> float:

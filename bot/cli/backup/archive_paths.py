@@ -21,8 +21,8 @@ IGNORED = "sandboxes/ignored"
 """What people hid by ``.aiignore``, a file a thread."""
 GUILD = "guild/guild.sqlite3"
 DATABASES = (DATABASE, LESSONS, GUILD)
-TREES = ("blobs", "guild/attachments", "workspaces", "roles", "rules")
-"""Folders that are kept as they stand."""
+TREES = ("blobs", "guild/attachments", "workspaces", "roles", "rules", "skills", "skill_copies")
+"""Folders that are kept as they stand.  Which skills are approved is not: whoever brings a backup back says that anew."""
 Kind = Literal["file", "folder", "link"]
 
 _TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")

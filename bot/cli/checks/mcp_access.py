@@ -1,4 +1,4 @@
-"""Look at the MCP servers of the owner's file: which can be reached, which of their tools changed; and agreeing to those."""
+"""Look at the MCP servers of the owner's file: which can be reached, which of their tools changed; agree to those; sign in."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from agentic.egress.host_list import HostList, private_places, read
 from agentic.egress.proxy import Proxy
 from agentic.sandbox.pool import Sandboxes
 from bot.app.adapters import chooser, mcp_servers
-from bot.cli.console import fail, say
+from bot.cli.console import InputLines, fail, note, say
 from bot.config.settings import Settings
 from bot.rendering.unicode_safety import revealed
 
 if TYPE_CHECKING:
     from agentic.mcp_client.agreed_tools import Waiting
+    from agentic.mcp_client.oauth.sign_in import SignIn
     from agentic.mcp_client.servers import McpServers, Seen
 
 SHOWN = 400
+NONE = "No MCP servers: {home}/mcp.json names none. The guide shows one."
+LEFT = "What it still lists of Threadwright there, you can take away there."
+NOT_THIS = "That belongs to no sign-in that is waited for. Paste the whole address at which your browser ended."
 
 
 @asynccontextmanager
@@ -65,12 +69,63 @@ async def mcp(settings: Settings, agree: str) -> int:
     """Show each server with its tools; or agree to a tool that is new or has changed."""
     async with servers_of(settings) as servers:
         if servers is None:
-            say(f"No MCP servers: {settings.home}/mcp.json names none. The guide shows one.")
+            say(NONE.format(home=settings.home))
             return 0
         seen = await servers.look()
         if agree:
             return _agreed(servers, agree)
         return _shown(servers, seen)
+
+
+async def login(settings: Settings, name: str, issuer: str) -> int:
+    """Sign in to a server: print the address to open, and wait for the browser or for the address that it ended at."""
+    async with servers_of(settings) as servers:
+        if servers is None:
+            return fail(NONE.format(home=settings.home))
+        from agentic.mcp_client.oauth.kept_tokens import TokenTrouble  # with the SDK, which only they need
+        from agentic.mcp_client.oauth.sign_in import OtherIssuer
+
+        try:
+            begun = await servers.sign_in(name, issuer)
+            say(f"Sign in to {name} at {begun.host}. Open this address:\n\n{begun.address}\n")
+            note("If your browser ends at a page that does not open, paste its address here and press Enter.")
+            pasting = asyncio.create_task(_pasted(begun), name="pasted address")
+            try:
+                await begun.finished()
+            finally:
+                pasting.cancel()
+        except OtherIssuer as other:
+            return fail(f"{revealed(str(other))}: threadwright mcp login {name} --issuer {revealed(other.now)}")
+        except TokenTrouble as trouble:
+            return fail(f"Not signed in to {revealed(name)}: {revealed(str(trouble))}.")
+        say(f"✔ Signed in to {name}.")
+        return _shown(servers, await servers.look([name]))
+
+
+async def _pasted(begun: SignIn) -> None:
+    lines = InputLines()
+    while line := await lines.next():
+        if line.strip():
+            note("Thank you." if begun.take(line) else NOT_THIS)
+
+
+async def logout(settings: Settings, name: str) -> int:
+    """Sign out of a server."""
+    async with servers_of(settings) as servers:
+        if servers is None:
+            return fail(NONE.format(home=settings.home))
+        from agentic.mcp_client.oauth.kept_tokens import TokenTrouble
+
+        try:
+            known = await servers.sign_out(name)
+        except TokenTrouble as trouble:
+            return fail(f"Not signed out: {revealed(str(trouble))}.")
+        say(
+            f"Signed out of {name}; its tokens are deleted here. " + LEFT
+            if known
+            else f"Nobody was signed in to {name}."
+        )
+        return 0
 
 
 def _agreed(servers: McpServers, named: str) -> int:

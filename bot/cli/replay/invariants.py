@@ -9,11 +9,14 @@ reported as lost; the caps hold; the end agrees with the log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agentic.core.audit.verification import as_written
 from agentic.core.events.execution_events import (
+    Act,
+    AllowancesEnded,
+    AllowanceUsed,
     Asked,
     BranchMerged,
     BranchRejected,
@@ -25,6 +28,7 @@ from agentic.core.events.execution_events import (
     Decided,
     Envelope,
     Evaluated,
+    Event,
     FeedbackGiven,
     Finished,
     Gated,
@@ -35,6 +39,7 @@ from agentic.core.events.execution_events import (
     ModelFailed,
     ModelRequested,
     OwnerChanged,
+    Person,
     Reflected,
     Started,
     ToolFinished,
@@ -46,8 +51,9 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.fold import evolve
-from agentic.core.fold.people import ALLOW, ALWAYS, MACHINE
+from agentic.core.fold.people import ALLOW, ALWAYS, FOR_TASK, MACHINE
 from agentic.core.rules import task_end, used_up_limits
+from agentic.core.rules.approvals import acts_of, is_within
 from agentic.core.state.execution import Execution
 from agentic.core.text.amounts import STOP
 from agentic.core.text.answers import at_least, least
@@ -161,6 +167,7 @@ class _Approval:
 
     call: str
     args_sha: str
+    allows: tuple[Act, ...] = ()
     given: bool = False
 
 
@@ -169,21 +176,45 @@ def unapproved_calls(log: Sequence[Envelope]) -> Iterator[str]:
     gates: dict[str, Gated] = {}
     approvals: dict[str, _Approval] = {}
     begun: set[str] = set()
+    allowed: dict[str, tuple[Person, tuple[Act, ...]]] = {}
     for envelope in log:
         event = envelope.event
+        _allow(allowed, approvals, event)
         if isinstance(event, Gated):
             gates[event.call] = event
         elif isinstance(event, Asked) and event.sort == "approval":
-            approvals[event.question] = _Approval(event.call, event.args_sha)
+            approvals[event.question] = _Approval(event.call, event.args_sha, event.allows)
+        elif isinstance(event, AllowanceUsed):
+            by, acts = allowed.get(event.question, (None, ()))
+            if by != event.by or not all(is_within(act, acts) for act in event.acts):
+                yield f"call {event.call} went on at {envelope.seq} although nobody had allowed that for the whole task"
         elif isinstance(event, Decided) and event.question in approvals:
-            approvals[event.question].given = event.choice in (ALLOW, ALWAYS)
+            approvals[event.question].given = event.choice in (ALLOW, ALWAYS, FOR_TASK)
         elif isinstance(event, ToolStarted) and (event.approval or event.call in gates) and event.call not in begun:
             begun.add(event.call)
+            if event.allowed is not None and not event.approval:
+                gate = gates.get(event.call)
+                if gate is None or gate.args_sha != event.args_sha or acts_of(gate) != event.allowed.acts:
+                    yield f"call {event.call} was begun at {envelope.seq} as allowed, and it is not what was allowed"
+                continue
             approval = approvals.get(event.approval)
             if approval is None or not approval.given or approval.call != event.call:
                 yield f"call {event.call} was begun at {envelope.seq} without the approval that it needed"
             elif approval.args_sha != event.args_sha:
                 yield f"call {event.call} was begun at {envelope.seq} with other arguments than were approved"
+
+
+def _allow(
+    allowed: dict[str, tuple[Person, tuple[Act, ...]]], approvals: Mapping[str, _Approval], event: Event
+) -> None:
+    """What people let the whole task do after an event, by the question at which they did."""
+    if isinstance(event, Decided) and event.choice == FOR_TASK and event.question in approvals:
+        allowed[event.question] = event.by, approvals[event.question].allows
+    elif isinstance(event, WorkspaceRestored) or (isinstance(event, InputReceived) and event.sort == "revoke"):
+        allowed.clear()
+    elif isinstance(event, AllowancesEnded):
+        for question in [each for each, (by, _) in allowed.items() if by.id == event.person]:
+            del allowed[question]
 
 
 def taken_twice(log: Sequence[Envelope]) -> Iterator[str]:

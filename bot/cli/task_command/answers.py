@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import threading
 from collections import deque
 from collections.abc import Sequence
 
 from agentic.core.events.execution_events import Asked
 from agentic.core.fold.people import ALLOW, DENY
-from bot.cli.console import note, plainly
+from bot.cli.console import InputLines, note, plainly
 
 FROM_INPUT = "-"
 """The value of ``--answer`` that reads standard input, a line for each question."""
@@ -24,7 +22,7 @@ class Answers:
     def __init__(self, given: Sequence[str] = (), *, yes: bool = False) -> None:
         self._given = deque(one for one in given if one != FROM_INPUT)
         self._yes = yes
-        self._lines: asyncio.Queue[str] | None = None
+        self._input = InputLines()
         self._person = sys.stdin.isatty()
         self._reads = self._person or FROM_INPUT in given
         self.possible = self._reads or yes or bool(given)
@@ -52,25 +50,10 @@ class Answers:
         return None
 
     async def _line(self) -> str:
-        """Read a line of standard input; '' at its end. The thread may wait for ever, so it ends with the process."""
         if self._person:
             sys.stderr.write("> ")
             sys.stderr.flush()
-        if self._lines is None:
-            self._lines, loop = asyncio.Queue(), asyncio.get_running_loop()
-            threading.Thread(target=_read, args=(self._lines, loop), daemon=True, name="standard input").start()
-        return await self._lines.get()
-
-
-def _read(lines: asyncio.Queue[str], loop: asyncio.AbstractEventLoop) -> None:
-    while True:
-        line = sys.stdin.readline()
-        try:
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        except RuntimeError:  # the loop is closed: nobody asks any more
-            return
-        if not line:
-            return
+        return await self._input.next()
 
 
 def chosen(asked: Asked, words: str) -> str:

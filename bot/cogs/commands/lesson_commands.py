@@ -28,9 +28,10 @@ from bot.cogs.commands.replies import (
 from bot.lessons.decisions import said_anew
 from bot.lessons.effect_text import in_short, overall
 from bot.lessons.export import JSON, MARKDOWN, exported
+from bot.lessons.skill_export import NotExported, skill_of
 from bot.lessons.usage import known_of
 from bot.messages import lesson_text
-from bot.rendering.discord_text import one_line
+from bot.rendering.discord_text import Attached, one_line
 from reflexion.lessons.changes import approved, retired
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.lessons.lifecycle import Showing
@@ -124,20 +125,34 @@ class LessonCommands(commands.Cog):
         held = f" {found.note} `/lessons approve lesson:{found.id}` does that." if found.status == "quarantined" else ""
         await answer(ctx, f"Lesson `{found.id}` now says: {lesson_text.said(found)}{held}")
 
-    @lessons.command(description="All lessons of this server as files, for programs and for people")
+    @lessons.command(description="All lessons of this server as files, or a proven one as a skill")
     @reads_much()
-    async def export(self, ctx: Context) -> None:
-        """All lessons of this server as files, for programs and for people."""
+    @app_commands.describe(lesson="One that is proven, as a SKILL.md; all lessons if left out")
+    async def export(self, ctx: Context, lesson: str = "") -> None:
+        """All lessons of this server as files, for programs and for people; or a proven one as a skill."""
         stand, store = await self._store(ctx)
         require(stand, "lessons")
         if stand.openly:
             raise OutOfReach(ELSEWHERE.format(command="lessons export"))
+        if lesson:
+            text, file = await self._as_skill(stand, store, lesson)
+            await answer(ctx, text, files=[file])
+            return
         found = [each for each in await store.lessons(stand.guild_id) if await self._may_see(stand, each)]
         if not found:
             raise OutOfReach(lesson_text.NONE)
         count = lesson_text.times(len(found), "lesson")
         text = f"{count}: `{JSON}` has all data, `{MARKDOWN}` is for reading."
         await answer(ctx, text, files=exported(found, discord.utils.utcnow()))
+
+    async def _as_skill(self, stand: Stand, store: LessonStore, id: str) -> tuple[str, Attached]:
+        found = await self._lesson(stand, id)
+        try:
+            made = skill_of(found, await store.showings(stand.guild_id, found.id, thread=stand.alone_in))
+        except NotExported as refused:
+            raise OutOfReach(f"Lesson `{found.id}` was not exported: {refused}.") from refused
+        text = f"Lesson `{found.id}` as a skill: put the file into a folder `{made.name}` in `.agents/skills/`."
+        return text, Attached(made.files[0].path, made.files[0].content)
 
     async def _list(self, ctx: Context, status: Wanted = "all", page: int = 1) -> None:
         stand, store = await self._store(ctx)

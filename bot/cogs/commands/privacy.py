@@ -70,6 +70,7 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
             "account that you linked with `/repo account`, with its token",
             "accounts that you linked with `/repo account`, with their tokens",
         ),
+        (stored.facts, "fact from your tasks, or approved by you", "facts from your tasks, or approved by you"),
         (stored.lessons, "lesson in your words or with your name", "lessons in your words or with your name"),
     )
     lines = [f"• {number:,} {one if number == 1 else many}" for number, one, many in counted if number]

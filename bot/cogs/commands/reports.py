@@ -1,4 +1,4 @@
-"""Commands that only look: sessions, cost, confidence, escalation, logs, memory."""
+"""Commands that only look: sessions, cost, confidence, escalation, logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from bot.cogs.commands.replies import (
     proposed,
     reads_much,
 )
-from bot.history import summaries
 from bot.messages import report_text
 from bot.messages.escalation_text import escalation as told_of
 from bot.messages.escalation_text import rises
@@ -136,19 +135,6 @@ class ReportCommands(commands.Cog):
         log = await self.bot.records.helper(ended.event.child)
         return [f"{each.at:%H:%M:%S} {each.seq:>4}   ↳ {redact(said)}" for each, said in story(log)]
 
-    @commands.hybrid_command(description="The agent's notes and to-do list in a thread, and what it learned")
-    @app_commands.describe(thread=THREAD)
-    async def memory(self, ctx: Context, thread: str = "") -> None:
-        """What the agent noted for itself in a thread, its to-do list, what it learned."""
-        row = await self._row(ctx, thread)
-        logs = await self.bot.records.logs(row.thread)
-        notes = list(dict.fromkeys(note for log in logs for note in summaries.notes(log)))
-        todo = summaries.todo(logs[-1]) if logs else []
-        store = self.bot.backstage.lessons
-        learned = await store.reflections(row.guild, row.thread, REFLECTIONS) if store else ()
-        text = _lines(report_text.memory(notes, todo, learned), await self.bot.expiry.of_thread(row.thread))
-        await answer_at_length(ctx, "Memory of this thread", text, "memory.md")
-
     async def _picture(self, kind: Kind, thread: str) -> list[Attached]:
         """What the newest executions of a thread look like; none where there is too little to see."""
         studio = self.bot.backstage.studio
@@ -170,7 +156,7 @@ class ReportCommands(commands.Cog):
     async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
         return await threads_for(self.bot, interaction, current)
 
-    for _command in (cost, confidence, escalation, logs, memory):
+    for _command in (cost, confidence, escalation, logs):
         _command.autocomplete("thread")(proposed(_threads))
     del _command
 

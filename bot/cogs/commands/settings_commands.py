@@ -81,7 +81,7 @@ class SettingsCommands(commands.Cog):
         checked(known, CHOICES[known].default if known in CHOICES else "")
         _, place, id = await self._place(ctx, scope, CHOICES[known].act)
         await self.bot.preferences.put(place, id, known, "")
-        value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[known]
+        value, origin = (await self.bot.preferences.origins(*ids_of(ctx)))[known]
         await answer(ctx, f"`{known}` is back to **{value}** ({_PLACES[origin]}) here.")
 
     @commands.hybrid_command(description="Which model answers here, what it costs, and choosing another")
@@ -94,7 +94,7 @@ class SettingsCommands(commands.Cog):
             require(stand, "see")
             await answer(ctx, await self._models(ctx))
             return
-        scope = scope or ("thread" if _ids(ctx)[0] else "channel")
+        scope = scope or ("thread" if ids_of(ctx)[0] else "channel")
         stand, place, id = await self._place(ctx, scope, CHOICES[MODEL].act)
         kept = checked_start(self.bot.backstage.policy, name)
         told = await self._choose_model(ctx, kept, place, id, _said(scope, stand))
@@ -105,14 +105,14 @@ class SettingsCommands(commands.Cog):
         await self.bot.preferences.put(place, id, MODEL, "" if kept == AUTO else kept)
         if kept != AUTO:
             return f"New tasks in {where} start with **{kept}**. Running tasks keep their model."
-        value, origin = (await self.bot.preferences.origins(*_ids(ctx)))[MODEL]
+        value, origin = (await self.bot.preferences.origins(*ids_of(ctx)))[MODEL]
         back = "the default" if origin == "default" else f"{inline(value)}, {_PLACES[origin]}"
         return f"{where[0].upper()}{where[1:]} is back to {back}. Running tasks keep their model."
 
     async def _models(self, ctx: Context) -> str:
         """Which models there are, and which one a new task here starts with."""
         policy = self.bot.backstage.policy
-        chosen, origin = (await self.bot.preferences.origins(*_ids(ctx)))[MODEL]
+        chosen, origin = (await self.bot.preferences.origins(*ids_of(ctx)))[MODEL]
         begins = start_with(policy.tiers, chosen)
         tiers, start = begins or (policy.tiers, usual_start(policy.tiers))
         status = await self.bot.conversation.status(str(ctx.channel.id))
@@ -125,7 +125,7 @@ class SettingsCommands(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
         require(stand, "see")
         lines = ["**What applies here**"]
-        for name, (value, origin) in (await self.bot.preferences.origins(*_ids(ctx))).items():
+        for name, (value, origin) in (await self.bot.preferences.origins(*ids_of(ctx))).items():
             others = _of_roles(await self._roles(ctx)) if name == ROLE else _others(name, value)
             lines.append(f"**{name}**: {CHOICES[name].shown(value)} ({_PLACES[origin]}){others}")
         lines.append(f"Your level here: **{stand.speaker.level}**.")
@@ -141,7 +141,7 @@ class SettingsCommands(commands.Cog):
         """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
         await begin(ctx)
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "settings")
-        thread, channel, guild = _ids(ctx)
+        thread, channel, guild = ids_of(ctx)
         if not guild:
             if scope != "thread":
                 raise OutOfReach(ONLY_HERE)
@@ -180,7 +180,7 @@ class SettingsCommands(commands.Cog):
     model.autocomplete("name")(proposed(_startable))
 
 
-def _ids(ctx: Context) -> tuple[str, str, str]:
+def ids_of(ctx: Context) -> tuple[str, str, str]:
     """(thread, channel, guild) of where it is used; of a direct message only the first."""
     here = str(ctx.channel.id)
     if ctx.guild is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from bot.lessons.report.html import (
@@ -18,10 +19,12 @@ from bot.lessons.report.sections import (
     hero,
     judge,
     lives,
+    remembered,
     retired,
     tiles,
     waiting,
 )
+from reflexion.lessons.fact import Fact
 from reflexion.measurement.report import LessonsReport
 
 STYLE = """
@@ -139,7 +142,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Nothing runs and nothing is fetched, whatever a lesson holds."""
 
 
-def page(report: LessonsReport, *, guild: str, at: datetime) -> str:
+def page(report: LessonsReport, *, guild: str, at: datetime, facts: Sequence[Fact] = ()) -> str:
     """The document; ``guild`` '' is all servers."""
     head = tag(
         "head",
@@ -152,7 +155,7 @@ def page(report: LessonsReport, *, guild: str, at: datetime) -> str:
     )
     sections = (
         hero(report), tiles(report), waiting(report), each_effect(report), lives(report), held_back(report), judge(report),
-        retired(report), every_lesson(report),
+        retired(report), every_lesson(report), remembered(facts),
     )  # fmt: skip
     return whole(head, tag("body", tag("main", _header(report, guild, at), *sections, _footer())))
 

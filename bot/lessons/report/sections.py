@@ -5,6 +5,9 @@ The judge's section says how far it agrees with what came out, and what its word
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from bot.lessons import fact_text
 from bot.lessons.report.html import Html, tag, together
 from bot.lessons.report.report_words import (
     STATUS,
@@ -23,6 +26,7 @@ from bot.lessons.report.svg import (
     share_bar,
     sign,
 )
+from reflexion.lessons.fact import Fact
 from reflexion.lessons.judge_trust import LABELLED
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.lessons.lifecycle import Arm
@@ -196,6 +200,25 @@ def every_lesson(report: LessonsReport) -> Html:
     rows = [_whole(told) for told in report.lessons[:MOST_LESSONS]]
     more = _and_more(len(report.lessons), MOST_LESSONS)
     return tag("section", tag("h2", "Every lesson"), tag("div", *rows, *more, class_="rows"))
+
+
+def remembered(facts: Sequence[Fact]) -> Html:
+    """The facts that agents remember, those that wait first; nothing where there are none."""
+    if not facts:
+        return Html("")
+    ordered = sorted(facts, key=lambda fact: (fact_text.ORDER.index(fact.status), -fact.created.timestamp()))
+    rows = [
+        tag("tr", tag("td", tag("code", fact.id)), tag("td", fact.text, class_="words"),
+            tag("td", fact.note or fact_text.SIGNS[fact.status], class_="words"),
+            tag("td", fact.scope.repository or ("the server" if fact.scope.guild else "a direct conversation")),
+            tag("td", day(fact.created), class_="quiet small"))
+        for fact in ordered[:MOST_ROWS]
+    ]  # fmt: skip
+    head = tag("tr", *(tag("th", name) for name in ("Id", "Fact", "Status", "About", "Since")))
+    return tag(
+        "section", tag("h2", "Facts"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", *rows)), *_and_more(len(facts), MOST_ROWS), class_="rows"),
+    )  # fmt: skip
 
 
 def _section(title: str, nothing: str) -> Html:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from bot.local_discord.model.json_fields import JsonObject
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, Member, Overwrite, Role
-from bot.local_discord.model.state import text_channel
+from bot.local_discord.model.state import forum, text_channel
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.endpoint import Api
 
@@ -113,6 +113,12 @@ class GuildDriver:
     def add_channel(self, name: str) -> Channel:
         """A further text channel."""
         channel = text_channel(self.state, name)
+        self.state.publish("CHANNEL_CREATE", guild_payloads.channel(self.state, channel), channel_id=channel.id)
+        return channel
+
+    def add_forum(self, name: str, tags: Iterable[str] = ()) -> Channel:
+        """A forum, whose posts can bear these tags."""
+        channel = forum(self.state, name, tags)
         self.state.publish("CHANNEL_CREATE", guild_payloads.channel(self.state, channel), channel_id=channel.id)
         return channel
 

@@ -11,11 +11,13 @@ from typing import TypeAlias
 
 from bot.local_discord.driver.guild_driver import GuildDriver, Person
 from bot.local_discord.messages import poll_votes, webhooks
+from bot.local_discord.messages.channel_messages import Origin
 from bot.local_discord.messages.message_params import Draft, Revision, Upload
 from bot.local_discord.model.errors import too_long
 from bot.local_discord.model.json_fields import Fields, Json
 from bot.local_discord.model.records import Message, MessageFlag, Webhook
 from bot.local_discord.payloads.poll_payload import parse_poll
+from bot.local_discord.threads import threads
 
 File: TypeAlias = Path | tuple[str, bytes] | Upload
 
@@ -49,6 +51,20 @@ class MessageDriver(GuildDriver):
             stickers=tuple(stickers),
         )
         return self._said(channel_id, draft, author)
+
+    async def open_post(
+        self, forum_id: int, title: str, text: str = "", *, author: Person = None, files: Iterable[File] = (),
+        tags: Iterable[str] = (),
+    ) -> Message:  # fmt: skip
+        """Open a post in a forum; returns its first message, which has the id of the post's thread."""
+        forum, who = self.state.channel(forum_id), self._person(author).id
+        ids = tuple(tag.id for tag in forum.tags if tag.name in set(tags))
+        draft = Draft(content=text.strip(), uploads=tuple(_upload(f) for f in files))
+        made = threads.post(
+            self.state, who, forum, threads.ThreadRequest(title),
+            lambda id: self._api.messages.create(who, id, draft, Origin(id=id)), ids,
+        )  # fmt: skip
+        return self.state.message(made.id, made.id)
 
     async def forward(self, message_id: int, channel_id: int, *, author: Person = None) -> Message:
         """Forward a message into a channel, as it is now."""

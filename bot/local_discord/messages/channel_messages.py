@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from bot.local_discord.messages.limits import text_of
 from bot.local_discord.messages.mentions import AllowedMentions, merged, resolve
 from bot.local_discord.messages.message_params import Draft, Revision
 from bot.local_discord.messages.post_rules import (
@@ -56,6 +57,8 @@ class Origin:
     visible_to: int | None = None
     unchecked: bool = False
     webhook: str | None = None
+    id: int = 0
+    """Of a forum's post, whose first message has its id; 0 for the next one."""
 
 
 class Messages:
@@ -208,7 +211,7 @@ class Messages:
         flags |= MessageFlag.HAS_SNAPSHOT if passed_on else 0
         at = self._state.clock.now()
         message = Message(
-            id=self._state.ids.next(),
+            id=origin.id or self._state.ids.next(),
             channel_id=channel.id,
             author_id=author_id,
             content=draft.content,
@@ -249,7 +252,7 @@ class Messages:
         )
         replied = state.messages.get(channel.id, {}).get(message.reply_to or 0)
         return resolve(
-            message.content,
+            message.content or text_of(message.components),
             allowed,
             members=frozenset(state.members),
             roles=frozenset(r.id for r in state.roles.values() if r.mentionable or may_everyone),

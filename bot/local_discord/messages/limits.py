@@ -23,6 +23,8 @@ NONCE = 25
 REACTIONS = 20
 FILES = 10
 NESTED = 5
+LAID_OUT, LAID_OUT_TEXT = 40, 4_000
+"""Components of version 2 in a message, nested ones included, and the characters of all their texts."""
 FILE_BYTES = 10 * 1024 * 1024
 REQUEST_BYTES = 25 * 1024 * 1024
 THREAD_NAME = 100
@@ -32,7 +34,9 @@ _EMBED_TEXTS = {"title": 256, "description": 4_096}
 _ACTION_ROW, _BUTTON, _STRING_SELECT = 1, 2, 3
 _LINK, _PREMIUM = 5, 6
 _SELECTS = range(_STRING_SELECT, 9)
-_V2_TYPES = range(9, 19)
+_SECTION, _TEXT, _THUMBNAIL, _GALLERY, _FILE, _SEPARATOR, _CONTAINER = 9, 10, 11, 12, 13, 14, 17
+_OUTERMOST = (_ACTION_ROW, _SECTION, _TEXT, _GALLERY, _FILE, _SEPARATOR, _CONTAINER)
+"""Types that stand in a message by themselves."""
 
 
 def check_content(fields: Fields) -> str | None:
@@ -96,12 +100,46 @@ def check_components(fields: Fields, *, version_2: bool) -> tuple[JsonObject, ..
     """Return the component rows of a request: at most 5 rows of 5 buttons, custom ids distinct."""
     rows = fields.objects("components") or []
     if version_2:
-        numbers = count(1)
-        return tuple(_numbered(row, numbers) for row in rows)
+        return _laid_out(fields, rows)
     if len(rows) > ROWS:
         raise out_of_range(fields.at("components"), 1, ROWS)
     seen: set[str] = set()
     return tuple(_checked_row(row, n, seen) for n, row in enumerate(rows))
+
+
+def _laid_out(fields: Fields, outermost: list[Fields]) -> tuple[JsonObject, ...]:
+    """Return components of version 2: of known types, at most 40 and 4,000 characters in all, custom ids distinct."""
+    every = [one for each in outermost for one in _within(each)]
+    for one in outermost:
+        one.choice("type", _OUTERMOST)
+    if len(every) > LAID_OUT:
+        raise invalid(fields.at("components"), "MAX_COMPONENTS_EXCEEDED", f"Must be {LAID_OUT} or fewer in total.")
+    text = sum(len(one.sized("content", 1, LAID_OUT_TEXT)) for one in every if one.integer("type") == _TEXT)
+    if text > LAID_OUT_TEXT:
+        why = f"The text of all components must be {LAID_OUT_TEXT} or fewer in length."
+        raise invalid(fields.at("components"), "MAX_TEXT_LENGTH_EXCEEDED", why)
+    seen: set[str] = set()
+    for one in every:
+        if one.integer("type") == _ACTION_ROW:
+            _checked_row(one, 0, seen)
+    numbers = count(1)
+    return tuple(_numbered(one, numbers) for one in outermost)
+
+
+def _within(component: Fields, depth: int = 1) -> Iterator[Fields]:
+    """A component with all that is nested in it."""
+    if depth > NESTED:
+        raise too_long(component.at("components"), 0)
+    yield component
+    accessory = component.object("accessory")
+    for one in (*(component.objects("components") or []), *((accessory,) if accessory else ())):
+        yield from _within(one, depth + 1)
+
+
+def text_of(components: tuple[JsonObject, ...]) -> str:
+    """Return the texts of components of version 2, which may mention people as a message's content does."""
+    every = (one for each in components for one in _within(Fields(each)))
+    return "\n".join(one.text("content") or "" for one in every if one.integer("type") == _TEXT)
 
 
 def _numbered(component: Fields, numbers: Iterator[int], depth: int = 1) -> JsonObject:

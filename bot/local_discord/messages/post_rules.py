@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.local_discord.messages.message_params import Draft, Upload
 from bot.local_discord.model.errors import ApiError, invalid
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import Attachment, Channel, Message, MessageFlag, MessageType
+from bot.local_discord.model.records import Attachment, Channel, ChannelType, Message, MessageFlag, MessageType
 from bot.local_discord.model.state import GuildState
 
 _FORWARDED = (MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND)
@@ -13,6 +13,8 @@ _FORWARDED = (MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COM
 
 def check_rights(state: GuildState, author_id: int, channel: Channel, draft: Draft) -> None:
     """Check that the author may post such a message there."""
+    if channel.type is ChannelType.FORUM:
+        raise ApiError(400, 50008, "Cannot send messages in a non-text channel")
     state.require(author_id, channel, sending(channel))
     if channel.is_direct and author_id == state.identity.bot_id and state.closed_to_bot & {*channel.recipient_ids}:
         raise ApiError(403, 50007, "Cannot send messages to this user")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, IntFlag
 
-from bot.local_discord.model.json_fields import JsonObject
+from bot.local_discord.model.json_fields import Json, JsonObject
 
 
 class ChannelType(IntEnum):
@@ -16,6 +17,7 @@ class ChannelType(IntEnum):
     DM = 1
     PUBLIC_THREAD = 11
     PRIVATE_THREAD = 12
+    FORUM = 15
 
 
 class MessageType(IntEnum):
@@ -95,8 +97,17 @@ class Overwrite:
 
 
 @dataclass(frozen=True, slots=True)
+class Tag:
+    """A tag that posts of a forum can bear; a moderated one is set by who manages threads."""
+
+    id: int
+    name: str
+    moderated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Channel:
-    """A text channel, a thread if it has a parent, or a direct conversation of the bot and one person."""
+    """A text channel, a forum, a thread (or post) if it has a parent, or a direct conversation of the bot and one person."""
 
     id: int
     name: str
@@ -114,6 +125,10 @@ class Channel:
     member_ids: tuple[int, ...] = ()
     message_count: int = 0
     recipient_ids: tuple[int, ...] = ()
+    tags: tuple[Tag, ...] = ()
+    """Of a forum, those that there are."""
+    tag_ids: tuple[int, ...] = ()
+    """Of a post, those that it bears."""
 
     @property
     def is_thread(self) -> bool:
@@ -250,10 +265,17 @@ class Message:
 
     def interactive(self) -> list[JsonObject]:
         """The buttons and selects that can be used, in order."""
-        rows = (row.get("components") for row in self.components)
-        inner = (c for row in rows if isinstance(row, list) for c in row if isinstance(c, dict))
-        return [c for c in inner if isinstance(c.get("custom_id"), str)]
+        return [c for c in _nested(self.components) if isinstance(c.get("custom_id"), str)]
 
     def custom_ids(self) -> tuple[str, ...]:
         """The ids of the buttons and selects on it, in order."""
         return tuple(str(c["custom_id"]) for c in self.interactive())
+
+
+def _nested(components: Iterable[Json]) -> Iterator[JsonObject]:
+    """Components with all that stands in them."""
+    for one in components:
+        if isinstance(one, dict):
+            yield one
+            inner = one.get("components")
+            yield from _nested(inner if isinstance(inner, list) else ())

@@ -6,13 +6,14 @@ is one, and publishes what happened.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from bot.local_discord.model.errors import ApiError, missing_access, missing_permissions, unknown
 from bot.local_discord.model.event_bus import Event, Feed
 from bot.local_discord.model.json_fields import JsonObject
 from bot.local_discord.model.permission_flags import ALL, IN_DIRECT, MEMBER_DEFAULT, Permission, granted
-from bot.local_discord.model.records import Channel, ChannelType, Member, Message, Role, Webhook
+from bot.local_discord.model.records import Channel, ChannelType, Member, Message, Role, Tag, Webhook
 from bot.local_discord.model.snowflakes import Snowflakes
 from bot.local_discord.model.store import Store
 
@@ -206,8 +207,17 @@ class GuildState:
 
 def text_channel(state: GuildState, name: str) -> Channel:
     """Add a text channel below the others."""
-    position = sum(1 for c in state.channels.values() if c.type is ChannelType.TEXT)
-    return state.put_channel(Channel(state.ids.next(), name, position=position))
+    return state.put_channel(Channel(state.ids.next(), name, position=_below(state)))
+
+
+def forum(state: GuildState, name: str, tags: Iterable[str] = ()) -> Channel:
+    """Add a forum below the other channels, with these tags."""
+    made = tuple(Tag(state.ids.next(), tag) for tag in tags)
+    return state.put_channel(Channel(state.ids.next(), name, ChannelType.FORUM, position=_below(state), tags=made))
+
+
+def _below(state: GuildState) -> int:
+    return sum(1 for c in state.channels.values() if c.type in (ChannelType.TEXT, ChannelType.FORUM))
 
 
 def refuse_unless_text(channel: Channel) -> None:

@@ -5,9 +5,9 @@ Field by field after https://discord.com/developers/docs/resources/ (user, guild
 
 from __future__ import annotations
 
-from bot.local_discord.model.json_fields import JsonObject
+from bot.local_discord.model.json_fields import Json, JsonObject
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import Channel, Member, Role
+from bot.local_discord.model.records import Channel, ChannelType, Member, Role
 from bot.local_discord.model.snowflakes import iso, made_at
 from bot.local_discord.model.state import GuildState
 
@@ -110,7 +110,12 @@ def _direct(state: GuildState, one: Channel) -> JsonObject:
 
 
 def _text_part(one: Channel) -> JsonObject:
-    return {
+    tags: list[Json] = [
+        {"id": str(tag.id), "name": tag.name, "moderated": tag.moderated, "emoji_id": None, "emoji_name": None}
+        for tag in one.tags
+    ]
+    forum: JsonObject = {"available_tags": tags, "default_reaction_emoji": None, "default_forum_layout": 0}
+    body: JsonObject = {
         "position": one.position,
         "topic": one.topic,
         "nsfw": False,
@@ -124,11 +129,13 @@ def _text_part(one: Channel) -> JsonObject:
             for o in one.overwrites
         ],
     }
+    return body | forum if one.type is ChannelType.FORUM else body
 
 
 def _thread_part(state: GuildState, one: Channel) -> JsonObject:
     body: JsonObject = {
         "owner_id": str(one.owner_id),
+        "applied_tags": [str(tag) for tag in one.tag_ids],
         "message_count": min(one.message_count, 50),
         "total_message_sent": one.message_count,
         "member_count": min(len(one.member_ids), 50),

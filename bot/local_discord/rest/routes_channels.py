@@ -8,12 +8,14 @@ from __future__ import annotations
 from aiohttp import web
 
 from bot.local_discord.messages import limits
+from bot.local_discord.messages.channel_messages import Origin
+from bot.local_discord.messages.message_params import parse_draft
 from bot.local_discord.model.errors import ApiError
-from bot.local_discord.model.json_fields import Fields, Json
+from bot.local_discord.model.json_fields import Fields, Json, JsonObject
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Channel, ChannelType
 from bot.local_discord.payloads import guild_payloads
-from bot.local_discord.rest.endpoint import Created, Endpoint, Routes, path_id, read_body
+from bot.local_discord.rest.endpoint import Body, Created, Endpoint, Routes, path_id, read_body
 from bot.local_discord.rest.routes_guild import thread_listing
 from bot.local_discord.threads import members, threads
 from bot.local_discord.threads.threads import ChannelChange, ThreadRequest
@@ -76,9 +78,23 @@ class ChannelRoutes(Routes):
     async def thread_alone(self, request: web.Request) -> Created:
         """https://discord.com/developers/docs/resources/channel#start-thread-without-message"""
         channel = self._channel(request)
-        ask = _asked((await read_body(request)).fields)
+        body = await read_body(request)
+        ask = _asked(body.fields)
+        if channel.type is ChannelType.FORUM:
+            return Created(self._posted(channel, ask, body))
         made = threads.standalone(self._api.state, self._api.view, self._api.me, channel, ask)
         return Created(guild_payloads.channel(self._api.state, made))
+
+    def _posted(self, forum: Channel, ask: ThreadRequest, body: Body) -> JsonObject:
+        """https://discord.com/developers/docs/resources/channel#start-thread-in-forum-or-media-channel"""
+        draft = parse_draft(body.fields.object("message") or Fields({}), body.uploads)
+        me, tags = self._api.me, _tag_ids(body.fields)
+        made = threads.post(
+            self._api.state, me, forum, ask, lambda id: self._api.messages.create(me, id, draft, Origin(id=id)), tags
+        )
+        answer = guild_payloads.channel(self._api.state, made)
+        answer["message"] = self._api.view.payload(self._api.state.message(made.id, made.id))
+        return answer
 
     async def archived_threads(self, request: web.Request) -> Json:
         """The archived threads of a channel, latest first."""
@@ -143,4 +159,9 @@ def _wanted(fields: Fields, channel: Channel) -> ChannelChange:
         archived=fields.flag("archived"),
         locked=fields.flag("locked"),
         auto_archive_minutes=minutes,
+        tag_ids=_tag_ids(fields) if fields.has("applied_tags") else None,
     )
+
+
+def _tag_ids(fields: Fields) -> tuple[int, ...]:
+    return tuple(int(str(one)) for one in fields.array("applied_tags") or ())

@@ -5,6 +5,7 @@ https://discord.com/developers/docs/topics/threads
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -19,6 +20,8 @@ from bot.local_discord.threads.system_messages import notice
 
 # A thread from an older message is announced in its channel; how old, Discord does not say.
 _OLDER = timedelta(minutes=5)
+_TAGS = 5
+"""A post bears at most so many tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,32 @@ class ChannelChange:
     archived: bool | None = None
     locked: bool | None = None
     auto_archive_minutes: int | None = None
+    tag_ids: tuple[int, ...] | None = None
+
+
+def post(
+    state: GuildState, user_id: int, parent: Channel, ask: ThreadRequest, say: Callable[[int], Message],
+    tag_ids: tuple[int, ...] = (),
+) -> Channel:  # fmt: skip
+    """Create a post in a forum; ``say`` posts its first message, which has the id of the post, in the thread of that id."""
+    if parent.type is not ChannelType.FORUM:
+        raise ApiError(400, 50024, "Cannot execute action on this channel type")
+    state.require(user_id, parent, Permission.SEND_MESSAGES)
+    _check_tags(state, user_id, parent, tag_ids)
+    thread = _made(state, state.ids.next(), user_id, parent, ask, tag_ids)
+    say(thread.id)
+    return state.channel(thread.id)
+
+
+def _check_tags(state: GuildState, user_id: int, parent: Channel, tag_ids: tuple[int, ...]) -> None:
+    """At most five that there are; moderated ones only by who manages threads."""
+    known = {tag.id: tag for tag in parent.tags}
+    if len(set(tag_ids)) > _TAGS:
+        raise ApiError(400, 50035, "Invalid Form Body")
+    if unknown := set(tag_ids) - known.keys():
+        raise ApiError(400, 10087, f"Unknown Tag ({min(unknown)})")
+    if any(known[one].moderated for one in tag_ids):
+        state.require(user_id, parent, Permission.MANAGE_THREADS)
 
 
 def from_message(state: GuildState, view: MessageView, user_id: int, message: Message, ask: ThreadRequest) -> Channel:
@@ -69,7 +98,9 @@ def standalone(state: GuildState, view: MessageView, user_id: int, parent: Chann
     return thread
 
 
-def _made(state: GuildState, thread_id: int, user_id: int, parent: Channel, ask: ThreadRequest) -> Channel:
+def _made(
+    state: GuildState, thread_id: int, user_id: int, parent: Channel, ask: ThreadRequest, tag_ids: tuple[int, ...] = ()
+) -> Channel:
     thread = state.put_channel(
         Channel(
             thread_id,
@@ -80,6 +111,7 @@ def _made(state: GuildState, thread_id: int, user_id: int, parent: Channel, ask:
             auto_archive_minutes=ask.auto_archive_minutes,
             member_ids=(user_id,),
             archive_changed_at=state.clock.now(),
+            tag_ids=tag_ids,
         )
     )
     body = guild_payloads.channel(state, thread) | {"newly_created": True}
@@ -129,6 +161,7 @@ def change(state: GuildState, view: MessageView, user_id: int, channel: Channel,
         archived=channel.archived if wanted.archived is None else wanted.archived,
         locked=channel.locked if wanted.locked is None else wanted.locked,
         auto_archive_minutes=wanted.auto_archive_minutes or channel.auto_archive_minutes,
+        tag_ids=channel.tag_ids if wanted.tag_ids is None else wanted.tag_ids,
     )
     if (changed.archived, changed.auto_archive_minutes) != (channel.archived, channel.auto_archive_minutes):
         changed = replace(changed, archive_changed_at=state.clock.now())
@@ -158,6 +191,8 @@ def _check_thread_change(state: GuildState, user_id: int, thread: Channel, wante
         raise thread_archived()
     if thread.locked and not manages:
         raise missing_permissions()
+    if wanted.tag_ids is not None:
+        _check_tags(state, user_id, state.channel(thread.parent_id or 0), wanted.tag_ids)
     only_reopening = reopening and wanted == ChannelChange(archived=False)
     if only_reopening:
         state.require(user_id, thread, Permission.SEND_MESSAGES_IN_THREADS)

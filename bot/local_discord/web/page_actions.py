@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from aiohttp import web
 
 from bot.local_discord.driver.interaction_driver import InteractionDriver
 from bot.local_discord.messages import poll_votes
-from bot.local_discord.messages.message_params import parse_draft
+from bot.local_discord.messages.channel_messages import Origin
+from bot.local_discord.messages.message_params import Draft, parse_draft
 from bot.local_discord.model.errors import ApiError
 from bot.local_discord.model.json_fields import Json, JsonObject
 from bot.local_discord.model.permission_flags import Permission
-from bot.local_discord.model.records import Message
+from bot.local_discord.model.records import Channel, ChannelType, Message
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads import guild_payloads
 from bot.local_discord.rest.endpoint import Api, path_id, read_body
+from bot.local_discord.threads import threads
+from bot.local_discord.threads.threads import ThreadRequest
 
 Act = Callable[[web.Request], Awaitable[Json]]
 
@@ -75,8 +79,20 @@ class PageActs:
         """Post a message, with files."""
         body = await read_body(request)
         draft = parse_draft(body.fields, body.uploads)
+        place = self._api.state.channel(path_id(request, "channel"))
+        if place.type is ChannelType.FORUM:
+            return self._seen(self._opened(self._me(request), place, draft), request)
         made = self._api.messages.create(self._me(request), path_id(request, "channel"), draft)
         return self._seen(made, request)
+
+    def _opened(self, who: int, forum: Channel, draft: Draft) -> Message:
+        """A new post, whose title is the first line."""
+        title, _, text = draft.content.strip().partition("\n")
+        ask = ThreadRequest(title[:100] or "A post")
+        draft = replace(draft, content=text.strip() or title)
+        state, messages = self._api.state, self._api.messages
+        made = threads.post(state, who, forum, ask, lambda id: messages.create(who, id, draft, Origin(id=id)))
+        return state.message(made.id, made.id)
 
     async def typing(self, request: web.Request) -> Json:
         """Show a person as typing."""

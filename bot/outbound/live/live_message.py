@@ -19,6 +19,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import ARCHIVED, Gone, Held, Unfit
+from bot.rendering.answer_card import card_fact
 from bot.rendering.discord_text import Rendered
 from reflexion.errors import ReflexionError
 
@@ -63,7 +64,9 @@ class Editor(Protocol):
         """Replace the text and the buttons of an item's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""
         ...
 
-    async def show_buttons(self, item: OutboxItem, message: str, below: Rendered) -> None:
+    async def show_buttons(
+        self, item: OutboxItem, message: str, below: Rendered, *, perhaps_card: bool = False
+    ) -> None:
         """Replace the buttons of an answer's last message.  Raises ``Gone``, ``Held`` and ``Unfit``."""
         ...
 
@@ -155,7 +158,8 @@ class LiveMessages:
         final = view.final
         try:
             if view.below is not None:
-                await desk.show_buttons(row.item, row.delivered[-1], view.below)
+                carded = await self._store.fact(card_fact(row.item.thread)) is not None
+                await desk.show_buttons(row.item, row.delivered[-1], view.below, perhaps_card=carded)
             else:
                 await desk.show_question(row.item, row.delivered[-1], view.content, view.standing)
         except Held as held:

@@ -31,7 +31,8 @@ from bot.outbound.discord_api import (
     Unfit,
     nonce_of,
 )
-from bot.outbound.live.task_signs import TaskSigns, sign_of, sign_of_end
+from bot.outbound.live.post_tags import PostTags
+from bot.outbound.live.task_signs import WORKS, TaskSigns, sign_of, sign_of_end
 from bot.outbound.request_queue import Sender
 from bot.progress.feed import Feed, folded
 from bot.progress.model import Progress, steering
@@ -90,7 +91,7 @@ class ProgressMessages:
         self._pending: set[str] = set()
         self._keepers: dict[str, asyncio.Task[None]] = {}
         self._gone: set[str] = set()
-        self._signs = TaskSigns(store, desk)
+        self._signs, self._tags = TaskSigns(store, desk), PostTags(desk)
 
     async def run(self) -> None:
         """Show what changes, until cancelled."""
@@ -104,6 +105,7 @@ class ProgressMessages:
         finally:
             ticking.cancel()
             self._signs.close()
+            self._tags.close()
             for keeper in self._keepers.values():
                 keeper.cancel()
 
@@ -111,6 +113,7 @@ class ProgressMessages:
         """The outbox has posted the message in which the execution is to be shown."""
         self._shown[execution] = ShownProgress(thread, message, due=self._soon())
         self._signs.begun(execution)
+        self._tags.note(thread, WORKS)
         await self._remember(execution)
         self._note(execution)
 
@@ -131,6 +134,7 @@ class ProgressMessages:
         else:
             wanted = sign_of(self._feed.progress(execution) or await folded(self._store, execution))
         self._signs.note(execution, wanted, doubtful=doubtful)
+        self._tags.note(row.thread, wanted)
         await self._signs.settled(execution)
         if row.finished:
             self._signs.forget(execution)
@@ -246,6 +250,7 @@ class ProgressMessages:
             return
         if progress.finished is None:  # the last sign is set with the answer
             self._signs.note(execution, sign_of(progress))
+            self._tags.note(shown.thread, sign_of(progress))
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:

@@ -112,6 +112,7 @@ class Rung:
         covered: Sequence[Cover] = (),
         door: Path | None = None,
         mirror: Path | None = None,
+        skills: Path | None = None,
     ) -> Sandbox:
         """A sandbox that has said hello."""
         await self.cross("rung.start")

@@ -13,11 +13,13 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import FileChange, ToolStarted
+from agentic.ports.children import Children
 from agentic.ports.errors import CallNotBegun, SandboxLost
 from agentic.ports.runtime import (
     Found,
@@ -34,10 +36,12 @@ from agentic.tools.ask_user import ASK_TOOL
 from agentic.tools.base.tool import CallContext
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.notes import REPORT_TOOL
+from agentic.tools.subagent import SUBAGENT_TOOL
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import context_of, now
 
 if TYPE_CHECKING:
+    from agentic.tools.base.tool import AgentWorld
     from tests.chaos.simulated.processes import Process
 
 HEARTBEAT = 3.0
@@ -45,7 +49,7 @@ PARAMETERS: dict[str, JsonValue] = {"type": "object", "properties": {}}
 SHELL = ToolSpec("shell", "Run a command.", PARAMETERS, "unkeyed", "execute")
 READ = ToolSpec("read", "Read a file.", PARAMETERS, "read", "read")
 WRITE = ToolSpec("write", "Write a file.", PARAMETERS, "keyed", "write")
-REAL = {tool.name: tool for tool in (ASK_TOOL, FINISH_TOOL, REPORT_TOOL)}
+REAL = {tool.name: tool for tool in (ASK_TOOL, FINISH_TOOL, REPORT_TOOL, SUBAGENT_TOOL)}
 SPECS = (SHELL, READ, WRITE, *(tool.spec for tool in REAL.values()))
 
 
@@ -153,18 +157,23 @@ class Benches:
 class Tools(Toolbox):
     """The tools of one agent of a process."""
 
-    def __init__(self, process: Process, benches: Benches, thread: str) -> None:
-        self._process, self._benches, self._thread = process, benches, thread
+    def __init__(self, process: Process, benches: Benches, thread: str, children: Children | None = None) -> None:
+        self._process, self._benches, self._thread, self._children = process, benches, thread, children
         self._town = benches.town
         self._dice = self._town.dice("benches")
         self._bench: Bench | None = None
         self._told = ""
+        self._begun: set[str] = set()
         self._opening = asyncio.Lock()
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """Three of the simulation, and the real ones that need no sandbox."""
         return SPECS
+
+    def _mine(self, bench: Bench) -> list[str]:
+        """What runs and is this agent's to end."""
+        return list(bench.commands)
 
     def prepare(
         self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
@@ -209,10 +218,12 @@ class Tools(Toolbox):
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a call in the thread's sandbox; it is killed, acknowledged, when this is cancelled."""
         if tool in REAL:
-            return await REAL[tool].run(prepared, CallContext(call, prepared.timeout, on_output, self._no_world))
+            context = CallContext(call, prepared.timeout, on_output, self._no_files, children=self._children)
+            return await REAL[tool].run(prepared, context)
         bench = await self._open()
         token = str(prepared.arguments.get("command", prepared.arguments.get("path", "")))
         seconds = float(str(prepared.arguments.get("seconds", 0.02)))
+        self._begun.add(call)
         command = self._benches.begin(bench, call, token, seconds, counts=prepared.effect == "unkeyed")
         await self._process.cross(f"while {tool} runs")
         try:
@@ -240,7 +251,7 @@ class Tools(Toolbox):
         """End what runs, acknowledged."""
         bench = self._bench
         if bench is not None and not bench.lost:
-            for call in list(bench.commands):
+            for call in self._mine(bench):
                 self._benches.kill(bench, call)
             await self._acknowledged()
 
@@ -266,5 +277,27 @@ class Tools(Toolbox):
         self._bench = bench
         return bench
 
-    async def _no_world(self) -> object:
-        raise CallNotBegun("none is needed here")
+    async def _no_files(self) -> AgentWorld:
+        """What is too long to be shown is not kept here."""
+        return cast("AgentWorld", SimpleNamespace(outputs=SimpleNamespace(keep=lambda text: "")))
+
+
+class ChildTools(Tools):
+    """Those of an agent beside others: it asks nobody, has no helpers, and ends only what it began."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """All but two."""
+        return tuple(spec for spec in SPECS if spec.name not in (ASK_TOOL.name, SUBAGENT_TOOL.name))
+
+    def _mine(self, bench: Bench) -> list[str]:
+        """What it began."""
+        return [call for call in bench.commands if call in self._begun]
+
+    def prepare(
+        self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
+    ) -> Prepared | Refused:
+        """What it has not it cannot call."""
+        if tool not in {spec.name for spec in self.specs}:
+            return Refused(f"There is no tool '{tool}'.")
+        return super().prepare(tool, arguments, created)

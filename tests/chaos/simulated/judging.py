@@ -20,6 +20,7 @@ from agentic.core.events.execution_events import (
     PolicyChanged,
     Quarantined,
     Started,
+    SubagentFinished,
     ToolFinished,
     ToolStarted,
 )
@@ -63,11 +64,12 @@ class Judge:
     async def judge(self) -> tuple[Counts, list[Violation]]:
         """All of it."""
         self.rows = await self.truth.newest_executions(1_000)
-        self.logs = {row.execution: self.truth.log_of(row.execution) for row in self.rows}
+        everybody = [row async for row in self.truth.all_executions()]
+        self.logs = {row.execution: self.truth.log_of(row.execution) for row in everybody}
         self.outbox = self.truth.outbox_rows()
         found = [
             *self._accepted(), *self._meant(), *self._heard(), *self._posted(), *self._effects(), *self._logs(),
-            *self._owners(), *self._secrets(), *self._stops(), *self._ends(), *self._budgets(),
+            *self._owners(), *self._secrets(), *self._stops(), *self._ends(), *self._budgets(), *self._children(),
         ]  # fmt: skip
         counts = Counts(executions=len(self.rows), faults=Counter(self.town.faults))
         for log in self.logs.values():
@@ -218,11 +220,13 @@ class Judge:
 
     def _stops(self) -> Iterator[Violation]:
         for execution, log in self.logs.items():
-            stop = next((e for e in log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
             started = log[0].event
-            if stop is None or not isinstance(started, Started) or stop.event.inbox not in self.truth.kept:
+            if not isinstance(started, Started):
                 continue
-            given = self.truth.kept[stop.event.inbox][0]
+            stops = (self._stopped(one) for one in (execution, started.parent if started.child else ""))
+            given = min((at for at in stops if at is not None), default=None)
+            if given is None:
+                continue
             plan = plan_of(first_message(started))
             for effect in self.world.benches.effects:
                 if plan != effect.token.rpartition(" ")[2].partition(".")[0] or effect.at <= given:
@@ -231,6 +235,33 @@ class Judge:
                 if effect.at > since + STOP_SECONDS:
                     late = effect.at - given
                     yield Violation("other", f"{execution} had the effect {effect.token!r} {late:.1f} s after its stop")
+
+    def _stopped(self, execution: str) -> float | None:
+        """When its first stop was kept."""
+        said = (e.event for e in self.logs.get(execution, ()))
+        stop = next((each.inbox for each in said if isinstance(each, InputReceived) and each.sort == "stop"), "")
+        return self.truth.kept[stop][0] if stop in self.truth.kept else None
+
+    def _children(self) -> Iterator[Violation]:
+        """None outlives its parent, and each came to what its parent says of it, once."""
+        told = Counter[str]()
+        for execution, log in self.logs.items():
+            for event in (envelope.event for envelope in log):
+                if not isinstance(event, SubagentFinished):
+                    continue
+                told[event.child] += 1
+                ended = self.logs[event.child][-1].event if event.child in self.logs else None
+                if not isinstance(ended, Finished) or ended.reason != event.result:
+                    yield Violation("other", f"{execution} says that {event.child} ended as {event.result}: {ended}")
+        for execution, log in self.logs.items():
+            started = log[0].event
+            if not isinstance(started, Started) or not started.child:
+                continue
+            if told[execution] > 1:
+                yield Violation("other", f"what the helper {execution} came to is told {told[execution]} times")
+            over = isinstance(self.logs[started.parent][-1].event, Finished)
+            if over and not isinstance(log[-1].event, Finished):
+                yield Violation("other", f"the helper {execution} is open, and {started.parent} has ended")
 
     # --- (6) ends, (7) budgets ------------------------------------------------------------------------------------
 

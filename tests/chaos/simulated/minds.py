@@ -35,6 +35,7 @@ from agentic.ports.errors import (
 )
 from agentic.ports.runtime import Answer, Meter, Prompt
 from agentic.prompts import summary_prompt as summary
+from agentic.prompts import watcher_prompt as watching
 from tests.chaos.simulated.town import CANARY, Town
 from tests.chaos.simulated.virtual import now
 
@@ -52,10 +53,19 @@ KINDS = (
     "cut_off",
     "malformed",
     "unknown",
+    "helpers",
 )
-WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2)  # fmt: skip
+WEIGHTS = (36, 16, 10, 8, 5, 4, 5, 3, 3, 3, 3, 2, 4)  # fmt: skip
 WORDS = "The tests pass now, and the cause was a missing check in the parser. "
 
+LOOKS_ON = watching.SYSTEM.partition("\n")[0]
+VERDICTS = (
+    *['{"verdict": "fine"}'] * 6,
+    '{"verdict": "veto", "why": "odd"}',
+    '{"verdict": "note", "why": "off"}',
+    "Well.",
+)
+"""What a watcher says, as one in nine of them each."""
 ODD = ("empty", "cut_off", "malformed", "unknown")
 """Answers that are no step at all."""
 
@@ -120,6 +130,8 @@ class Minds:
     def _step(self, prompt: Prompt, on_text: Callable[[str], None] | None) -> Answer:
         if not prompt.messages or summary.TEXT in prompt.tail:
             return _answer(Random(prompt.tail), (f"It goes well. {WORDS}",), ())
+        if prompt.system.startswith(LOOKS_ON):
+            return _answer(Random(prompt.messages[0].text), (Random(prompt.messages[0].text).choice(VERDICTS),), ())
         plan = plan_of(prompt.messages[0].text)
         turn = sum(message.role == "assistant" for message in prompt.messages)
         given = sum(len(message.answers) for message in prompt.messages)
@@ -190,6 +202,14 @@ def _calls(kind: str, dice: Random, token: str) -> tuple[Call, ...]:
         case "report":
             report = {"status": "progressing", "confidence": dice.randint(20, 95), "note": "on it"}
             return (("report", report), shell(0))
+        case "helpers":
+            of = token.replace(".", "x")
+            return (
+                (
+                    "subagent",
+                    {"tasks": [{"task": f"do a part of it (plan {of}h{n})"} for n in range(dice.randint(1, 3))]},
+                ),
+            )
         case "unknown":
             return (("teleport", {"to": token}),)
         case _:

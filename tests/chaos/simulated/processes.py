@@ -7,6 +7,7 @@ desk and the send scheduler; the guild, the store's disk, the models and the san
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Coroutine
 from functools import partial
@@ -23,11 +24,14 @@ from agentic.core.events.execution_events import (
     Policy,
     Started,
     Tier,
+    Watcher,
 )
 from agentic.core.state.execution import Execution
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError
-from agentic.ports.runtime import Lease, Toolbox
+from agentic.ports.runtime import Lease, SessionRow, Toolbox
 from agentic.runtime.budget_ledger import NO_CAPS
+from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.shutdown import Leaving
@@ -47,7 +51,7 @@ from bot.sessions.start import Beginning
 from bot.threads.registry import Roster, Threads
 from reflexion.evaluation.outcome_stream import owes_nothing
 from reflexion.retrieval.selection import Choice
-from tests.chaos.simulated.benches import Benches, Tools
+from tests.chaos.simulated.benches import Benches, ChildTools, Tools
 from tests.chaos.simulated.client import Client
 from tests.chaos.simulated.hearing import Hearing
 from tests.chaos.simulated.keeping import Access, Truth
@@ -58,6 +62,10 @@ from tests.chaos.simulated.virtual import Life, context_of, for_ever
 
 POLICY = Policy(
     tiers=(Tier(number=2, models=("a/fast", "b/fast")), Tier(number=3, models=("a/big",))), max_usd=0.25, max_minutes=60
+)
+WATCHERS = (
+    Watcher(name="drift", every=2),
+    Watcher(name="acts", when="before action", may="veto", tools=("shell", "write")),
 )
 
 
@@ -156,11 +164,13 @@ class Process:
 
         learning = _Learning(store, clock)
         leaving = Leaving()
-        loop = Loop(store, world.minds, clock, (self.feed, roster), "simulated", self.caps, leaving)
+        children = ChildRegistry(store, clock, lambda model: model.partition("/")[0])
+        loop = Loop(store, world.minds, clock, (self.feed, roster, children), "simulated", self.caps, leaving)
         ground = Ground(
-            store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning, slots=Slots(6),
-            owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard, leaving=leaving,
-            begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell),
+            store=store, clock=clock, runner=_Watched(loop, world), workshop=self, learning=learning,
+            slots=Slots(6), children=children, owner=self.name, tell=tell, courtesy=Courtesy(), missed=self._heard,
+            leaving=leaving,
+            begin=Beginning(store, _NoLessons(), self.policy, _no_files, tell, watchers=_looking_on),
         )  # fmt: skip
         self.threads = Threads(ground, roster, learning, _no_files)
         self.sender = Sender()
@@ -183,9 +193,13 @@ class Process:
         """Its way to the guild."""
         return Client(self.world.guild, self.cross)
 
-    def toolbox(self, thread: str) -> Toolbox:
+    def toolbox(self, thread: str, children: Children | None = None) -> Toolbox:
         """The tools of a new agent."""
-        return Tools(self, self.world.benches, thread)
+        return Tools(self, self.world.benches, thread, children)
+
+    def child_toolbox(self, thread: str, name: str, reader: bool = False) -> Toolbox:
+        """The tools of a child: the same sandbox."""
+        return ChildTools(self, self.world.benches, thread)
 
     async def _run(self) -> None:
         await asyncio.sleep(self.town.dice("starts").uniform(0.2, 1.0))
@@ -248,6 +262,11 @@ class _NoLessons:
     async def lessons_for(self, thread: str, guild: str, task: str, *, execution: str = "", model: str = "") -> Choice:
         """None."""
         return Choice()
+
+
+async def _looking_on(row: SessionRow) -> tuple[Watcher, ...]:
+    """In every second thread somebody looks on."""
+    return WATCHERS if hashlib.sha256(row.thread.encode()).digest()[0] % 2 else ()
 
 
 async def _no_files(item: InboxItem) -> tuple[FileRef, ...]:

@@ -19,6 +19,7 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelRequested,
     Noted,
+    OutboxItem,
     Policy,
     TextBlock,
     Tier,
@@ -30,11 +31,15 @@ from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.app.services import Backstage
-from bot.equipment.equipment import Equipment
+from bot.equipment.equipment import Equipment, RulePlace
+from bot.equipment.skill_folder import read_skill
+from bot.equipment.skill_store import HOME, SkillStore
+from bot.equipment.thread_skills import ThreadSkills
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
+from reflexion.lessons.fact import Fact, FactScope, FactSource
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
@@ -128,6 +133,16 @@ def history(manifest: str = "abcdef0123456789") -> list[Event]:
     return events
 
 
+def fact(guild: str, id: str) -> Fact:
+    """A fact that waits for a person."""
+    at = datetime.now(UTC)
+    source = FactSource(call="c", execution="x", thread="1", turn=2, asked_by="7", read=("a page",), at=at)
+    return Fact(
+        id=id, scope=FactScope(guild=guild), text=f"Machine {id[-1]} is red.", status="waiting", note="its task read a page",
+        sources=(source,), created=at,
+    )  # fmt: skip
+
+
 def lesson(guild: str, id: str = "l0123456789a", **more: object) -> Lesson:
     """A lesson that waits for a person."""
     made = {
@@ -162,13 +177,32 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         sandboxes = Sandboxes(folder / "state", choice)
         kept = Snapshots(folder / "checkpoints")
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
-        backstage = Backstage(lessons, workshop, POLICY, equipment=Equipment(folder))
         try:
-            async with running_bot(guild, backstage=backstage, **options) as scenery:
+            skills = ThreadSkills(SkillStore(folder / "home"), workshop, _untold)
+            behind = Backstage(lessons, workshop, POLICY, skills=skills, equipment=Equipment(folder))
+            async with running_bot(guild, backstage=behind, **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:
             await asyncio.shield(sandboxes.close())
+
+
+async def equip(one: Desk) -> None:
+    """A role, a rule, a skill that is approved and one that is not."""
+    equipment, server = one.scenery.bot.backstage.equipment, str(one.guild.guild_id)
+    assert equipment is not None
+    await equipment.put_role(server, "---\nname: poet\ntools: [read]\n---\nYou write verse.")
+    await equipment.put_rule(RulePlace(guild=server), "guild", "---\nname: tone\n---\nWrite plainly.")
+    for number, name in enumerate(("release-notes", "tests")):
+        folder = one.folder / "home/skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How it is done here.\n---\nSo.\n")
+        if number:
+            SkillStore(one.folder / "home").approve(HOME, read_skill(folder), datetime.now(UTC))
+
+
+async def _untold(item: OutboxItem) -> None:
+    raise AssertionError(item)
 
 
 async def _nothing(address: str, most: int) -> bytes:

@@ -16,13 +16,14 @@ import pytest
 
 from agentic.stores.memory import MemoryStore
 from bot.app.services import Backstage
+from bot.equipment.skill_folder import SkillFile, skill_from
 from bot.lessons.message_sync import key_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.rendering.custom_ids import OfLesson
 from reflexion.lessons.changes import changed
 from reflexion.lessons.lesson import Lesson, Verdict
-from reflexion.lessons.lifecycle import Showing
+from reflexion.lessons.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
 from reflexion.stores.memory import MemoryLessonStore
@@ -264,6 +265,29 @@ async def test_lessons_are_exported_to_owners_as_files_and_never_openly(guild: L
         assert "Seen again." in page
         assert "Only an owner can do that" in words(await one.slash(thread, "lessons export", author="eve"))
         assert "Everyone here could read that answer" in words(await one.write(thread, "!lessons export", author="own"))
+
+
+async def test_a_proven_lesson_is_exported_as_a_skill(guild: LocalGuild) -> None:
+    guild.add_member("own", [guild.add_role("chiefs").id])
+    guild.add_member("eve")
+    async with desk(guild, roles=LEVELS) as one:
+        thread, home, at = await one.worked(), str(guild.guild_id), datetime.now(UTC)
+        await one.lessons.amend(lesson(home, status="active"))
+        wanted = {"lesson": ID}
+        said = words(await one.slash(thread, "lessons export", wanted, author="own"))
+        assert f"Lesson `{ID}` was not exported: too few tasks show that it helps; it was told in 0 tasks." in said
+        for number in range(14):
+            arm: Arm = "held_back" if number > 9 else "shown"
+            verdict = Verdict(execution=f"x{number}", guild=home, thread=str(thread), ok=arm == "shown", at=at)
+            showing = Showing(
+                lesson=ID, execution=f"x{number}", guild=home, arm=arm, ok=verdict.ok or False, expected=0.3, at=at
+            )
+            await one.lessons.record(verdict, [showing])
+        exported = await one.slash(thread, "lessons export", wanted, author="own")
+        assert "put the file into a folder `pytest-finds-no-module-l0123456789a`" in words(exported)
+        content = SkillFile("SKILL.md", guild.file(exported.attachments[0].id))
+        assert "+100 points" in skill_from("pytest-finds-no-module-l0123456789a", (content,)).body
+        assert "Only an owner can do that" in words(await one.slash(thread, "lessons export", wanted, author="eve"))
 
 
 async def test_a_lesson_says_where_it_was_used_as_far_as_whoever_asks_may_see(guild: LocalGuild) -> None:

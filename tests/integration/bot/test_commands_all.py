@@ -9,11 +9,10 @@ import pytest
 from discord import app_commands
 
 from bot.cogs.commands.command_errors import EXAMPLES
-from bot.equipment.equipment import RulePlace
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
-from tests.integration.bot.commanding import Desk, desk, lesson, words
+from tests.integration.bot.commanding import Desk, desk, equip, fact, lesson, words
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,11 @@ RIGHT = [
     Use("escalation", "!escalation", "the same error 3 times"),
     Use("logs", "!logs", "moved from tier 2 to 3"),
     Use("logs", "!logs 2", "shows more", {"lines": 2}),
-    Use("memory", "!memory", "Python 3.11"),
+    Use("memory list", "!memory", "Python 3.11"),
+    Use("memory list", "!memory list", "⚠ waits for approval `f0123456`"),
+    Use("memory show", "!memory show f0123456", "Waits because its task read a page.", {"fact": "f0123456"}),
+    Use("memory approve", "!memory approve f0123456", "is used from now on", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget f0123456", "Forgotten: Machine 6 is red", {"fact": "f0123456"}),
     Use("role show", "!role", "Role: **"),
     Use("role show", "!role show poet", "You write verse", {"name": "poet"}),
     Use("role list", "!role list", "**poet**"),
@@ -82,6 +85,8 @@ RIGHT = [
         {"lesson": "l0123456789a", "action": '"use the copy first"'}),
     Use("lessons approve", "!lessons approve l0123456789a", "is active now", {"lesson": "l0123456789a"}),
     Use("lessons retire", "!lessons retire l0123456789a", "is retired", {"lesson": "l0123456789a"}),
+    Use("lessons export", "!lessons export l0123456789a", "an active one is proven|Everyone here could read",
+        {"lesson": "l0123456789a"}),
     Use("lessons export", "!lessons export", "1 lesson: `lessons.jsonl`|Everyone here could read that answer"),
     Use("settings show", "!settings show", "**verbosity**: normal (default)"),
     Use("settings set", "!settings set verbosity quiet thread", "is now **quiet**",
@@ -106,6 +111,12 @@ RIGHT = [
         {"host": "github.com"}),
     Use("mcp show", "!mcp show", "There are no MCP servers"),
     Use("mcp agree", "!mcp agree tracker/search", "There are no MCP servers", {"tool": "tracker/search"}),
+    Use("mcp login", "!mcp login tracker", "There are no MCP servers", {"server": "tracker"}),
+    Use("watchers", "!watchers", "There are no watchers here"),
+    Use("skills list", "!skills list", "**tests**: How it is done here."),
+    Use("skills show", "!skills show tests", "The skill `tests`: used where it fits", {"name": "tests"}),
+    Use("skills approve", "!skills approve release-notes", "Read the file first", {"name": "release-notes"}),
+    Use("skills remove", "!skills remove tests", "The skill `tests` isn't used|wasn't approved", {"name": "tests"}),
     Use("privacy", "!privacy", "What I store about you|Everyone here could read that answer"),
     Use("help", "!help", "in a sandbox"),
     Use("help", "!help workspace get", "/workspace get", {"command": "workspace get"}),
@@ -132,6 +143,8 @@ WRONG = [
     Use("lessons show", "!lessons show l9", "no lesson `l9`", {"lesson": "l9"}),
     Use("lessons show", "!lessons show", "For example: `!lessons show l|no lesson", {"lesson": "' OR 1=1"}),
     Use("lessons approve", "!lessons approve nope", "no lesson `nope`", {"lesson": "nope"}),
+    Use("memory show", "!memory show f0123456", "no fact `f0123456`", {"fact": "f0123456"}),
+    Use("memory forget", "!memory forget", "needs `fact`|no fact", {"fact": "' OR 1=1"}),
     Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
     Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
     Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
@@ -165,10 +178,9 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
-    equipment, server = one.scenery.bot.backstage.equipment, str(one.guild.guild_id)
-    assert equipment is not None
-    await equipment.put_role(server, "---\nname: poet\ntools: [read]\n---\nYou write verse.")
-    await equipment.put_rule(RulePlace(guild=server), "guild", "---\nname: tone\n---\nWrite plainly.")
+    await equip(one)
+    facts = tuple(fact(str(one.guild.guild_id), f"f012345{number}") for number in range(10))
+    await one.lessons.change_facts(facts[0].scope, lambda _: facts)
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
     return thread
 
@@ -249,6 +261,7 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
                         "no thread",
                         "no checkpoint",
                         "no lesson",
+                        "no fact",
                         "no setting",
                         "cannot be",
                         "no such",

@@ -40,7 +40,7 @@ async def test_a_store_that_does_not_answer_is_told_and_is_no_fault_of_ours(
             raise StoreUnavailable("the disk is full")
 
         monkeypatch.setattr(one.scenery.store, "executions", full)
-        assert "the disk is full" in words(await one.slash(thread, "memory"))
+        assert "the disk is full" in words(await one.slash(thread, "memory list"))
 
 
 async def test_a_word_that_is_no_command_gets_the_nearest_one_in_a_thread_and_nothing_elsewhere(
@@ -85,7 +85,7 @@ async def test_a_command_that_discord_still_shows_and_that_is_gone_is_explained(
 async def test_in_a_plain_channel_it_is_said_where_the_command_works(guild: LocalGuild) -> None:
     async with desk(guild) as one:
         await one.worked()
-        for name in ("logs", "memory", "pause", "workspace list"):
+        for name in ("logs", "pause", "workspace list"):
             assert "works only inside a task's thread" in words(await one.slash(one.scenery.general, name)), name
 
 

@@ -85,7 +85,7 @@ async def test_f42_a_thread_of_another_guild_is_neither_proposed_nor_found(guild
         await one.scenery.store.save_session(SessionRow(disguised, str(one.scenery.general), "777777777777777777"))
         assert await one.proposes(mine, "logs", "thread") == [str(mine)]
         assert "no thread" in words(await one.slash(mine, "logs", {"thread": disguised}))
-        for name in ("logs", "status", "cost", "stop", "memory", "checkpoints"):
+        for name in ("logs", "status", "cost", "stop", "memory list", "checkpoints"):
             said = words(await one.slash(mine, name, {"thread": FOREIGN}))
             assert "no thread" in said, f"{name}: {said}"
         assert FOREIGN not in words(await one.slash(mine, "sessions"))

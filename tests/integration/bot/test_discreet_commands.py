@@ -17,7 +17,7 @@ async def test_a_long_answer_that_becomes_a_file_holds_no_secret(guild: LocalGui
         notes = [Noted(text=f"note {number}: {CANARY} {KEY} " + "x" * 80) for number in range(40)]
         await one.scenery.talk.add(execution, *notes)
         await one.scenery.talk.finish(execution)
-        told = await one.slash(thread, "memory")
+        told = await one.slash(thread, "memory list")
         content = guild.file(told.attachments[0].id).decode()
         assert "note 39" in content
         assert CANARY not in content

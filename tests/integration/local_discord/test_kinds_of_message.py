@@ -299,3 +299,25 @@ async def test_all_of_it_outlives_a_restart(tmp_path: Path) -> None:
         for body in (old, new):
             body.pop("attachments")  # whose addresses are new
         assert old == new
+
+
+async def test_a_post_of_a_forum_has_a_first_message_of_its_id_and_tags_that_there_are(
+    guild: LocalGuild, client: Client
+) -> None:
+    forum = guild.add_forum("help", ("Bug", "Done", *map(str, range(4))))
+    await client.hears("guild_channel_create")
+    place = client.get_channel(forum.id)
+    assert isinstance(place, discord.ForumChannel)
+    made = await place.create_thread(name="Of the bot", content="Hello", applied_tags=list(place.available_tags[:2]))
+    assert made.message.id == made.thread.id
+    assert [tag.name for tag in made.thread.applied_tags] == ["Bug", "Done"]
+    edit = place._state.http.edit_channel
+    refused = {
+        10087: edit(made.thread.id, applied_tags=["1"]),
+        50035: edit(made.thread.id, applied_tags=[str(tag.id) for tag in place.available_tags]),
+        50008: client.get_partial_messageable(forum.id).send("Hello"),
+    }
+    for code, asked in refused.items():
+        with pytest.raises(discord.HTTPException) as raised:
+            await asked
+        assert raised.value.code == code

@@ -148,3 +148,26 @@ async def test_several_people_are_tried_from_one_page(
     await expect(person).to_have_value(str(ana.id))
     await person.select_option("you (owner)")
     await expect(page.get_by_role("button", name="Channel kept, unread")).to_be_visible()
+
+
+async def test_a_forum_lists_its_posts_and_the_box_opens_a_new_one(
+    page: Page, guild: LocalGuild, client: Client
+) -> None:
+    forum = guild.add_forum("help", ("Bug", "Done"))
+    await page.get_by_role("button", name="Forum help").click()
+    await page.get_by_label("Message", exact=True).fill("The cart rounds twice\nLook at cart.py.")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="The cart rounds twice")).to_be_visible()
+    await expect(page.get_by_text("Look at cart.py.")).to_be_visible()
+    (heard,) = await client.hears("message")
+    assert isinstance(heard, discord.Message)
+    assert isinstance(heard.channel, discord.Thread)
+    assert (heard.id, heard.channel.name, heard.channel.parent_id) == (
+        heard.channel.id,
+        "The cart rounds twice",
+        forum.id,
+    )
+    parent = heard.channel.parent
+    assert isinstance(parent, discord.ForumChannel)
+    await heard.channel.edit(applied_tags=list(parent.available_tags)[1:])
+    await expect(page.get_by_text("Post in #help · Done")).to_be_visible()

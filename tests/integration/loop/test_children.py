@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import apsw
@@ -90,7 +89,7 @@ class Owners:
         async def inspect(manifest: str, since: object) -> Found:
             return Found()
 
-        self.child_toolbox = partial(ChildToolbox, world, OF_CHILDREN, save=save, inspect=inspect)
+        self.child_toolbox = lambda agent, _=None: ChildToolbox(world, OF_CHILDREN, agent, save=save, inspect=inspect)
         own = registry.of(MAIN, lease, loop, self.child_toolbox)
         toolbox = StandardToolbox(world, (SUBAGENT_TOOL, FINISH_TOOL), children=own)
         begins = started(toolbox, **policy).model_copy(update={"exposure": Exposure(private=("attached files",))})

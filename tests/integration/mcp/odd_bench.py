@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from agentic.core.events.execution_events import CallBlock
 from agentic.core.state.execution import CallReply
 from agentic.mcp_client.agreed_tools import Catalogue
+from agentic.mcp_client.oauth.kept_tokens import KeptTokens
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.mcp_client.servers import McpServers
 from agentic.ports.runtime import Observation, Prepared, Refused
@@ -43,7 +44,7 @@ class McpBench:
         """The file names these servers from now on; they are looked at, and agreed to if they are new."""
         path = self.folder / "mcp.json"
         path.write_text(json.dumps({"mcpServers": servers}))
-        file = load(path, {"ODD_TOKEN": "very-secret-token"})
+        file = load(path, {"ODD_TOKEN": "very-secret-token", "ODD_SECRET": "our-secret"})
         assert not file.problems, file.problems
         await self.use(file)
         if look:
@@ -52,7 +53,8 @@ class McpBench:
 
     async def use(self, file: ServerFile) -> None:
         """Have these servers from now on."""
-        self.servers = McpServers(file, Catalogue(self.folder / "mcp-tools.json"), self.world)
+        tokens = KeptTokens(self.folder / "mcp-tokens")
+        self.servers = McpServers(file, Catalogue(self.folder / "mcp-tools.json"), self.world, tokens)
         self._made.append(self.servers)
         self.again()
 

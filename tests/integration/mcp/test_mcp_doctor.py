@@ -1,16 +1,20 @@
-"""What whoever runs the bot sees of the servers, and agrees to: ``threadwright doctor`` and ``threadwright mcp``."""
+"""What whoever runs the bot sees of the servers, agrees to and signs in to: ``threadwright doctor``, ``threadwright mcp``."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from bot.cli.checks.mcp_access import mcp
+from bot.cli.checks.mcp_access import login, logout, mcp
 from bot.cli.doctor import mcp_servers
 from bot.config.settings import Settings
 
+from .oauth_http import browse, guarded_odd
 from .odd_http import odd_http
 
 
@@ -46,3 +50,62 @@ async def test_servers_are_shown_with_what_changed_and_a_yes_is_given(
         assert "Agreed to odd/add" in capsys.readouterr().out
         rows = {row.adapter: row for row in await mcp_servers(settings)}
         assert rows["odd"].state == "ok"
+
+
+async def test_one_signs_in_at_the_terminal_by_a_pasted_address_or_the_browser_that_comes_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(home=tmp_path, sandbox="bubblewrap")
+    assert (await login(settings, "odd", ""), await logout(settings, "odd")) == (1, 1)
+    assert "names none" in capsys.readouterr().err
+    read, write = os.pipe()
+    with guarded_odd(tmp_path) as server, os.fdopen(read) as typed, os.fdopen(write, "w") as types:
+        monkeypatch.setattr("sys.stdin", typed)
+        servers = {"odd": {"url": server.url, "oauth": True}}
+        (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+        (row,) = await mcp_servers(settings)
+        assert (row.state, row.why, row.todo) == (
+            "limited", "nobody has signed in to it yet", "threadwright mcp login odd",
+        )  # fmt: skip
+        assert await login(settings, "near", "") == 1
+        assert "there is no MCP server 'near'. There are: odd." in capsys.readouterr().err
+        signing = asyncio.create_task(login(settings, "odd", ""))
+        there = await asyncio.to_thread(browse, await _address(capsys), back=False)
+        types.write(f"http://127.0.0.1/callback?state=x\n{there}\n")
+        types.flush()
+        assert await signing == 0
+        told = capsys.readouterr()
+        assert "✔ Signed in to odd.\n✔ odd: 21 of 21 tools may be used" in told.out
+        assert "belongs to no sign-in" in told.err
+        (row,) = await mcp_servers(settings)
+        assert row.state == "ok"
+        with guarded_odd(tmp_path) as other:
+            server.named = [other.sign_ins.issuer]
+            assert await login(settings, "odd", "") == 1
+            assert f"threadwright mcp login odd --issuer {other.sign_ins.issuer}" in capsys.readouterr().err
+            server.sign_ins.access.clear()
+            server.sign_ins.renewals.clear()
+            (row,) = await mcp_servers(settings)
+            assert (row.why, row.todo) == (
+                "its sign-in is over, because it was not renewed (invalid_grant)", "threadwright mcp login odd",
+            )  # fmt: skip
+            signing = asyncio.create_task(login(settings, "odd", other.sign_ins.issuer))
+            await asyncio.to_thread(browse, await _address(capsys))
+            assert await signing == 1  # the server itself knows nothing of that issuer
+            assert "refuses its sign-in" in capsys.readouterr().out
+        assert await logout(settings, "odd") == 0
+        assert "its tokens are deleted here" in capsys.readouterr().out
+        assert await logout(settings, "odd") == 0
+        assert "Nobody was signed in" in capsys.readouterr().out
+        types.close()
+        for reader in [each for each in threading.enumerate() if each.name == "standard input"]:
+            await asyncio.to_thread(reader.join, 30)
+
+
+async def _address(capsys: pytest.CaptureFixture[str]) -> str:
+    """The address that stands in the terminal, once it does."""
+    shown = ""
+    while "/authorize?" not in shown:
+        await asyncio.sleep(0.01)
+        shown += capsys.readouterr().out
+    return next(line for line in shown.splitlines() if line.startswith("http"))

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import ToolFinished, ToolStarted
-from agentic.mcp_client.guarded_http import HttpServer, Resolve
+from agentic.mcp_client.guarded_http import Resolve
+from agentic.mcp_client.http_server import HttpServer
 from agentic.mcp_client.server_connection import McpConnection, ServerTrouble
 from agentic.mcp_client.server_file import Endpoint
 

@@ -9,14 +9,14 @@ import threading
 
 import pytest
 
-from agentic.core.events.execution_events import ToolStarted
+from agentic.core.events.execution_events import StaleFile, ToolStarted
 from agentic.ports.errors import CallNotBegun, SandboxLost, SandboxUnavailable
 from agentic.ports.runtime import Prepared
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.protocol.results import ExecResult, FileStat
 from agentic.sandbox.sandbox import Sandbox
 from agentic.tools.toolbox import StandardToolbox
-from agentic.workspace.workspace import RealWorld
+from agentic.workspace.workspace import A_PERSON, RealWorld
 
 from .bench import Bench
 
@@ -210,3 +210,97 @@ async def test_nobody_knows_what_became_of_a_call_of_an_earlier_version_whose_ar
         batch="b", key="", diary="d",
     )  # fmt: skip
     assert await bench.toolbox.recall(intent) is None
+
+
+async def test_a_write_that_comes_too_late_by_a_moment_is_shown_what_it_would_have_overwritten(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file changes between the look at it and the writing: exactly one of the two counts."""
+    path = bench.put("a.txt", "one\ntwo\n")
+    await bench.call("read", path="a.txt")
+    other = bench.another_agent("helper 1")
+    read = Sandbox.read
+
+    async def then(self: Sandbox, *about: object, **how: object) -> object:
+        monkeypatch.undo()
+        found = await read(self, *about, **how)  # pyright: ignore[reportArgumentType]
+        await other.call("shell", command="echo three >> a.txt")
+        return found
+
+    for edit in (
+        {"tool": "edit", "path": "a.txt", "old": "one\n", "new": "ONE\n"},
+        {"tool": "write", "path": "a.txt", "content": "ONE\n"},
+    ):
+        path.write_text("one\ntwo\n")
+        await bench.call("read", path="a.txt")
+        monkeypatch.setattr(Sandbox, "read", then)
+        seen = await bench.call(**edit)
+        assert seen.outcome == "refused"
+        assert seen.preview.startswith(
+            "a.txt changed since you read it, by helper 1 with `echo three >> a.txt`; nothing was written."
+        )
+        assert "+three" in seen.preview
+        assert seen.conflicts == (StaleFile(path="a.txt", by="by helper 1"),)
+        assert path.read_text() == "one\ntwo\nthree\n"
+        assert (await bench.call(**edit)).outcome == "ok", "it knows the file now"
+
+
+async def test_what_changed_while_nobody_could_notice_is_found_afterwards(bench: Bench) -> None:
+    """A sandbox that was made anew knows nothing of what was before it; of very many changes a scan tells a part."""
+    path, other, last = bench.put("a.txt", "one\n"), bench.put("b.txt", "one\n"), bench.put("z.txt", "one\n")
+    for name in ("a.txt", "b.txt", "z.txt"):
+        await bench.call("read", path=name)
+    await bench.call("shell", command="echo mine >> b.txt")
+    assert (await bench.toolbox.perceive()).stale == ()
+    await bench.sandboxes.end("t1")
+    path.write_text("two\n")
+    refused = await bench.call("edit", path="b.txt", old="one", new="two")
+    assert refused.preview.startswith("b.txt changed since you read it")
+    with contextlib.suppress(SandboxLost):  # told once, by the next look
+        await bench.world.changes()
+    perceived = await bench.toolbox.perceive()
+    assert [(file.path, file.by) for file in perceived.stale] == [("a.txt", "")], "what it did itself is no news"
+    assert "-one\n+two" in perceived.stale[0].diff
+    assert (await bench.toolbox.perceive()).stale == ()
+    await bench.another_agent("helper 1").call("shell", command="seq 600 | xargs touch; echo new > z.txt")
+    assert [file.path for file in (await bench.toolbox.perceive()).stale] == ["z.txt"]
+    other.unlink()
+    assert [file.diff for file in (await bench.toolbox.perceive()).stale] == ["(it was deleted)"]
+    assert last.read_text() == "new\n"
+
+
+async def test_a_file_that_was_read_after_the_last_of_several_changes_is_not_stale(bench: Bench) -> None:
+    bench.put("a.txt", "one\n")
+    await bench.call("read", path="a.txt")
+    await bench.toolbox.perceive()
+    other = bench.another_agent("helper 1")
+    await other.call("shell", command="echo two > a.txt")
+    await other.call("shell", command="KEY=ghp_0123456789abcdefghijklmnopqrstuvwxyz; echo three > a.txt")
+    await bench.call("read", path="a.txt")
+    perceived = await bench.toolbox.perceive()
+    assert perceived.stale == ()
+    assert "by helper 1 with `KEY=[secret: " in perceived.changes[-1], "secrets in commands are hidden"
+
+
+async def test_who_changed_a_file_is_told_as_far_as_anybody_knows(bench: Bench) -> None:
+    """A person through the bot, a command in the background; an own command is no conflict."""
+    path = bench.put("a.txt", "one\n")
+    await bench.call("read", path="a.txt")
+    await bench.world.put_file("a.txt", b"sent", by=A_PERSON)
+    await bench.call("shell", command="until [ -e go ]; do sleep 0.01; done; echo two > a.txt; touch done; sleep 60",
+                     background=True)  # fmt: skip
+    told = (await bench.toolbox.perceive()).changes
+    assert [each.partition(", ")[0] for each in told] == ["added attachments/a.txt by a person"]
+    bench.put("go", "")
+    async with asyncio.timeout(30):
+        while not (bench.workspace / "done").exists():
+            await asyncio.sleep(0.01)
+    [stale] = (await bench.toolbox.perceive()).stale
+    assert stale.by.startswith("perhaps by `until [ -e go ]")
+    assert stale.by.endswith("in the background")
+    await bench.call("read", path="a.txt")
+    await bench.call("shell", command="echo own > a.txt")
+    seen = await bench.call("edit", path="a.txt", old="two", new="three")
+    assert seen.preview.startswith("a.txt changed since you read it, by a command of your own; nothing was written.")
+    assert seen.conflicts == ()
+    assert path.read_text() == "own\n"

@@ -53,3 +53,49 @@ async def test_long_output_is_cut_and_kept(bench: Bench) -> None:
     assert seen.preview.count("\n") <= 505
     found = await bench.call("read_output", ref=seen.output_ref, pattern="row 1500")
     assert found.preview == "1501: row 1500"
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+PYPLOT = f"""\
+import base64
+shown = {{}}
+class Figure:
+    def get_size_inches(self): return (6.4, 4.8)
+    def savefig(self, file, format, dpi): file.write(base64.b64decode({PNG!r}))
+def get_fignums(): return sorted(shown)
+def figure(number=None): return shown.setdefault(number or len(shown) + 1, Figure())
+def close(which): shown.clear()
+"""
+"""What of the library for figures is asked of it; the real one is tried beside this sandbox, which has none."""
+
+
+async def test_figures_and_displayed_pictures_come_back_as_pictures(bench: Bench) -> None:
+    plain = await bench.call("python", code="1 + 1")
+    assert (plain.files, plain.changes) == ((), ())
+    bench.put("matplotlib/__init__.py", "")
+    bench.put("matplotlib/pyplot.py", PYPLOT)
+    code = "import os; os.chdir('/tmp')\nimport matplotlib.pyplot as plt\nplt.figure()\nplt.figure()\n'drawn'"
+    seen = await bench.call("python", code=f"import sys; sys.path.insert(0, '/workspace')\n{code}")
+    assert [(file.path, file.media, file.width, file.height) for file in seen.files] == [
+        (f"figures/figure-{number}.png", "image/png", 1, 1) for number in (1, 2)
+    ]
+    assert "It drew figures/figure-1.png (1 × 1), figures/figure-2.png (1 × 1)." in seen.preview
+    assert {change.path for change in seen.changes if change.path.startswith("figures/")} == {
+        file.path for file in seen.files
+    }
+    assert all((bench.workspace / file.path).is_file() for file in seen.files)
+    assert (await bench.call("python", code="plt.get_fignums()")).files == (), "drawn once"
+
+    picture = f"import base64\nclass P:\n    def _repr_png_(self): return base64.b64decode({PNG!r})\n"
+    shown = await bench.call("python", code=f"{picture}display(P(), 'words')\nP()")
+    assert [file.path for file in shown.files] == ["figures/figure-3.png", "figures/figure-4.png"]
+    assert "'words'" in shown.preview
+    many = await bench.call("python", code="for _ in range(9): display(P())")
+    assert (len(many.files), many.preview.count("A picture is not shown")) == (6, 3)
+    huge = await bench.call("python", code="P._repr_png_ = lambda self: b'x' * 4_000_000\ndisplay(P())")
+    assert (huge.files, "it is too large" in huge.preview) == ((), True)
+    lies = await bench.call("python", code="P._repr_png_ = lambda self: b'no picture'\ndisplay(P())")
+    assert (lies.outcome, lies.files) == ("ok", ())
+    bench.put(".aiignore", "figures/\n")
+    hidden = await bench.call("python", code="plt.figure(); None")
+    assert hidden.files == ()

@@ -24,6 +24,7 @@ from agentic.sandbox.pool import Choice, Sandboxes, reaped
 from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.sandbox import Sandbox
 from bot.cli.doctor import sandbox_component
+from bot.equipment.skill_folder import SkillFile, write_skill
 from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -62,6 +63,27 @@ async def test_a_thread_keeps_its_sandbox_and_its_files_from_others(make: Make, 
     )
     assert "mine" not in seen.text
     assert "sleep 60" not in seen.text
+
+
+async def test_what_comes_into_a_threads_skills_is_read_in_its_sandbox_at_once_and_not_changed(
+    make: Make, ground: Ground
+) -> None:
+    pool = make()
+    sandbox = await pool.for_thread("one", ground.folder / "one")
+    skill = pool.skills_folder("one") / "notes-12345678"
+    write_skill(skill, (SkillFile("a/run.sh", b"echo from a skill\n", runs=True),))
+    place = f"{await pool.skills_place('one')}/notes-12345678"
+    seen = await sandbox.exec(f"{place}/a/run.sh; echo worse > {place}/a/run.sh; touch {place}/b", timeout=20)
+    assert "from a skill" in seen.text
+    if ground.rung_name != "host":  # which has no walls
+        assert (skill / "a/run.sh").read_bytes() == b"echo from a skill\n"
+        assert not (skill / "b").exists()
+    other = await pool.for_thread("two", ground.folder / "two")
+    assert "from a skill" not in (await other.exec(f"ls -R /opt/threadwright; {place}/a/run.sh", timeout=20)).text or (
+        ground.rung_name == "host"
+    )
+    await pool.forget("one")
+    assert not pool.skills_folder("one").exists()
 
 
 async def test_beyond_the_limit_an_idle_sandbox_gives_way(make: Make, ground: Ground) -> None:
@@ -171,6 +193,7 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
             covered: Sequence[Cover] = (),
             door: Path | None = None,
             mirror: Path | None = None,
+            skills: Path | None = None,
         ) -> Sandbox:
             begun.set()
             await go.wait()

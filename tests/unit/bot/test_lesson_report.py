@@ -11,6 +11,7 @@ from bot.lessons.report.page import page
 from bot.lessons.report.report_words import points
 from reflexion.measurement.report import lessons_report
 from tests.unit.reflexion.logs import EPOCH
+from tests.unit.reflexion.test_facts import SUNDAY, fact
 from tests.unit.reflexion.test_report import lesson, showings, verdicts
 
 
@@ -60,3 +61,11 @@ def test_a_large_store_makes_a_page_that_a_phone_can_open() -> None:
     assert len(made) < 4_000_000
     assert "and 50 more" in made, "of 100 that wait, 50 are shown whole"
     assert "and 10 more" in made, "lanes"
+
+
+def test_facts_stand_under_the_lessons_those_that_wait_first_and_as_text() -> None:
+    waits = fact("<b>Releases</b> are approved by the vendor.", status="waiting", note="its task read a page")
+    made = page(lessons_report([], [], []), guild="", at=EPOCH, facts=(fact(SUNDAY), waits))
+    assert made.index("&lt;b&gt;Releases") < made.index(SUNDAY)
+    assert "its task read a page" in made
+    assert "<h2>Facts</h2>" not in page(lessons_report([], [], []), guild="", at=EPOCH)

@@ -95,6 +95,14 @@ async def test_the_network_is_a_preset_or_hosts_or_both() -> None:
     )
 
 
+@pytest.mark.parametrize(("value", "kept"), [("ON", "on"), (" Drift, safety ", "drift safety"), ("drift", "drift")])
+def test_watchers_are_off_on_or_named(value: str, kept: str) -> None:
+    assert checked("watchers", value) == kept
+    with pytest.raises(UnknownChoice, match="It can be: off, on, NAMES"):
+        checked("watchers", "dr/ift")
+    assert CHOICES["watchers"].meaning("drift safety") == "`drift` and `safety` look on, from the next task on"
+
+
 async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
     store = MemoryStore()
     kept = Preferences(store)
@@ -107,6 +115,22 @@ async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
     await kept.put("channel", "2", "network", "none")
     assert (await kept.of("3", "2", "1")).network == "packages git.example.org"
     assert CHOICES["network"].meaning("+git.example.org") == "commands reach `git.example.org` as well"
+
+
+async def test_the_web_is_opened_for_reading_and_for_no_command() -> None:
+    store = MemoryStore()
+    kept = Preferences(store)
+    await kept.put("guild", "1", "network", "packages")
+    await kept.put("channel", "2", "network", "+Web")
+    assert (await kept.of("3", "2", "1")).network == "packages web"
+    meaning = CHOICES["network"].meaning
+    assert meaning("web") == "I may search and read the whole web; commands reach no host"
+    assert meaning("+web") == "I may search and read the whole web as well"
+    assert meaning("packages web") == (
+        "I may search and read the whole web; commands reach the usual package indexes, and nothing else"
+    )
+    assert placed("docker", "web") == "docker, no network"
+    assert placed("docker", "packages web example.org") == "docker, network: packages example.org"
 
 
 async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
@@ -145,7 +169,7 @@ async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
     ],
 )
 async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
-    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, hosts"):
+    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, web, hosts"):
         checked("network", value)
 
 

@@ -30,6 +30,7 @@ from agentic.core.events.execution_events import (
     TodoChanged,
     ToolFinished,
     TurnEnded,
+    Watched,
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
@@ -60,6 +61,15 @@ def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> Non
     assert "-# ✖ Ran the tests (`pytest -q`) · exit 1" in progress_text(progress)
     assert "**Using frobnicate**" in progress_text(after(STARTED, called(1, tool="frobnicate")))
     assert "🔧 **Editing** `src/range.py`" in progress_text(after(STARTED, called(1, tool="edit", path="src/range.py")))
+
+
+def test_what_a_watcher_says_is_one_calm_line_and_nothing_where_it_finds_nothing() -> None:
+    noted = Watched(watcher="drift", turn=1, text="It bakes.")
+    assert "-# 👁 Drift watcher: It bakes." in progress_text(after(STARTED, REQUESTED, noted))
+    assert "-# · Drift watcher: It bakes." in progress_text(after(STARTED, REQUESTED, noted), verbosity="detailed")
+    fine = Watched(watcher="drift", turn=1)
+    assert progress_text(after(STARTED, REQUESTED, fine)) == progress_text(after(STARTED, REQUESTED))
+    assert (update_of(noted), update_of(fine)) == ("tool_execution", None)
 
 
 def test_what_a_restart_interrupts_says_so_until_it_goes_on() -> None:

@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
     Usage,
+    Watcher,
     WorkspaceFound,
 )
 from agentic.core.events.values import (
@@ -70,6 +71,7 @@ class Log:
         saved: bool = True,
         side: bool = False,
         tools: tuple[str, ...] = (),
+        watchers: tuple[Watcher, ...] = (),
         **policy: object,
     ) -> None:
         self.envelopes: list[Envelope] = []
@@ -85,6 +87,7 @@ class Log:
             tools=(*TOOLS, *(ToolRef(name=name, effect="keyed", cognitive=True) for name in tools)),
             inbox="100",
             side=side,
+            watchers=watchers,
         )
         self.add(started)
         if triaged:

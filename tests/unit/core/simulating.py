@@ -34,6 +34,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
     Usage,
+    Watcher,
     WorkspaceFound,
 )
 from agentic.core.events.ids import question_id
@@ -61,6 +62,17 @@ from tests.unit.core.building import BOSS, GUEST, TOOLS, YOU, Log
 MOST_STEPS = 400
 _TOOLS = ("look", "put", "shell", "wipe", "swap", "ask_user", "finish", "no_such_tool")
 GATED = ("wipe", "swap")
+WATCHERS = (
+    Watcher(name="drift", every=2, instruction="Does it do what was asked for?"),
+    Watcher(name="acts", when="before action", may="veto", tools=("sh*", "swap"), instruction="Does it destroy?"),
+    Watcher(name="strict", when="before action", may="veto", tools=("put",), if_it_fails="ask"),
+)
+_VERDICTS = (
+    '{"verdict": "fine"}',
+    '{"verdict": "veto", "calls": [1], "why": "deletes"}',
+    '{"verdict": "note", "why": "off"}',
+    "?",
+)
 _PARTS = (
     Part(id="1", text="Which?", options=(Option(id="1", label="a"), Option(id="2", label="b"))),
     Part(id="2", text="When?"),
@@ -100,6 +112,7 @@ class _World:
             turns_medium=self._data.draw(st.integers(1, 6)),
             max_usd=0.02,
             max_tokens=self._data.draw(st.sampled_from([60, 60, 100_000])),
+            watchers=self._data.draw(st.sampled_from([(), (), WATCHERS, WATCHERS[:1], WATCHERS[1:]])),
         )
         self._drawn = Drawn(self._log)
         self._stopped = False
@@ -168,10 +181,17 @@ class _World:
     def _begin(self, call: Call) -> None:
         if self._chance(10):
             self._state = self._data.draw(st.sampled_from(["s0", "s1"]))
-        gated = call.block.tool in GATED
+        gated = call.block.tool in GATED or bool(call.objection)
         if gated and not covers(call, "sha", self._state):
             who = self._data.draw(st.sampled_from(["executor", "operator"]))
-            self._log.add(Gated(call=call.id, args_sha="sha", reason="deletes", who_may=who, state_sha=self._state))
+            reason = "deletes" if call.block.tool in GATED else ""
+            self._drawn.held["objected"] += bool(call.objection)
+            self._log.add(
+                Gated(
+                    call=call.id, args_sha="sha", reason=reason, who_may=who, state_sha=self._state,
+                    objection=call.objection,
+                )
+            )  # fmt: skip
             return
         again = call.intent.approval if call.intent is not None else ""
         self._log.add(self._intent(call.id, call.block, (call.approval or again) if gated else ""))
@@ -309,6 +329,10 @@ class _World:
             names = "unavailable", "rate_limited", "timed_out", "key_refused", "context_overflow", "model_unknown"
             failures = st.sampled_from(names)
             return ModelFailed(request=request, failure=self._data.draw(failures))
+        asked = self._log.execution.request
+        if asked is not None and asked.purpose == "watcher":
+            verdict = TextBlock(text=self._data.draw(st.sampled_from(_VERDICTS)))
+            return ModelAnswered(request=request, blocks=(verdict,), usage=Usage(output=5), usd=0.0001)
         blocks: list[TextBlock | CallBlock] = []
         if self._chance(50):
             blocks.append(TextBlock(text="confidence: 40" if self._chance(30) else "I think."))

@@ -33,6 +33,7 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    Watched,
     WorkspaceFound,
 )
 from agentic.core.fold.fold import evolve
@@ -238,24 +239,31 @@ def _open_calls(log: list[Envelope]) -> set[str]:
 def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> None:
     log = simulate(data).log.envelopes
     execution = Execution(id="x1")
+    beside: set[str] = set()
+    turns: list[Envelope] = []
+    """The log without requests beside the turns and what came of them."""
     for end, envelope in enumerate(log, start=1):
         execution = evolve(execution, envelope)
-        part = log[:end]
+        part, event = log[:end], envelope.event
+        if isinstance(event, ModelRequested) and event.purpose != "turn":
+            beside.add(event.request)
+        if not isinstance(event, ModelRequested | ModelAnswered | ModelFailed) or event.request not in beside:
+            turns.append(envelope)
         results = [e.event for e in part if isinstance(e.event, ToolFinished)]
         judged = execution.judged
-        assert judged.turns_unchanged == _turns_unchanged(part)
-        assert judged.turns_changed == _turns_changed(part)
-        assert judged.stuck_since == _stuck_since(part)
+        assert judged.turns_unchanged == _turns_unchanged(turns)
+        assert judged.turns_changed == _turns_changed(turns)
+        assert judged.stuck_since == _stuck_since(turns)
         assert judged.calls_ok == sum(result.outcome == "ok" for result in results)
         assert judged.calls == sum(result.outcome in ("ok", "failed") for result in results)
-        assert judged.empty_answers == _in_a_row(part, textual=False)
-        assert judged.textual_answers == _in_a_row(part, textual=True)
+        assert judged.empty_answers == _in_a_row(turns, textual=False)
+        assert judged.textual_answers == _in_a_row(turns, textual=True)
         assert abs(execution.spent.usd - _spent(part)) < 1e-9
         assert execution.spent.tokens == sum(e.event.usage.total for e in part if isinstance(e.event, ModelAnswered))
-        assert execution.failure.count == _failures(part)
+        assert execution.failure.count == _failures(turns)
         assert execution.unknown == _unknown(part)
         assert (execution.question.question if execution.question else "") == _question(part)
-        assert {call.id for call in execution.open_calls} == _open_calls(part)
+        assert {call.id for call in execution.open_calls} == _open_calls(turns)
         assert execution.turn.number == max(
             (e.event.turn for e in part if isinstance(e.event, ModelRequested)), default=0
         )
@@ -268,14 +276,20 @@ def test_each_derived_value_equals_a_scan_of_the_log(data: st.DataObject) -> Non
         assert abs(execution.spent.waiting - _seconds_at_rest(part)) < 1e-6
         assert execution.resting_since == _open_rest(part)
         assert execution.expired == _expired(part)
-        assert {call.id for call in execution.turn.calls if call.held_back} == _held_back(part)
+        assert {call.id for call in execution.turn.calls if call.held_back} == _held_back(turns)
         assert (execution.checkpoint is not None) == any(isinstance(e.event, CheckpointSaved) for e in part)
         assert (execution.saved, execution.touched) == _saved(part)
         assert execution.mind.offers == tuple(e.event for e in part if isinstance(e.event, CommitCreated))
         assert execution.extent.history == characters(execution.history)
         assert execution.judged.votes == _votes(part)
         assert execution.confidence == _confidence(part)
-        assert (execution.deeds.looked, execution.deeds.acted) == _reached(part)
+        assert (execution.deeds.looked, execution.deeds.acted) == _reached(turns)
+        seen = [e.event for e in part if isinstance(e.event, Watched)]
+        assert execution.watches.looked == {event.watcher: event.turn for event in seen}
+        shown = {(event.watcher, call) for event in seen for call in event.calls}
+        assert {(name, call.id) for call in execution.turn.calls for name in call.watched} <= shown
+        held = {call for event in seen for call in event.held}
+        assert {call.id for call in execution.turn.calls if call.objection} <= held
         begun = {e.event.call for e in part if isinstance(e.event, ToolStarted)}
         assert {call.id for call in execution.turn.calls if call.intent} <= begun
 

@@ -22,6 +22,7 @@ from agentic.core.events.execution_events import (
     OwnerChanged,
     ToolFinished,
     ToolStarted,
+    Watched,
     WorkspaceFound,
 )
 from agentic.core.fold.fold import evolve, fold
@@ -236,11 +237,28 @@ def _answered_a_question(drawn: Drawn, event: InputReceived) -> bool:
 
 @many
 @given(st.data())
+def test_a_call_that_a_watcher_holds_runs_only_with_an_approval_and_each_call_is_looked_at_once(
+    data: st.DataObject,
+) -> None:
+    held: set[str] = set()
+    seen: Counter[tuple[str, str]] = Counter()
+    for envelope in simulate(data).log.envelopes:
+        event = envelope.event
+        if isinstance(event, Watched):
+            held.update(event.held)
+            seen.update((event.watcher, call) for call in event.calls)
+        elif isinstance(event, ToolStarted):
+            assert event.approval or event.call not in held
+    assert not [each for each, times in seen.items() if times > 1]
+
+
+@many
+@given(st.data())
 def test_requests_pair_every_call_with_its_result_in_call_order(data: st.DataObject) -> None:
     execution = Execution(id="x1")
     for envelope in simulate(data).log.envelopes:
         execution = evolve(execution, envelope)
-        if isinstance(envelope.event, ModelRequested):
+        if isinstance(envelope.event, ModelRequested) and envelope.event.purpose == "turn":
             waiting: list[str] = []
             for message in execution.history:
                 if message.role == "assistant":
@@ -285,7 +303,7 @@ def test_the_generator_reaches_the_hard_cases() -> None:
     hard = ("stop in flight", "older fence", "crash between intent and result", "pause in flight")
     shares = {name: held[name] / runs for name in hard}
     assert all(share >= 0.05 for share in shares.values()), shares
-    more = ("stop while paused", "expired", "gated call run", "day", "usd", "tokens", "minutes")
+    more = ("stop while paused", "expired", "gated call run", "day", "usd", "tokens", "minutes", "objected")
     assert all(held[name] for name in more), [name for name in more if not held[name]]
 
 

@@ -15,6 +15,7 @@ from agentic.core.events.execution_events import (
     Escalated,
     Intervened,
     ModelAnswered,
+    ModelRequested,
     TextBlock,
     ToolFinished,
     TurnEnded,
@@ -72,6 +73,7 @@ def _is_progress(event: ToolFinished, step: ComparedCall, before: Sequence[tuple
 def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> None:
     log = simulate(data).log.envelopes
     blocks = _calls(log)
+    beside = {e.event.request for e in log if isinstance(e.event, ModelRequested) and e.event.purpose != "turn"}
     own = {tool.name for tool in TOOLS if tool.cognitive}
     since = _since(log)
     seen: list[tuple[ToolFinished, ComparedCall]] = []
@@ -84,7 +86,7 @@ def test_what_repeats_itself_equals_a_scan_of_the_log(data: st.DataObject) -> No
     said = ""
     for place, envelope in enumerate(since, len(log) - len(since)):
         event = envelope.event
-        if isinstance(event, ModelAnswered):
+        if isinstance(event, ModelAnswered) and event.request not in beside:
             said = prose_of("".join(block.text for block in event.blocks if isinstance(block, TextBlock)))
             said = "" if any(isinstance(block, CallBlock) for block in event.blocks) else said
         if isinstance(event, TurnEnded):

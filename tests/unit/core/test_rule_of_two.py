@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
@@ -41,6 +42,7 @@ from agentic.core.fold.exposure import (
     TYPED,
     left,
     merged,
+    reachable,
     typed,
 )
 from agentic.core.fold.fold import fold
@@ -183,6 +185,29 @@ def test_commands_go_outside_where_they_reach_more_than_package_indexes() -> Non
     assert goes_to(nowhere.execution, nowhere.execution.open_calls[0]) == OUTSIDE
     foreign = exposed(both(), ("mail", {}))
     assert goes_to(foreign.execution, foreign.execution.open_calls[0]) == OUTSIDE
+
+
+def test_a_tool_of_a_server_is_asked_about_by_its_own_name_and_the_servers() -> None:
+    add = ToolRef(name="mcp__far__add", effect="unkeyed", outside="always", untrusted=True, private=True)
+    call = add.model_copy(update={"name": "mcp_call"})
+    by_name: dict[str, JsonValue] = {"tool": "mcp__far__add", "arguments": {"text": "x"}}
+    for tool, arguments in (("mcp__far__add", {"text": "x"}), ("mcp_call", by_name)):
+        log = Exposed(both(), tools=(*OUTWARD, add, call))
+        log.answer((tool, arguments))
+        gate(log)
+        asks = decide(log.execution)
+        assert isinstance(asks, Ask)
+        assert "This goes to the MCP server far. I ask" in asks.asked.text
+        assert asks.asked.text.endswith("add at far, with\n```\ntext: x\n```")
+        assert "mcp_" not in asks.asked.text
+        assert reachable((add, call)).private == ("what the MCP server far shows",)
+        assert reachable((call,)).private == ("what an MCP server shows",)
+        alone = Exposed(Exposure(), tools=(*OUTWARD, add, call))
+        alone.answer((tool, arguments))
+        alone.use(0)
+        exposure = alone.execution.exposure
+        assert "what add at far answered" in exposure.untrusted
+        assert "what the MCP server far shows" in exposure.private
 
 
 def test_a_call_that_cannot_run_as_it_was_written_is_put_to_nobody() -> None:

@@ -58,6 +58,7 @@ _ALTERED: dict[str, Callable[[Event], dict[str, object]]] = {
     "policy_changed": lambda e: {"add_turns": 999},
     "intervened": lambda e: {"text": "another"},
     "escalated": lambda e: {"to_tier": 9},
+    "watched": lambda e: {"text": "another"},
     "finished": lambda e: {"answer": "another"},
 }
 """What another decision would have written."""

@@ -103,3 +103,11 @@ def test_the_own_network_only_where_it_is_listed(address: str) -> None:
 )
 def test_some_addresses_are_nobodys(address: str) -> None:
     assert refusal(address, own_network=True)
+
+
+def test_the_web_is_read_by_tools_and_reached_by_no_command() -> None:
+    assert patterns("WEB none packages") == ("web", "packages")
+    web = read(("web",))
+    assert (web.web, web.reaches, web.beyond_packages, web.allows("example.org")) == (True, False, (), False)
+    assert (web | read(("example.org",))).web
+    assert not read(("packages",)).web

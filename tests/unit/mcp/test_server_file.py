@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from agentic.mcp_client.server_file import Endpoint, Launch, ServerFile, load
+from agentic.mcp_client.server_file import Endpoint, Launch, OAuthClient, ServerFile, load
 
 
 def read(tmp_path: Path, servers: JsonValue) -> ServerFile:
@@ -46,7 +46,12 @@ def test_the_shape_of_other_clients_is_read(tmp_path: Path) -> None:
         ({"url": "https://me:pw@a.example/mcp"}, "password"),
         ({"url": "https://a.example:x/mcp"}, "cannot be read"),
         ({"type": "sse", "url": "https://a.example/sse"}, "streamable HTTP"),
-        ({"url": "https://a.example/mcp", "oauth": {}}, "oauth is not supported"),
+        ({"url": "https://a.example/mcp", "oauth": {}, "headers": {"authorization": "x"}}, "both oauth and"),
+        ({"url": "http://a.example/mcp", "private": True, "oauth": True}, "tokens in the clear"),
+        ({"url": "https://a.example/mcp", "oauth": {"grant": "client_credentials", "clientId": "x"}}, "oauth.issuer"),
+        ({"url": "https://a.example/mcp", "oauth": {"clientSecret": "${TOKEN}"}}, "oauth.clientId beside it"),
+        ({"url": "https://a.example/mcp", "oauth": {"clientSecret": "${NOT_SET}"}}, "oauth.clientSecret needs the"),
+        ({"url": "https://a.example/mcp", "oauth": {"callbackPort": 70_000}}, "callbackPort"),
         ({"url": "https://a.example/mcp", "headers": {"A": "${NOT_SET}"}}, "NOT_SET, which is not set"),
         ({"url": "https://a.example/mcp", "headers": {"A": "a\nb"}}, "no header can have"),
         ({"command": "x", "env": {"KEY": "${TOKEN}"}}, "secret of this machine into the sandbox"),
@@ -62,6 +67,30 @@ def test_a_mistake_is_named_and_the_others_are_used(tmp_path: Path, server: Json
     assert "'bad'" in problem
     assert said in problem
     assert "s3cret" not in problem
+
+
+def test_how_one_signs_in_is_read_as_other_clients_write_it(tmp_path: Path) -> None:
+    at: dict[str, JsonValue] = {"url": "https://a.example/mcp"}
+    written: dict[str, JsonValue] = {
+        "clientId": "c", "clientSecret": "${TOKEN}", "scopes": "a b", "callbackPort": 8765, "authServerMetadataUrl": "x",
+    }  # fmt: skip
+    file = read(
+        tmp_path,
+        {
+            "a": {**at, "oauth": True},
+            "b": {**at, "oauth": {}},
+            "c": {**at, "oauth": written},
+            "d": {**at, "oauth": False},
+            "e": {"url": "http://127.0.0.1:9/mcp", "oauth": True},
+        },
+    )
+    assert file.problems == ()
+    plain = OAuthClient()
+    assert [server.reached.oauth for server in file.servers if isinstance(server.reached, Endpoint)] == [
+        plain, plain, OAuthClient("c", "s3cret", "a b", port=8765), None, plain,
+    ]  # fmt: skip
+    assert [server.shows_private for server in file.servers] == [True, True, True, False, True]
+    assert "s3cret" not in repr(file)
 
 
 def test_a_file_that_is_none_says_what_to_do(tmp_path: Path) -> None:

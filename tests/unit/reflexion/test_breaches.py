@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.fold.people import ALLOW, DENY, MACHINE
+from agentic.core.rules.approvals import reasons
 from agentic.tools.approval.command_rules import gate
 from reflexion.evaluation.trajectory import read_trajectory
 from tests.unit.reflexion.logs import ANN, MODEL, SURE, Did, Log, edit, kept_off
@@ -36,7 +37,7 @@ def gated(log: Log, command: str, by: Person = ANN, choice: str = DENY, reasonin
     request = f"req{log.turn}"
     call = call_id(request, 0)
     block = CallBlock(provider_id="p", tool="shell", arguments={"command": command, "reasoning": reasoning})
-    why = gate(command)
+    why = reasons(gate(command))
     assert why
     log.add(ModelRequested(request=request, turn=log.turn, tier=2, model=MODEL))
     log.add(ModelAnswered(request=request, blocks=(block,)))

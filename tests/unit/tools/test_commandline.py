@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentic.core.rules.approvals import reasons
 from agentic.tools.approval.command_rules import DEEP, UNREADABLE, gate
 from agentic.tools.approval.named_paths import look
 from agentic.tools.approval.python_rules import TOO_LONG
@@ -71,7 +72,7 @@ def test_what_would_run_is_found(command: str) -> None:
 
 @pytest.mark.parametrize("command", FREE)
 def test_what_would_not_run_holds_nothing_up(command: str) -> None:
-    assert gate(command) == ""
+    assert not gate(command)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_no_command_is_too_deep_to_be_read(opening: str) -> None:
     """A model may write anything; what cannot be read is gated or nothing, and never ends the execution."""
     for length in (900, 59_990):
         command = opening * (length // len(opening))
-        assert gate(command) in ("", DEEP, TOO_LONG)
+        assert reasons(gate(command)) in ("", DEEP, TOO_LONG)
         assert isinstance(look(command), str)
 
 
@@ -89,11 +90,11 @@ def test_no_command_is_too_deep_to_be_read(opening: str) -> None:
     "command", ["{rm,-rf,src}", "for i in 1; { rm -rf src; }", "for D in; do :; done; rm x", "bash -c '{rm,x}'"]
 )
 def test_what_the_grammar_cannot_read_asks_where_it_names_what_may_destroy(command: str) -> None:
-    assert gate(command) == UNREADABLE
+    assert reasons(gate(command)) == UNREADABLE
 
 
 def test_a_file_of_any_usual_length_is_written_without_asking() -> None:
     code = "values = [(1, 2), {3: 4}]  # rm -rf / is a text\n" * 1_000
-    assert gate(f"cat > notes.py <<'EOF' && python notes.py\n{code}EOF") == ""
+    assert not gate(f"cat > notes.py <<'EOF' && python notes.py\n{code}EOF")
     assert gate(f"cat > notes.py <<'EOF'\n{code}EOF\nrm -rf src")
     assert gate(f"python3 - <<'EOF'\nimport shutil\n{code}shutil.rmtree('src')\nEOF")

@@ -13,6 +13,9 @@ from pydantic import JsonValue
 
 from agentic.core.events.execution_events import ToolStarted
 from agentic.ports.runtime import Prepared, Refused
+from agentic.tools.memory.fact_memory import FactMemory
+from agentic.tools.memory.recall import recall_tool
+from agentic.tools.memory.remember import remember_tool
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 
@@ -139,6 +142,9 @@ def test_each_tool_takes_its_own_example_and_describes_itself_briefly(toolbox: S
 def test_the_tools_stay_small_enough_to_be_sent_with_each_request(toolbox: StandardToolbox) -> None:
     size = sum(len(json.dumps(spec.parameters)) + len(spec.description) for spec in toolbox.specs)
     assert size < 11_600
+    memory = cast("FactMemory", None)  # only the descriptions are looked at
+    bound = [tool.spec for tool in (remember_tool(memory), recall_tool(memory))]
+    assert sum(len(json.dumps(spec.parameters)) + len(spec.description) for spec in bound) < 1_000
 
 
 def test_readers_and_only_readers_may_run_beside_each_other(toolbox: StandardToolbox) -> None:

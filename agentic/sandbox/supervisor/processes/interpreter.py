@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from ..event_loop import Reactor, Timer
 from ..frames import Fault
@@ -16,6 +17,7 @@ from .output import Collector
 
 ID = "python"
 INTERRUPT_SECONDS = 1.0
+MOST_FIGURES, PATH_CHARACTERS = 6, 200
 
 
 class Run:
@@ -27,6 +29,7 @@ class Run:
         self.started = time.monotonic()
         self.duration = 0.0
         self.traceback = ""
+        self.figures: list[str] = []
         self.killed = ""
         self.scans = True
         self.timed_out = False
@@ -124,7 +127,7 @@ class Interpreter:
         if newline and self._run is not None and self._command is not None:
             self._answer.clear()
             self._commands.drain(self._command)
-            self._run.traceback = _as_text(line)
+            self._run.traceback, self._run.figures = _read(line)
             self._complete()
 
     def _overdue(self, run: Run, seconds: float) -> None:
@@ -166,9 +169,13 @@ class Interpreter:
         run.collector.close()
 
 
-def _as_text(line: bytes) -> str:
+def _read(line: bytes) -> tuple[str, list[str]]:
+    """The traceback and the figures of an answer, which the code may have written itself."""
     try:
-        value: object = json.loads(line)
-    except ValueError:
-        return "the interpreter answered nonsense"
-    return value if isinstance(value, str) else "the interpreter answered nonsense"
+        value: Any = json.loads(line)
+        error, paths = value
+        if not isinstance(error, str):
+            raise TypeError
+        return error, [str(path)[:PATH_CHARACTERS] for path in paths][:MOST_FIGURES]
+    except (ValueError, TypeError):
+        return "the interpreter answered nonsense", []

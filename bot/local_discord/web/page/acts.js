@@ -20,10 +20,13 @@ export function startActs(composer) {
   };
 
   Object.assign(room, {
-    post: (channel, content, replyTo, files) => call("POST", `/ui/channels/${channel}/messages`, {
-      content, nonce: crypto.randomUUID().slice(0, 25), enforce_nonce: true,
-      message_reference: replyTo && { message_id: replyTo.id },
-    }, files),
+    async post(channel, content, replyTo, files) {
+      const made = await call("POST", `/ui/channels/${channel}/messages`, {
+        content, nonce: crypto.randomUUID().slice(0, 25), enforce_nonce: true,
+        message_reference: replyTo && { message_id: replyTo.id },
+      }, files);
+      if (made.channel_id !== channel && room.places.has(made.channel_id)) await room.open(made.channel_id); // a new post
+    },
     saveEdit: (one, content) => call("PATCH", message(one.id), { content }),
     slash: (channel, { name, options }) => call("POST", `/ui/channels/${channel}/slash`, { name, options }),
     react: (one, emoji, on) =>

@@ -2,7 +2,7 @@
 
 import { el } from "./markdown.js";
 import { patchChildren } from "./patch.js";
-import { at, isDirect, isThread, room, titleOf } from "./room.js";
+import { at, isDirect, isThread, room, titleOf, isForum } from "./room.js";
 
 const ASKS = /^tw:(ask|pick):/;
 const OFFERS = /^tw:offer:/;
@@ -70,7 +70,7 @@ export function drawPlaces() {
   const pointed = matchMedia("(hover: hover)").matches && at("places").matches(":hover");
   for (const place of room.places.values()) if (!pointed || !drawn.has(place.id)) drawn.set(place.id, latest(place));
   const all = [...room.places.values()];
-  const channels = all.filter((c) => c.type === 0).sort((a, b) => a.position - b.position);
+  const channels = all.filter((c) => c.type === 0 || isForum(c)).sort((a, b) => a.position - b.position);
   patchChildren(at("places"), [...channels.map((one) => channelSection(one, all)), directSection(all)]);
   const count = [...room.unread.keys()].length;
   at("burger").classList.toggle("unread", count > 0);
@@ -97,10 +97,10 @@ function directSection(all) {
 }
 
 function placeButton(place) {
-  const kind = isThread(place) ? "Thread" : isDirect(place) ? "Direct messages with" : "Channel";
+  const kind = isThread(place) ? "Thread" : isForum(place) ? "Forum" : isDirect(place) ? "Direct messages with" : "Channel";
   const state = isThread(place) || isDirect(place) ? standing(place) : null;
   const unread = room.unread.has(place.id);
-  const sign = isThread(place) ? "" : isDirect(place) ? "@" : "#";
+  const sign = isThread(place) ? "" : isDirect(place) ? "@" : isForum(place) ? "▤" : "#";
   const node = el("button", `place-link${isThread(place) ? " thread" : ""}`, el("span", "sign", sign), el("span", "label", titleOf(place)));
   node.type = "button";
   node.dataset.key = place.id;
@@ -121,14 +121,15 @@ function placeButton(place) {
 export function drawHead(place) {
   const parent = room.places.get(place.parent_id);
   const meta = place.thread_metadata;
-  const notes = parent ? [`Thread in #${parent.name}`, meta?.archived && "archived", meta?.locked && "locked"]
+  const tags = (parent?.available_tags ?? []).filter((tag) => place.applied_tags.includes(tag.id)).map((tag) => tag.name);
+  const notes = parent ? [`${isForum(parent) ? "Post" : "Thread"} in #${parent.name}`, ...tags, meta?.archived && "archived", meta?.locked && "locked"]
     : [isDirect(place) ? `Only you and ${room.bot.username} see this` : place.topic];
   at("room-name").textContent = place.type === 0 ? `# ${place.name}` : titleOf(place);
   at("room-note").textContent = notes.filter(Boolean).join(" · ");
   const inChannel = matchMedia("(max-width: 760px)").matches ? `@${room.bot.username} + your task`
     : `Message #${place.name} — @${room.bot.username} starts a task`;
   at("entry").placeholder = place.type === 0 ? inChannel
-    : isDirect(place) ? `Write to ${room.bot.username}` : "Message this thread";
+    : isForum(place) ? "A new post: its title in the first line" : isDirect(place) ? `Write to ${room.bot.username}` : "Message this thread";
   document.title = `${titleOf(place)} · ${room.bot.username}`;
 }
 

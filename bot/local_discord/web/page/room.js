@@ -6,6 +6,7 @@ export const at = (id) => document.getElementById(id);
 
 const TEXT = 0;
 const DIRECT = 1;
+const FORUM = 15;
 
 export const room = {
   me: null, bot: null, members: [], roles: [], commands: [], online: false,
@@ -20,7 +21,8 @@ export const room = {
 };
 
 export const isDirect = (place) => place?.type === DIRECT;
-export const isThread = (place) => Boolean(place) && place.type !== TEXT && place.type !== DIRECT;
+export const isForum = (place) => place?.type === FORUM;
+export const isThread = (place) => Boolean(place) && ![TEXT, DIRECT, FORUM].includes(place.type);
 
 export const titleOf = (place) => (isDirect(place) ? room.bot.username : place.name);
 

@@ -1,0 +1,1 @@
+"""Watchers: when one looks on, what it is shown, and what its answer changes."""

@@ -1,0 +1,1 @@
+"""Facts that outlive a thread: remembered, and recalled."""

@@ -1,0 +1,1 @@
+"""Commands on what people equip an agent with, for whoever runs the bot."""

@@ -1,0 +1,164 @@
+"""Which skills somebody approved, by the hash of the whole folder, and the copies that were kept then.
+
+``skills.json`` says what is approved where; ``skill_copies/<hash>/<name>/`` holds the files as they were approved, so that a
+task, its children and whatever goes on from it keep reading them.  A place is ``home`` (``skills/`` in the home), a
+server's threads without a repository, or a repository as one server uses it: an approval counts only there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agentic.sandbox.folder_removal import remove_tree
+from bot.equipment.skill_folder import Skill, SkillUnusable, read_skill, skills_in, write_skill
+
+FILE, FOLDER, COPIES = "skills.json", "skills", "skill_copies"
+HOME = "home"
+"""The place of skills that lie in the home."""
+KEPT_SECONDS = 90 * 86_400.0
+"""So long a copy stays that a task could read and that is not approved any more."""
+SkillState = Literal["approved", "new", "changed", "unusable"]
+
+
+class SkillApproval(BaseModel):
+    """That somebody approved a skill of a place, as it was then.  Who that was is not kept: nobody needs it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    place: str
+    name: str
+    sha: str
+    at: datetime
+
+
+class _Approvals(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    approved: tuple[SkillApproval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSkill:
+    """A folder of a place: the skill, or what is wrong with it; and what was approved there under its name."""
+
+    place: str
+    name: str
+    where: str
+    """The folder, for people."""
+    skill: Skill | None
+    problem: str = ""
+    approval: SkillApproval | None = None
+
+    @property
+    def state(self) -> SkillState:
+        """Whether a task may have it."""
+        if self.skill is None:
+            return "unusable"
+        if self.approval is None:
+            return "new"
+        return "approved" if self.approval.sha == self.skill.sha else "changed"
+
+
+class SkillStore:
+    """Owns the file and the copies; other processes may write them too, so the file is read before it is changed."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / FOLDER
+        self._path, self._copies = home / FILE, home / COPIES
+        self._lock = threading.Lock()
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing counts as approved; '' where all is well."""
+        return (
+            ""
+            if self._read() is not None
+            else (f"{self._path} cannot be read, so no skill counts as approved. Delete it, and approve them again")
+        )
+
+    def found_in_home(self) -> tuple[FoundSkill, ...]:
+        """The skills of the home, by name; of those that are there no more, what was approved of them is not told."""
+        root = self.folder.resolve()  # whoever owns the home may lead it elsewhere
+        return tuple(self.found(HOME, str(self.folder), skills_in(root)))
+
+    def found(self, place: str, where: str, read: Iterable[tuple[str, Skill | SkillUnusable]]) -> Iterator[FoundSkill]:
+        """Folders of a place, each with what was approved there under its name."""
+        approved = {each.name: each for each in self.approved(place)}
+        for name, one in read:
+            skill, problem = (one, "") if isinstance(one, Skill) else (None, str(one))
+            yield FoundSkill(place, name, f"{where}/{name}", skill, problem, approved.get(name))
+
+    def approved(self, place: str) -> tuple[SkillApproval, ...]:
+        """What was approved for a place, by name."""
+        kept = self._read() or _Approvals()
+        return tuple(sorted((each for each in kept.approved if each.place == place), key=lambda each: each.name))
+
+    def approve(self, place: str, skill: Skill, at: datetime) -> None:
+        """Let tasks have a skill as it is here, in the place of what was approved under its name.
+
+        Raises ``OSError``, and ``SkillUnusable`` where the file of approvals cannot be read.
+        """
+        inner = tuple(replace(file, path=f"{skill.name}/{file.path}") for file in skill.files)
+        write_skill(self._copies / skill.sha, inner)
+        self._change(place, skill.name, SkillApproval(place=place, name=skill.name, sha=skill.sha, at=at))
+        self._tidy(at)
+
+    def remove(self, place: str, name: str) -> bool:
+        """Let no further task have a skill; whether one was approved.  Raises as ``approve`` does."""
+        was = any(each.name == name for each in self.approved(place))
+        if was:
+            self._change(place, name, None)
+        return was
+
+    def copy(self, name: str, sha: str) -> Skill:
+        """A skill as it was approved.  Raises ``SkillUnusable`` where its copy is gone or is not what was approved."""
+        kept = read_skill(self._copies / sha / name)
+        if kept.sha != sha:
+            raise SkillUnusable("its kept copy was changed; approve the skill again")
+        return kept
+
+    def used(self, sha: str) -> None:
+        """Take note that a task may read a copy: what nobody approves any more goes when no task can read it either."""
+        with contextlib.suppress(OSError):
+            os.utime(self._copies / sha)
+
+    def _tidy(self, now: datetime) -> None:
+        kept = self._read()
+        if kept is None:
+            return
+        needed = {each.sha for each in kept.approved}
+        for copy in self._copies.iterdir():
+            with contextlib.suppress(OSError):
+                if copy.name not in needed and now.timestamp() - copy.stat().st_mtime > KEPT_SECONDS:
+                    remove_tree(copy)
+
+    def _change(self, place: str, name: str, approval: SkillApproval | None) -> None:
+        with self._lock:
+            kept = self._read()
+            if kept is None:
+                raise SkillUnusable(self.trouble)
+            others = tuple(each for each in kept.approved if (each.place, each.name) != (place, name))
+            approved = others if approval is None else (*others, approval)
+            fresh = self._path.with_suffix(f".{os.getpid()}.part")
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(_Approvals(approved=approved).model_dump_json())
+            fresh.chmod(0o600)
+            fresh.replace(self._path)
+
+    def _read(self) -> _Approvals | None:
+        """As it stands on the disk; None where it cannot be read."""
+        try:
+            return _Approvals.model_validate_json(self._path.read_bytes())
+        except FileNotFoundError:
+            return _Approvals()
+        except (OSError, ValidationError):
+            return None
