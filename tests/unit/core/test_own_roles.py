@@ -198,6 +198,10 @@ def test_helpers_can_have_it_and_have_no_more_than_their_parent() -> None:
     ]
     assert [tier.number for tier in child.policy.tiers] == [2, 3]
     assert child.own_roles == started.own_roles
+    reader = child_begun(log.execution, ChildTask("Read.", reader=True), 1, SPECS[-1:], family)
+    assert (reader.role, [tier.number for tier in reader.policy.tiers]) == ("researcher", [2]), (
+        "the cheapest of its parent's"
+    )
     helper = Log(triaged=False)
     helper.envelopes, helper.execution = [], type(helper.execution)(id="x2")
     helper.add(child)
