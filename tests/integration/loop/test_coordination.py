@@ -98,7 +98,7 @@ async def _ran(scene: Scene, folder: Path, world: RealWorld) -> dict[str, list[E
                 return Found()
 
             own = registry.of(
-                MAIN, lease, loop, lambda name: ChildToolbox(source, OF_CHILDREN, name, save=save, inspect=inspect)
+                MAIN, lease, loop, lambda name, _: ChildToolbox(source, OF_CHILDREN, name, save=save, inspect=inspect)
             )
             tools = (READ_TOOL, EDIT_TOOL, SUBAGENT_TOOL, FINISH_TOOL)
             toolbox = StandardToolbox(source, tools, save=save, inspect=inspect, children=own)
