@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from agentic.core.claims.comparison import TriedApproach
 from agentic.core.events.execution_events import (
@@ -18,19 +18,20 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.runtime import Saved
 
-ChildRole = Literal["planner", "coder", "reviewer", "reader"]
-"""reviewer: asked of a model of another family than its parent's, where one is configured; reader: has no tools, and is
-asked of the cheapest tier."""
-
 
 @dataclass(frozen=True, slots=True)
 class ChildTask:
     """A part of the work; its role is read from its words where none is given."""
 
     task: str
-    role: ChildRole | None = None
+    role: str | None = None
+    """planner, coder, reviewer (asked of a model of another family than its parent's, where one is configured), or a role of
+    people's own.
+    """
     quoted: tuple[QuotedMessage, ...] = ()
     """What it is given as data."""
+    reader: bool = False
+    """All it does is to read what it is given and to answer: it has no tools, and is asked of the cheapest tier."""
 
 
 @dataclass(frozen=True, slots=True)

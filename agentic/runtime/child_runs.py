@@ -37,19 +37,22 @@ from agentic.core.events.execution_events import (
     SubagentFinished,
     Tier,
     ToolFinished,
+    ToolRef,
     WorkspaceFound,
 )
 from agentic.core.events.ids import child_id, place_id, side_target
 from agentic.core.fold.fold import fold
 from agentic.core.fold.ownership import base
-from agentic.core.prompt.roles import EVERYTHING, ROLES
+from agentic.core.prompt.role_file import EVERYTHING, shipped
+from agentic.core.prompt.roles import SHELL, known, role_named, shell_looks
 from agentic.core.rules.used_up_limits import granted, to_read
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.core.state.tiers import model_of, short
+from agentic.core.text.foreign_text import one_line
 from agentic.core.text.task_roles import role_of
 from agentic.core.text.task_words import read
-from agentic.ports.children import ChildResult, ChildRole, ChildTask, OwnWorkspaces
+from agentic.ports.children import ChildResult, ChildTask, OwnWorkspaces
 from agentic.ports.errors import CallNotBegun, SandboxLost, StoreCorrupt, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Clock, Lease, Store, Toolbox
@@ -62,13 +65,17 @@ PARENT = Person(id="parent", name="the task that it helped", level="operator")
 """Who stops, holds and resumes a child."""
 TOO_DEEP = "A helper has no helpers of its own: do it yourself."
 NO_COPIES = "There can be no copies of the workspace here"
+NO_ROLE = "There is no role {role!r} for a helper. There is: {roles}. Leave it out to have it read from the words."
+PARTS = {"planner": "planner", "coder": "coder", "reviewer": "code-reviewer"}
+"""What a part may be called, and the role that it means."""
 DAMAGED = "damaged"
 SAID_CHARACTERS = 600
 
 log = logging.getLogger(__name__)
 
-ChildTools = Callable[[str, ChildRole | None, str], Toolbox]
-"""Makes the tools of a child: by its name to the others, its role, and the workspace of its own, '' for its parent's."""
+ChildTools = Callable[[str, bool, str], Toolbox]
+"""Makes the tools of a child: by its name to the others, whether it only reads what it is given, and the workspace of its
+own, '' for its parent's."""
 Score = Callable[[Sequence[Envelope]], Evaluated]
 """The score of a whole execution, by its log."""
 
@@ -244,6 +251,9 @@ class _Children:
             parent = await self._folded(self._parent)
             if parent.policy.subagent_depth < 1:
                 return TOO_DEEP
+            if unknown := [run.task.role for run in runs if run.task.role and not _is_role(parent, run.task.role)]:
+                own = [role.name for role in parent.started.own_roles] if parent.started is not None else []
+                return NO_ROLE.format(role=one_line(unknown[0], 60), roles=", ".join((*PARTS, *own)))
             if parent.paused is not None:
                 self.steer("pause", parent.paused.inbox)
             await self._side_by_side(parent, call, runs, on_output)
@@ -317,7 +327,7 @@ class _Children:
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
         name = f"{'approach' if run.place else 'helper'} {run.number}"
-        toolbox = self._toolbox(name, run.task.role, run.place)
+        toolbox = self._toolbox(name, run.task.reader, run.place)
         try:
             before = await self._folded(run.id)
             if before.finished is None:
@@ -374,14 +384,16 @@ def begun(
     parent: Execution, part: ChildTask, number: int, tools: Sequence[ToolSpec], family: Callable[[str], str]
 ) -> Started:
     """How one of so many children begins."""
-    policy = granted(parent, number)
-    if part.role == "reviewer":
+    started, policy = parent.started, granted(parent, number)
+    assert started is not None
+    role = role_for(started, part)
+    template = role_named(started, role)
+    if template is not None and template.other_family:
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
-    if part.role == "reader":
+    policy = policy.model_copy(update={"tiers": _within(parent, policy.tiers)})
+    if part.reader:
         policy = to_read(policy)
-    return _child_of(parent, part.task, policy, tools).model_copy(
-        update={"role": role_for(part), "quoted": part.quoted}
-    )
+    return _child_of(parent, part.task, policy, tools).model_copy(update={"role": role, "quoted": part.quoted})
 
 
 def begun_approach(parent: Execution, ways: Sequence[str], run: _Run, tools: Sequence[ToolSpec]) -> Started:
@@ -415,10 +427,13 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
         parent=parent.id,
         child=True,
         policy=policy,
-        tools=tuple(spec.ref for spec in tools),
+        tools=_shared(parent, tools),
         sandbox=started.sandbox,
         environment=started.environment,
         instructions=started.instructions,
+        own_roles=started.own_roles,
+        rule_files=started.rule_files,
+        guides=started.guides,
         calibrator=started.calibrator,
         opened_hosts=parent.opened_hosts,
         exposure=parent.exposure,
@@ -427,12 +442,35 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
     )
 
 
-def role_for(part: ChildTask) -> str:
-    """The template that fits; a coder may change files whatever the words say."""
+def role_for(started: Started, part: ChildTask) -> str:
+    """The role that fits; a coder may change files whatever the words say."""
+    own = {role.name for role in started.own_roles}
+    if part.role in own:
+        return part.role or ""
     if part.role != "coder":
-        return {"planner": "planner", "reviewer": "code-reviewer", "reader": "researcher"}.get(part.role or "", "")
+        return "researcher" if part.reader else PARTS.get(part.role or "", "")
     named = role_of(part.task.lower(), changes=True)
-    return named if named in ROLES and ROLES[named].may == EVERYTHING else "coder"
+    return named if named in shipped() and shipped()[named].may == EVERYTHING and named not in own else "coder"
+
+
+def _is_role(parent: Execution, name: str) -> bool:
+    own = parent.started.own_roles if parent.started is not None else ()
+    return name in PARTS or any(role.name == name for role in own)
+
+
+def _within(parent: Execution, tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    """The tiers that the parent's role may work in; all where none is left."""
+    levels = parent.triage.role_levels if parent.triage is not None else ()
+    return tuple(tier for tier in tiers if tier.number in levels) or tiers
+
+
+def _shared(parent: Execution, tools: Sequence[ToolSpec]) -> tuple[ToolRef, ...]:
+    """The tools of a child, without those that its parent's role does not have."""
+    triaged = parent.triage
+    if triaged is None or not (triaged.role_tools or triaged.role_refuses or triaged.role_may not in ((), EVERYTHING)):
+        return tuple(spec.ref for spec in tools)
+    has = {tool.name for tool in known(parent)} - ({SHELL} if shell_looks(parent) else set())
+    return tuple(spec.ref for spec in tools if spec.cognitive or spec.name in has)
 
 
 def other_eyes(tiers: tuple[Tier, ...], own: str, family: Callable[[str], str]) -> tuple[Tier, ...]:
@@ -445,7 +483,7 @@ def result_of(child: str, task: ChildTask, log: Sequence[Envelope]) -> ChildResu
     """What a child came to, by its log."""
     events: list[Event] = [envelope.event for envelope in log]
     if events and isinstance(began := events[0], Started):
-        task = ChildTask(began.task, task.role, began.quoted)
+        task = replace(task, task=began.task, quoted=began.quoted)
     folded, asked, models = fold(log), dict[str, str](), dict[str, float]()
     changes: list[FileChange] = []
     conflicts: list[StaleFile] = []

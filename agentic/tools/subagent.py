@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Literal
 
 from pydantic import Field
 
@@ -32,8 +31,11 @@ class PartArguments(Arguments):
         max_length=8_000,
         description="All it has to know: which files, what to do, how to check it. It sees nothing of this conversation.",
     )
-    role: Literal["planner", "coder", "reviewer"] | None = Field(
-        default=None, description="planner and reviewer only look; reviewer is another kind of model than you."
+    role: str | None = Field(
+        default=None,
+        max_length=40,
+        description="planner, coder, reviewer (another kind of model than you; it and the planner only look), or a role of "
+        "this place.",
     )
 
 

@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
 )
 from agentic.core.fold.exposure import cut_off, merged
+from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
@@ -57,6 +58,7 @@ from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL
 from agentic.tools.base.argument_schema import quotable
 from agentic.tools.base.observation import failed, refused
+from agentic.tools.base.on_demand import doors_to
 from agentic.tools.base.secret_placeholders import (
     IN_COMMAND,
     IN_REQUEST,
@@ -158,8 +160,11 @@ class StandardToolbox(Toolbox):
         self._inspect = inspect
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
+        self._specs = _specs_of(tools)
+        if sum(spec.tokens for spec in self._specs) > BUDGET_TOKENS:
+            doors = doors_to(self._specs)
+            tools, self._specs = (*tools, *doors), (*self._specs, *_specs_of(doors))
         self._tools = {tool.name: tool for tool in tools}
-        self._specs = tuple([_spec_of(tool) if type(tool) in _SCHEMAS_COST else tool.spec for tool in tools])
         self._agent = agent
         self._masks = masks
         self._world: AgentWorld | None = None
@@ -520,6 +525,10 @@ def _key(call: str, approved: bool) -> str:
 
 def _unheard(_: str) -> None:
     """What runs no more says nothing."""
+
+
+def _specs_of(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
+    return tuple([_spec_of(tool) if type(tool) in _SCHEMAS_COST else tool.spec for tool in tools])
 
 
 @lru_cache(maxsize=24)

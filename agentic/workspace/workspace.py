@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from agentic.core.events.execution_events import UNEXPOSED, Exposure
+from agentic.core.events.execution_events import UNEXPOSED, Exposure, WorkspaceGuide
 from agentic.ports.errors import (
     EditConflict,
     PathRefused,
@@ -51,6 +51,7 @@ from agentic.sandbox.sandbox import Sandbox
 from agentic.workspace.background import Beside
 from agentic.workspace.file_knowledge import SNAPSHOT_BYTES, WorldModel
 from agentic.workspace.file_names import safe_name
+from agentic.workspace.guide_files import read_guides
 
 
 def applied(content: bytes, edits: Sequence[Edit]) -> bytes | Refusal:
@@ -115,6 +116,10 @@ class RealWorld:
         Raises ``PathRefused`` where they are too many to hide.
         """
         return await self._ignore.walk()
+
+    async def guides(self) -> tuple[WorkspaceGuide, ...]:
+        """What the workspace's authors wrote for agents, as it is quoted to them; needs no sandbox."""
+        return await asyncio.to_thread(read_guides, self.workspace, self._ignore.visible)
 
     # --- commands ---------------------------------------------------------------------------------------------
 

@@ -84,6 +84,7 @@ from bot.config.models import judges_from, models_from, prices_from
 from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import AUTO
 from bot.config.settings import Settings
+from bot.equipment.equipment import Equipment, Equipped, RulePlace
 from bot.equipment.skill_store import SkillStore
 from bot.equipment.thread_skills import ThreadSkills
 from bot.equipment.watcher_files import WatcherFiles
@@ -296,9 +297,12 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
-        async def role(row: SessionRow) -> str:
+        equipment = Equipment(settings.home)
+
+        async def equipped(row: SessionRow) -> Equipped:
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
-            return "" if chosen == AUTO else chosen
+            place = RulePlace(row.thread, row.channel, row.guild)
+            return await equipment.for_task(place, "" if chosen == AUTO else chosen)
 
         async def policy_of(row: SessionRow, chosen: str) -> Policy:
             chosen = chosen or (await bot.preferences.of(row.thread, row.channel, row.guild)).model
@@ -325,7 +329,8 @@ class App:
             exposure=workshop.exposure,
             skills=skills.for_task,
             instructions=settings.instructions,
-            role=role,
+            equipped=equipped,
+            guides=workshop.guides,
             policy_of=policy_of,
             model_level=settings.task_model,
             calibrator=labels.calibrator,
@@ -378,14 +383,15 @@ class App:
             await threads.idle(thread)
             await workshop.forget(thread)
             await forget_logs(store, thread, this_process())
+            await equipment.forget(thread)
             threads.forget(thread)
 
         bot.serve(
             threads, partial(workshop.shown_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
-                      lambda: reflexion.trouble, answers.changed, clock, skills, watchdog.longest,
-                      _voices(settings, router, store), watcher_files),
+                      lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
+                      equipment=equipment, voices=_voices(settings, router, store), watchers=watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch

@@ -59,10 +59,8 @@ if TYPE_CHECKING:
 COGS = (
     "bot.cogs.messages", "bot.cogs.reactions", "bot.cogs.question_buttons", "bot.cogs.feedback_form",
     "bot.cogs.edits", "bot.cogs.channels", "bot.cogs.lesson_buttons", "bot.cogs.schedule_commands", "bot.cogs.commands",
-    "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.message_menu",
-    "bot.cogs.equipment.watcher_commands",
-    "bot.cogs.memory.memory_commands",
-    "bot.cogs.equipment.skill_commands",
+    "bot.cogs.repositories.repository_commands", "bot.cogs.mcp_commands", "bot.cogs.equipment",
+    "bot.cogs.memory.memory_commands", "bot.cogs.message_menu",
 )  # fmt: skip
 TIMED = ("message", "interaction")
 """Events whose ids say when they were made: just now."""

@@ -17,6 +17,7 @@ from bot.outbound.live.answer_messages import AnswerMessages
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
     from bot.charts.renderer import Studio
+    from bot.equipment.equipment import Equipment
     from bot.equipment.thread_skills import ThreadSkills
     from bot.equipment.watcher_files import WatcherFiles
     from bot.outbound.live.branch_offer_messages import BranchOfferMessages
@@ -53,6 +54,8 @@ class Backstage:
     """Looks skills up."""
     held_up: Callable[[], float] = lambda: 0.0
     """Seconds for which everything stood still at once, at most, in the last hour."""
+    equipment: Equipment | None = None
+    """Roles and rules that people wrote."""
 
     voices: VoiceReader | None = None
     """Writes voice messages down."""

@@ -93,7 +93,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
     servers, web = await mcp_servers(settings), await web_search(settings, asks=search)
     much = await asyncio.to_thread(kept, settings)
-    equipped = await asyncio.to_thread(skills, settings)
+    equipped = (*await asyncio.to_thread(equipment, settings), *await asyncio.to_thread(skills, settings))
     return (
         python(),
         *([guild(settings)] if settings.discord_token is None else []),
@@ -477,6 +477,30 @@ async def mcp_servers(settings: Settings) -> tuple[Component, ...]:
         if servers.catalogue.trouble:
             rows.append(Component("MCP", FILE, "limited", servers.catalogue.trouble))
         return tuple(rows)
+
+
+def equipment(settings: Settings) -> tuple[Component, ...]:
+    """Show the roles and rules that people wrote, and what is wrong with any; the shipped roles alone where there are none."""
+    from agentic.prompts.roles import NAMES
+    from bot.equipment.equipment import ROLES, RULES, Equipment
+    from bot.rendering.unicode_safety import revealed
+
+    try:
+        found = Equipment(settings.home).survey()
+    except OSError as error:
+        why = f"they cannot be read: {error.strerror or type(error).__name__}"
+        todo = f"make {settings.home / ROLES} and {settings.home / RULES} readable"
+        return (Component("roles, rules", str(settings.home), "limited", why, todo),)
+    rows = [
+        Component("roles", f"{len(NAMES)} shipped, {len(found.roles)} of your own", "ok", ", ".join(found.roles)),
+        Component("rules", f"{len(found.rules)} of your own", "ok", ", ".join(found.rules)),
+    ]
+    rows += [
+        Component(each.path.partition("/")[0], revealed(each.path), "limited", revealed(each.what), "correct the file")
+        for each in found.mistakes
+    ]
+    rows += [Component("roles, rules", "", "limited", revealed(trouble)) for trouble in found.troubles]
+    return tuple(rows)
 
 
 def watchers(settings: Settings) -> tuple[Component, ...]:

@@ -8,6 +8,7 @@ mirrors/              bare copies of repositories
 accounts/             tokens of people who linked an account, in no backup
 code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
+roles/, rules/        roles and rules that people wrote, for all servers or in a folder for one place
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
 watchers/             small agents that may look on, as files of whoever runs the bot

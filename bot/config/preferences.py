@@ -15,9 +15,9 @@ from typing import Literal, cast, get_args
 
 import orjson
 
-from agentic.core.prompt.roles import LOOKS, ROLES
 from agentic.egress.host_list import ADDS, NONE, PACKAGES, WEB, NoHost, joined, stored
 from agentic.ports.stores import Facts
+from agentic.text.head_fields import NAME
 from bot.access.permissions import Act
 from bot.config.time_zones import zone_named
 
@@ -73,6 +73,8 @@ class PreferenceChoice:
     """Whether a model or tier is a value as well; which there are is known where models are configured."""
     names_hosts: bool = False
     """Whether names of hosts are a value as well, also beside a preset."""
+    names_template: bool = False
+    """Whether a role of the agent is a value as well; which there are is known where files of roles are read."""
     names_zone: bool = False
     """Whether every time zone is a value."""
     names_watchers: bool = False
@@ -95,6 +97,8 @@ class PreferenceChoice:
             return f"{web}commands reach {', '.join(hosts)}, and nothing else"
         if self.names_zone:
             return f"times are those in {value}"
+        if self.names_template:
+            return "new tasks here are in that role"
         if self.names_watchers:
             names = value.split()
             look = "look" if len(names) > 1 else "looks"
@@ -126,6 +130,8 @@ class PreferenceChoice:
             return {**self.values, "NAMES": "those that `/watchers` lists, separated by spaces"}
         if self.names_role:
             return {**self.values, "@role": "that role is pinged"}
+        if self.names_template:
+            return {**self.values, "NAME": "a role that `/role list` shows"}
         return {**self.values, "NAME": "a model or tier that `/model` lists"} if self.names_model else self.values
 
     def read(self, value: str) -> str | None:
@@ -135,6 +141,8 @@ class PreferenceChoice:
         found = value.strip().lower()
         if found in self.values:
             return found
+        if self.names_template:
+            return found if NAME.fullmatch(found) else None
         if self.names_model:
             return value.strip() if _MODEL.fullmatch(value.strip()) else None
         if self.names_hosts:
@@ -163,12 +171,9 @@ CHOICES: Mapping[str, PreferenceChoice] = {
         "My role: what I pay attention to, which tools I have, where I start",
         {
             AUTO: "chosen by each task",
-            **{
-                name: "looks and changes nothing" if role.may == LOOKS else "does the work"
-                for name, role in ROLES.items()
-            },
         },
         AUTO,
+        names_template=True,
     ),
     "ping": PreferenceChoice(
         "ping",

@@ -281,7 +281,7 @@ class Settings(BaseSettings):
     instructions: str = Field(
         default="",
         max_length=8_000,
-        description="Text added to every task's instructions: house rules, preferred tools.",
+        description="Text added to every task's instructions, as the last word: no rule file overrides it.",
     )
     max_minutes: float = Field(default=60.0, gt=0, description="Minutes one task may take.")
     request_seconds: float = Field(

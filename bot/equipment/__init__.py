@@ -1,1 +1,1 @@
-"""What people equip an agent with in files: read, kept, approved, and given to a task; what is shipped, and their own."""
+"""What people equip agents with in files: roles, rules, skills, watchers; read, kept, approved, and given to tasks."""

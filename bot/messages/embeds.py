@@ -67,7 +67,7 @@ _HELP = (
     (
         "More",
         "a task: `pause` `resume` `fork` `checkpoints`\n"
-        "what happened: `sessions` `logs` `confidence` `escalation` `role` `rules`\n"
+        "what happened: `sessions` `logs` `confidence` `escalation`\n"
         "files: `workspace list` `workspace get` `workspace clean`\n"
         "what I learned: `lessons list` `lessons show` `lessons approve` `lessons edit` `lessons retire` `lessons export`\n"
         "what I remember: `memory list` `memory show` `memory approve` `memory forget`\n"
@@ -75,6 +75,8 @@ _HELP = (
         "a repository: `repo show` `repo attach` `repo detach` `repo refresh` `repo account`\n"
         "other people's tools: `mcp show` `mcp agree` `mcp login` · small agents that look on: `watchers`\n"
         "skills: `skills list` `skills show` `skills approve` `skills remove`\n"
+        "roles: `role show` `role list` `role add` `role edit` `role remove`\n"
+        "rules: `rules show` `rules list` `rules add` `rules edit` `rules remove`\n"
         "settings: `settings show` `settings set` `settings reset`",
     ),
 )

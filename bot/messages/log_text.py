@@ -11,7 +11,6 @@ from agentic.core.events.execution_events import (
     AllowancesEnded,
     AllowanceUsed,
     Asked,
-    CallBlock,
     CancelRequested,
     CheckpointSaved,
     CommitCreated,
@@ -203,7 +202,7 @@ def _level(level: str) -> str:
 
 def _answered(event: ModelAnswered) -> str:
     texts = " ".join(block.text for block in event.blocks if isinstance(block, TextBlock))
-    calls = ", ".join(block.tool for block in event.blocks if isinstance(block, CallBlock))
+    calls = ", ".join(block.tool for block in event.calls)
     said = f"it answered: {_short(texts)}" if texts.strip() else ""
     return " · ".join(filter(None, (said, calls and f"next: {calls}"))) or "it answered nothing"
 

@@ -18,7 +18,7 @@ from agentic.core.events.execution_events import (
     Whose,
 )
 from agentic.core.fold.fold import fold
-from agentic.core.prompt.roles import ROLES, known
+from agentic.core.prompt.roles import known
 from agentic.core.state.tiers import first_of, short
 from agentic.core.text.amounts import dollars
 from agentic.core.text.searchable import Searchable, What
@@ -342,7 +342,7 @@ def memory(notes: Sequence[str], todo: Sequence[tuple[str, str]], learned: Seque
     return "\n".join(lines) or "No notes here yet."
 
 
-def role(envelopes: Sequence[Envelope]) -> str:
+def role(envelopes: Sequence[Envelope], roles: Iterable[str]) -> str:
     """Show the role of the newest execution, and the roles there are."""
     events = [each.event for each in envelopes]
     triaged = next((event for event in events if isinstance(event, Triaged)), None)
@@ -354,7 +354,7 @@ def role(envelopes: Sequence[Envelope]) -> str:
     tools = ", ".join(tool.name for tool in known(fold(envelopes)))
     return (
         f"Role: **{plain(named, 60)}**{how}.\n-# Tools: {plain(tools, 400) or 'none'}\n-# `/settings set name:role` "
-        f"sets one for this thread or channel: {', '.join(ROLES)}. Otherwise I choose by the task."
+        f"sets one for this thread or channel: {', '.join(roles)}. Otherwise I choose by the task."
     )
 
 
@@ -364,8 +364,8 @@ def rules(policy: Policy) -> str:
         f"A task may use {money(policy.max_usd)}, {duration(policy.max_minutes * 60)}, {policy.max_tokens:,} tokens and "
         f"{policy.turns_simple}, {policy.turns_medium} or {policy.turns_complex} turns (simple, medium, complex).\n"
         f"Approvals expire after {policy.approval_minutes:.0f} minutes. I ignore files listed in `.aiignore`.\n"
-        "-# There are no rule files yet, and I don't read an AGENTS.md by myself: write rules into the task, or name the "
-        "file there. A file never gives me more rights."
+        "-# I quote an AGENTS.md (or CLAUDE.md, GEMINI.md, .cursorrules) of the workspace to the model as data. A file never "
+        "gives me more rights."
     )
 
 

@@ -21,7 +21,6 @@ from agentic.core.events.execution_events import (
     AllowancesEnded,
     AllowanceUsed,
     Asked,
-    CallBlock,
     CheckpointSaved,
     ChosenLesson,
     CommitCreated,
@@ -343,7 +342,7 @@ class Progress:
             said = "".join(block.text for block in event.blocks if isinstance(block, TextBlock)).strip()
             self.said, self.note, self.unanswered = self.hide(said[-LOOKED_THROUGH:]) or self.said, "", ""
             self.model = event.served_by or self.model
-            calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+            calls = event.calls
             self.made = {
                 call_id(event.request, index): (block.tool, subject(block.arguments))
                 for index, block in enumerate(calls)

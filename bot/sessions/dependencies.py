@@ -8,7 +8,7 @@ from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
 from agentic.core.state.execution import Execution
-from agentic.ports.children import Children, ChildRole, OwnWorkspaces
+from agentic.ports.children import Children, OwnWorkspaces
 from agentic.ports.runtime import (
     Clock,
     Lease,
@@ -31,7 +31,7 @@ class ToolSource(Protocol):
         """Return the tools of a new agent in the thread's workspace; ``children`` do parts of its work."""
         ...
 
-    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None, place: str = "") -> Toolbox:
+    def child_toolbox(self, thread: str, name: str, reader: bool = False, place: str = "") -> Toolbox:
         """Return the tools of a child in the thread's workspace, or in a copy of its own, called ``name`` to the agents
         beside it.
         """

@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Tier,
     ToolFinished,
     Watcher,
+    WorkspaceGuide,
 )
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import left, merged, reachable, typed
@@ -49,15 +50,17 @@ from bot.access.permissions import at_least
 from bot.config.models import checked_start, start_with, usual_start
 from bot.config.preferences import AUTO, UnknownChoice
 from bot.config.settings import Settings
+from bot.equipment.equipment import Equipped
 from bot.history.run_history import past_of, told_later
 from bot.ports.actions import NotDone
-from bot.rendering.discord_text import inline, plain
+from bot.rendering.discord_text import inline, one_line, plain
 from reflexion.retrieval.selection import Choice
 
 log = logging.getLogger(__name__)
 OLLAMA = ("ollama/", "ollama_chat/")
 EARLIER = 5
 ANSWER_CHARACTERS = 2_000
+MOST_TROUBLES = 5
 FORGOTTEN = "what earlier tasks here had read, of which nothing is kept"
 NOT_THAT_MODEL = (
     "You can't choose the model of a task here: that takes the level {needed}, and yours is {level}. I'm doing the task "
@@ -123,8 +126,10 @@ class Beginning:
     """What people wrote at its host on the thread's pull requests."""
     instructions: str = ""
     """Instructions of the operator to every agent."""
-    role: Callable[[SessionRow], Awaitable[str]] | None = None
-    """The role that somebody chose for the thread; '' to choose one by the task's words."""
+    equipped: Callable[[SessionRow], Awaitable[Equipped]] | None = None
+    """The role that somebody chose for the thread ('' to choose one by the task's words), own roles and rules."""
+    guides: Callable[[str], Awaitable[tuple[WorkspaceGuide, ...]]] | None = None
+    """What the authors of a thread's workspace wrote for agents."""
     policy_of: Callable[[SessionRow, str], Awaitable[Policy]] | None = None
     """The policy with the model that was chosen for the task, else with the one that somebody chose for the thread."""
     model_level: Level = "owner"
@@ -159,11 +164,17 @@ class Beginning:
         choice = await self._lessons(item, session, policy)
         before = await self._before(item)
         tools = tuple(spec.ref for spec in toolbox.specs)
+        equipped = await self.equipped(session) if self.equipped else Equipped()
+        if notice := not_equipped(item, equipped):
+            await self.tell(notice)
         return Started(
             thread=item.thread,
             task=item.text,
             requester=item.author,
-            role=await self.role(session) if self.role else "",
+            role=equipped.role,
+            own_roles=equipped.own_roles,
+            rule_files=equipped.rule_files,
+            guides=await self.guides(item.thread) if self.guides else (),
             policy=policy,
             tools=tools,
             files=files,
@@ -320,6 +331,19 @@ def left_out(item: InboxItem, files: tuple[FileRef, ...]) -> OutboxItem | None:
         return None
     text = "These files were not taken into the workspace:\n" + "\n".join(lines)
     return OutboxItem(key=f"{item.id}.left-out", thread=item.thread, execution="", sort="notice", text=text)
+
+
+def not_equipped(item: InboxItem, equipped: Equipped) -> OutboxItem | None:
+    """Return the notice about roles and rules that cannot be used; None where all can."""
+    if not equipped.troubles:
+        return None
+    lines = [f"- {one_line(trouble, 400)}" for trouble in equipped.troubles[:MOST_TROUBLES]]
+    more = len(equipped.troubles) - len(lines)
+    lines += [f"- and {more} more: `/rules list` shows them"] if more else []
+    text = "⚠️ Not all roles and rules can be used here. An owner can mend that with `/rules` or `/role`:\n" + "\n".join(
+        lines
+    )
+    return OutboxItem(key=f"{item.id}.not-equipped", thread=item.thread, execution="", sort="notice", text=text)
 
 
 def caps_from(settings: Settings) -> DailyCaps:

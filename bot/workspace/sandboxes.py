@@ -18,9 +18,10 @@ from agentic.core.events.execution_events import (
     InboxItem,
     Person,
     QuotedMessage,
+    WorkspaceGuide,
 )
 from agentic.core.fold.exposure import merged
-from agentic.ports.children import Children, ChildRole
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
@@ -205,14 +206,14 @@ class Workshop:
             self.web.forget(thread)
         self._notebooks.discard(thread)
 
-    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None, place: str = "") -> ChildToolbox:
+    def child_toolbox(self, thread: str, name: str, reader: bool = False, place: str = "") -> ChildToolbox:
         """Return the tools of a child in the thread's workspace, or in a copy of its own, called ``name`` to the agents
         beside it.
         """
         place = place or thread
         world, save, inspect = self._ways(place)
         reading = self.web.tools(place, acts=False) if self.web is not None else ()
-        tools = (FINISH_TOOL,) if role == "reader" else (*OF_CHILDREN, *self._skills(place), *reading)
+        tools = (FINISH_TOOL,) if reader else (*OF_CHILDREN, *self._skills(place), *reading)
         return ChildToolbox(world, tools, name, save=save, inspect=inspect, masks=self.masks, snapshots=self.snapshots)
 
     def copies(self, thread: str) -> CopiedWorkspaces | None:
@@ -282,7 +283,7 @@ class Workshop:
             *outward,
         )
         return StandardToolbox(
-            world, (*own, *self._of_servers(thread, own)), save=save, inspect=inspect, masks=self.masks,
+            world, (*own, *self._of_servers(thread)), save=save, inspect=inspect, masks=self.masks,
             snapshots=self.snapshots, people=People(keep, may_still), way_out=way_out, children=children,
         )  # fmt: skip
 
@@ -290,13 +291,13 @@ class Workshop:
         """Return the tool that reads skills; a task that has none is not offered it."""
         return (skill_tool(partial(self.read_skill, thread)),) if self.read_skill is not None else ()
 
-    def _of_servers(self, thread: str, own: tuple[AnyTool, ...]) -> tuple[AnyTool, ...]:
-        """Return the tools of MCP servers, beside an agent's own ones."""
+    def _of_servers(self, thread: str) -> tuple[AnyTool, ...]:
+        """Return the tools of MCP servers."""
         if self.mcp is None:
             return ()
         from agentic.tools.foreign.server_offer import server_tools  # with the SDK, which only they need
 
-        return server_tools(self.mcp, thread, own)
+        return server_tools(self.mcp, thread)
 
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
         """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails.
@@ -330,6 +331,10 @@ class Workshop:
         """Return what the thread's network and repository expose a task to."""
         network = await self.sandboxes.exposure(thread)
         return merged(network, self.repositories.exposure(thread)) if self.repositories is not None else network
+
+    async def guides(self, thread: str) -> tuple[WorkspaceGuide, ...]:
+        """Return what the authors of the thread's workspace wrote for agents."""
+        return await self.world(thread).guides()
 
     def workplace(self, thread: str) -> Workplace | None:
         """Return the thread's repository, as facts of it are kept."""

@@ -64,7 +64,7 @@ class Breaches:
         """Read the next event; ``turn`` is the one it belongs to."""
         match event:
             case ModelAnswered():
-                blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
+                blocks = event.calls
                 self._calls |= {call_id(event.request, at): block for at, block in enumerate(blocks)}
             case Gated():
                 self._gates[event.call] = event

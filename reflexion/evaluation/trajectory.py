@@ -11,7 +11,6 @@ from typing import Literal
 
 from agentic.core.claims.proof import changed_since
 from agentic.core.events.execution_events import (
-    CallBlock,
     ChosenLesson,
     Claim,
     Complexity,
@@ -274,7 +273,7 @@ class _Reading:
         if asked is not None and in_turn:
             self.turns_used, self.turn = max(self.turns_used, asked.turn), max(self.turn, asked.turn)
             self.told = self.told or (0 if self.talk else self.seq)
-        calls = [block for block in event.blocks if isinstance(block, CallBlock)]
+        calls = event.calls
         finishing = (call_id(event.request, at) for at, block in enumerate(calls) if block.tool == FINISH)
         self.finishing = frozenset(finishing)
         self.usd += event.usd

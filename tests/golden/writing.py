@@ -63,6 +63,9 @@ def started() -> e.Started:
         withheld=(e.WithheldLesson(id="l00000000009", arm="held_back", why="by chance"),),
         workspace="manifest-0", sandbox="bubblewrap, no network", inbox="900", rules=1,
         exposure=e.Exposure(untrusted=("the log of a check",), private=("acme/shop",), reach=("example.org",), fetches=True),
+        own_roles=(e.RoleTemplate(name="poet", text="You write verse.", may=("read",), refuses=("shell",), levels=(2, 3)),),
+        rule_files=(e.RuleFile(name="tone", text="Write plainly.", priority=5, overrides=("old",), roles=("poet",)),),
+        guides=(e.WorkspaceGuide(path="AGENTS.md", text="Run make.", cut=True),),
         watchers=(
             e.Watcher(
                 name="acts", when="before action", may="veto", tools=("shell",), matching=("rm",), tier=2, if_it_fails="ask",

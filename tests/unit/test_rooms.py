@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.unit.test_house import PACKAGES, ROOT, place, sources
 
 MOST_MODULES = 12
-MIRRORED = ("agentic/models/", "agentic/sandbox/supervisor/", "agentic/prompts/roles/", "bot/local_discord/")
-"""Adapters that mirror each other, programs that run by themselves, and texts that are named for their role."""
+MIRRORED = ("agentic/models/", "agentic/sandbox/supervisor/", "bot/local_discord/")
+"""Adapters that mirror each other, and programs that run by themselves."""
 
 
 @cache

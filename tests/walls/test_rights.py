@@ -19,7 +19,7 @@ from bot.access.permissions import (
     may_steer,
 )
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.commanding import Desk, desk, fact, lesson, words
+from tests.integration.bot.commanding import Desk, desk, equip, fact, lesson, words
 from tests.integration.bot.test_commands_rights import LEVELS, people
 
 from .tally import Wall
@@ -33,19 +33,25 @@ LEAST: dict[str, Level] = {
     "workspace clean": "operator", "lessons approve": "owner", "lessons retire": "owner", "lessons edit": "owner",
     "lessons export": "owner", "settings set": "operator", "settings reset": "operator",
     "model": "owner", "memory approve": "owner", "memory forget": "owner",
+    "role add": "owner", "role edit": "owner", "role remove": "owner",
+    "rules add": "owner", "rules edit": "owner", "rules remove": "owner",
+    "skills approve": "owner", "skills remove": "owner",
     "schedule add": "executor", "schedule list": "executor", "schedule run": "executor", "schedule pause": "executor",
     "schedule resume": "executor", "schedule delete": "executor",
 }  # fmt: skip
 """Who at least may use a command on another person's task; it is not read from the code."""
 LOOKS = frozenset({
-    "status", "checkpoints", "sessions", "cost", "confidence", "escalation", "logs", "memory list", "memory show", "role",
-    "rules", "search", "workspace list", "workspace get", "lessons list", "lessons show", "settings show", "repo show",
+    "status", "checkpoints", "sessions", "cost", "confidence", "escalation", "logs", "memory list", "memory show",
+    "role show", "role list", "rules show", "rules list", "skills list", "skills show", "watchers", "search",
+    "workspace list", "workspace get", "lessons list", "lessons show", "settings show", "repo show",
     "mcp show", "privacy", "help",
 })  # fmt: skip
 """What everybody may use: it only shows, and each shows what this person may see."""
 WHO: dict[str, Level] = {"vic": "viewer", "eve": "executor", "ops": "operator"}
 NAMED: dict[str, object] = {"name": "verbosity"}
 QUIET = {**NAMED, "value": "quiet"}
+POET: dict[str, object] = {"name": "poet"}
+TONE: dict[str, object] = {"name": "tone", "scope": "server"}
 GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "settings set": (QUIET, {**QUIET, "scope": "thread"}, {**QUIET, "scope": "channel"}, {**QUIET, "scope": "server"}),
     "settings reset": (NAMED, {**NAMED, "scope": "channel"}, {**NAMED, "scope": "server"}),
@@ -53,6 +59,9 @@ GIVEN: dict[str, tuple[dict[str, object], ...]] = {
     "repo attach": ({"repository": "ada/shop"},), "mcp agree": ({"tool": "tracker/search"},),
     "mcp login": ({"server": "tracker"},),
     "memory approve": ({"fact": FACT},), "memory forget": ({"fact": FACT},),
+    "role edit": (POET,), "role remove": (POET,),
+    "rules add": ({}, {"scope": "thread"}, {"scope": "server"}), "rules edit": (TONE,), "rules remove": (TONE,),
+    "skills approve": ({"name": "release-notes"},), "skills remove": ({"name": "tests"},),
     "lessons approve": ({"lesson": LESSON},), "lessons retire": ({"lesson": LESSON},),
     "lessons edit": ({"lesson": LESSON, "action": "rm -rf /"}, {"lesson": LESSON, "action": "x", "trigger": "always"}),
     "schedule add": ({"when": "hourly", "task": "look"},),
@@ -83,7 +92,13 @@ async def standing(one: Desk, thread: int) -> object:
     files = sorted(path.name for path in (one.folder / "workspaces" / str(thread)).iterdir())
     done = [(item.sort, item.thread) for item in one.scenery.talk.got]
     sessions = [(row.thread, row.title) for row in await one.scenery.store.recent_sessions(1_000)]
-    return chosen, kept, files, done, sessions, await one.scenery.bot.schedules.schedules()
+    equipped = [
+        (str(path), path.read_bytes())
+        for name in ("roles", "rules", "home")
+        for path in sorted((one.folder / name).rglob("*"))
+        if path.is_file()
+    ]
+    return chosen, kept, files, done, sessions, equipped, await one.scenery.bot.schedules.schedules()
 
 
 @pytest.mark.wall("rights")
@@ -101,6 +116,7 @@ async def test_no_command_does_anything_for_who_may_not(guild: LocalGuild, wall:
         held = fact(str(guild.guild_id), FACT)
         await one.lessons.change_facts(held.scope, lambda _: (held,))
         await one.slash(thread, "schedule add", {"when": "every Monday at 9", "task": "look"})
+        await equip(one)
         before = await standing(one, thread)
         for name, least in LEAST.items():
             for options in GIVEN.get(name, ({},)):

@@ -12,6 +12,7 @@ from agentic.core.state.tiers import (
     model_of,
     next_tier,
     short,
+    strongest,
     times_dearer,
 )
 
@@ -54,7 +55,7 @@ def of_rocket(before: Execution) -> str:
     """What a person is told who asks for a stronger model."""
     higher = next_tier(before)
     if higher is None:
-        return f"🚀 {short(model_of(before))} is already the strongest model. {_HINT}"
+        return f"🚀 {short(model_of(before))} is already {strongest(before)}. {_HINT}"
     if before.judged.climb.by_person:
         return "🚀 I'm already handing over."
     when = "when this continues" if before.paused is not None or before.question is not None else "with the next step"

@@ -70,6 +70,12 @@ class Started(Frozen):
     """What people have let commands reach before it began: of the execution that it is a child of."""
     approaches: int = 0
     """So many approaches are to be tried side by side before anything is changed; 0 for one as usual."""
+    own_roles: tuple[RoleTemplate, ...] = ()
+    """The roles of people's own that there were when it began: whatever their files say later, these count."""
+    rule_files: tuple[RuleFile, ...] = ()
+    """The rules of its place, in their order."""
+    guides: tuple[WorkspaceGuide, ...] = ()
+    """What the workspace's authors wrote for agents: data."""
     child: bool = False
     """It does a part of the work of ``parent``, which waits for it; unseen but for what its parent shows."""
     watchers: tuple[Watcher, ...] = ()
@@ -155,6 +161,14 @@ class Triaged(Frozen):
     """What the tools of its role may do; () for everything."""
     role_tier: int = 0
     """The tier that its role prefers to begin in, 0 for the usual one."""
+    role_tools: tuple[str, ...] = ()
+    """Tools that its role has besides, by name; with ``role_may`` empty, the only ones."""
+    role_refuses: tuple[str, ...] = ()
+    """Tools that its role does not have."""
+    role_levels: tuple[int, ...] = ()
+    """The tiers that its role may work in, () for all."""
+    role_rules: tuple[str, ...] = ()
+    """Rule files that its role names."""
     not_by: tuple[str, ...] = ()
     """Models whose work is to be looked at: another one does that, where there is one."""
 

@@ -16,6 +16,7 @@ from agentic.core.events.values import (
     Attempt,
     BlobRef,
     Block,
+    CallBlock,
     Confidence,
     Departure,
     Effect,
@@ -86,6 +87,11 @@ class ModelAnswered(Frozen):
     served_by: str = ""
     estimated: bool = False
     """The provider did not say what was used, or what it said cannot be; usage and price are our own count."""
+
+    @property
+    def calls(self) -> list[CallBlock]:
+        """Its calls, in order, as they are meant."""
+        return [block.meant for block in self.blocks if isinstance(block, CallBlock)]
 
 
 class ModelFailed(Frozen):

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 __all__ = [
-    "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Act", "Attempt", "BlobRef", "Block", "CallBlock", "ChosenLesson", "Claim",
-    "Complexity", "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect", "EquippedSkill", "Expected",
-    "Exposure", "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding", "Frozen", "Level", "Moment", "Option",
-    "Outcome", "Outside", "Part", "Permission", "Person", "Policy", "Purpose", "QuotedMessage", "Reason",
-    "ReasoningBlock", "Segments", "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef",
-    "Usage", "Watcher", "WithheldLesson",
+    "CALL_TOOL", "FACTS", "REASONS", "TOUR", "UNEXPOSED", "Act", "Attempt", "BlobRef", "Block", "CallBlock",
+    "ChosenLesson", "Claim", "Complexity", "Confidence", "ConfidenceParts", "Departure", "EarlierResult", "Effect",
+    "EquippedSkill", "Expected", "Exposure", "ExposureFact", "FailureClass", "FileChange", "FileRef", "Finding",
+    "Frozen", "Level", "Moment", "Option", "Outcome", "Outside", "Part", "Permission", "Person", "Policy",
+    "Purpose", "QuotedMessage", "Reason", "ReasoningBlock", "RoleTemplate", "RuleFile", "RuleScope", "Segments",
+    "Sort", "StaleFile", "Status", "StopReason", "TextBlock", "Tier", "Todo", "ToolRef", "Usage", "Watcher",
+    "WithheldLesson", "WorkspaceGuide",
 ]  # fmt: skip
 
 Effect = Literal["read", "keyed", "unkeyed"]
@@ -21,6 +22,8 @@ Permission = Literal["read", "write", "execute", "admin"]
 Outside = Literal["no", "network", "remote", "always"]
 """Whether a call can change or tell something outside of the workspace: never; where commands reach hosts beyond the
 package indexes; at the host of the thread's repository; by what it is for."""
+RuleScope = Literal["thread", "channel", "guild", "everywhere"]
+"""Where a rule counts; everywhere: in all servers of the bot."""
 ExposureFact = Literal["untrusted", "private", "outside"]
 FACTS: tuple[ExposureFact, ...] = ("untrusted", "private", "outside")
 """What the rule of two looks at: words that anybody may have written, what is not public, an act outside."""
@@ -45,6 +48,8 @@ FailureClass = Literal[
 Status = Literal["progressing", "stuck", "done"]
 REASONS = 3
 """So many reasons are kept of each fact of an exposure, the first ones."""
+CALL_TOOL = "call_tool"
+"""The tool through which a model calls those whose descriptions no prompt holds."""
 TOUR = "scripted/tour"
 """The name that stands in the tiers where no model is configured."""
 Moment = Literal["first_change", "turns", "question", "end", "restore", "leaving"]
@@ -159,6 +164,54 @@ class ToolRef(Frozen):
     private: bool = False
     """Its results hold what is not public."""
     outside: Outside = "no"
+    tokens: int = 0
+    """About how many its description takes in a prompt; 0 in logs from before that was recorded."""
+
+
+class RoleTemplate(Frozen):
+    """A role: what the model is told, what its tools may do, where it works.  It never widens what anybody may."""
+
+    name: str
+    text: str
+    description: str = ""
+    may: tuple[Permission, ...] = ()
+    """What its tools may do."""
+    tools: tuple[str, ...] = ()
+    """Tools that it has besides, by name; ``*`` at the end of one stands for whatever follows."""
+    refuses: tuple[str, ...] = ()
+    """Tools that it does not have, in the same way."""
+    tier: int = 0
+    """The tier it prefers to begin in, 0 for the usual one."""
+    levels: tuple[int, ...] = ()
+    """The tiers it may work in; () for all."""
+    rules: tuple[str, ...] = ()
+    """Rule files that count for it, beside those that count for every role."""
+    other_family: bool = False
+    """It is not asked of a model whose own work it would look at, nor as a helper of a model of the same family."""
+
+
+class RuleFile(Frozen):
+    """What people want of every task in a place."""
+
+    name: str
+    text: str
+    description: str = ""
+    priority: int = 0
+    """The highest comes first."""
+    overrides: tuple[str, ...] = ()
+    """Rules that it takes the place of."""
+    roles: tuple[str, ...] | None = None
+    """The roles that it is for, None for all; any role may name it besides."""
+    scope: RuleScope = "guild"
+
+
+class WorkspaceGuide(Frozen):
+    """A file in which a workspace's authors say how agents should work there, as it was when the task began."""
+
+    path: str
+    text: str
+    cut: bool = False
+    """It is longer than what is quoted."""
 
 
 class Tier(Frozen):
@@ -395,6 +448,14 @@ class CallBlock(Frozen):
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     problem: Literal["", "malformed", "cut_off"] = ""
     raw: str = ""
+
+    @property
+    def meant(self) -> CallBlock:
+        """The call that is meant: ``call_tool`` calls the tool that it names, whose description no prompt holds."""
+        named, arguments = self.arguments.get("tool"), self.arguments.get("arguments", {})
+        if self.tool != CALL_TOOL or self.problem or not isinstance(named, str) or not isinstance(arguments, dict):
+            return self
+        return self if named == CALL_TOOL else self.model_copy(update={"tool": named, "arguments": arguments})
 
 
 Block = Annotated[TextBlock | ReasoningBlock | CallBlock, Field(discriminator="type")]

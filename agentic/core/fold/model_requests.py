@@ -73,7 +73,7 @@ def model_answered(execution: Execution, event: ModelAnswered, envelope: Envelop
         return _consulted(execution, event)
     title, text = titled(execution, event)
     blocks = [block for block in event.blocks if isinstance(block, CallBlock)]
-    calls = tuple([Call(id=call_id(event.request, index), block=block) for index, block in enumerate(blocks)])
+    calls = tuple([Call(id=call_id(event.request, index), block=block.meant) for index, block in enumerate(blocks)])
     reasoning = [
         (block.provider, block.text, block.opaque) for block in event.blocks if isinstance(block, ReasoningBlock)
     ]

@@ -19,8 +19,10 @@ from agentic.core.prompt.roles import (
     SHELL,
     known,
     offered,
-    only_looks,
+    shell_looks,
 )
+from agentic.core.prompt.rule_files import in_force
+from agentic.core.prompt.tools_on_demand import described
 from agentic.core.prompt.user_messages import without_lessons
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.execution import Execution
@@ -33,11 +35,13 @@ from agentic.core.text.foreign_text import (
 from agentic.prompts import identity
 from agentic.prompts.approach_texts import APPROACH, comparing
 from agentic.prompts.child_prompt import HELPER
+from agentic.prompts.place_rules import OWN_ROLES, RULES
 from agentic.prompts.plan_mode import PLANNING
 from agentic.prompts.skill_list import SKILLS
 from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 from agentic.prompts.watcher_prompt import NOTED as WATCHER
 
+SUBAGENT = "subagent"
 _UNTRIAGED = Execution()
 _SKILL_CHARACTERS = 12_000
 """So much of all descriptions of skills together; of those beyond only the name is told."""
@@ -46,7 +50,8 @@ _SKILL_CHARACTERS = 12_000
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
     """The next request.  The execution's history must already hold what the request adds to it."""
     if execution.talk:
-        return Prompt(system=identity.SIDE if execution.side else identity.TALK, tools=(), messages=_talk(execution))
+        system = "\n\n".join((identity.SIDE if execution.side else identity.TALK, *_rules(execution)))
+        return Prompt(system=system, tools=(), messages=_talk(execution))
     return Prompt(
         system=system_text(execution.started, execution),
         tools=offered(execution, tools),
@@ -71,13 +76,19 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
     if started is None:
         return identity.TEXT
     parts = [identity.TEXT, _environment(started)]
-    tools = known(execution) if execution.started is not None else started.tools
+    tools = described(known(execution) if execution.started is not None else started.tools)
     if tools:
-        parts.append(_tools(tools, shell=not only_looks(execution)))
+        parts.append(_tools(tools, shell=not shell_looks(execution)))
     if started.skills:
         parts.append(_skills(started.skills))
+    if started.own_roles and any(tool.name == SUBAGENT for tool in tools):
+        roles = "\n".join(
+            f"- {role.name}: {one_line(role.description) or 'no description'}" for role in started.own_roles
+        )
+        parts.append(f"{OWN_ROLES}\n{roles}")
     if execution.triage is not None and execution.triage.role_text:
         parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
+    parts.extend(_rules(execution))
     if started.child:
         parts.append(APPROACH if started.workspace else HELPER)
     if started.untitled:
@@ -85,6 +96,16 @@ def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> s
     if started.instructions:
         parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
     return "\n\n".join(parts)
+
+
+def _rules(execution: Execution) -> tuple[str, ...]:
+    """The rule files that count, in one passage; none where there are none."""
+    started, triaged = execution.started, execution.triage
+    if started is None or not started.rule_files:
+        return ()
+    role, named = (triaged.role, triaged.role_rules) if triaged is not None else ("", ())
+    counts = in_force(started.rule_files, role, named)
+    return (RULES + "".join(f"\n\n[{rule.name}]\n{rule.text}" for rule in counts),) if counts else ()
 
 
 def tail_text(execution: Execution, perceived: Perceived | None) -> str:

@@ -1,4 +1,4 @@
-"""Roles as templates: what a role is told, what its tools may do, the tier it prefers; and what follows from that.
+"""What follows from a role: which tools it has, what its shell may run, when it gives way.
 
 What was decided stands whole in ``Triaged``, so that a log says by itself what its agent was told and might do, and one
 from before is continued as it was begun.  A role that only looks may use ``shell`` for commands that look: a commit cannot
@@ -7,21 +7,24 @@ be reviewed without ``git show``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agentic.bash.steps import written
 from agentic.core.events.execution_events import (
     Permission,
+    RoleTemplate,
     Started,
     ToolRef,
     Triaged,
 )
+from agentic.core.prompt.role_file import shipped
+from agentic.core.prompt.tools_on_demand import specs_for
 from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import APPROACHES, FINISH, Call, Execution
-from agentic.prompts.roles import TEXTS
 
-EVERYTHING: tuple[Permission, ...] = ("read", "write", "execute", "admin")
 LOOKS: tuple[Permission, ...] = ("read",)
+UNBOUND = {
+    "role": "", "role_text": "", "role_may": (), "role_tools": (), "role_refuses": (), "role_levels": (), "role_rules": (),
+}  # fmt: skip
+"""What triage says of a role that gave way."""
 SHELL = "shell"
 SKILL = "skill"
 """The tool that reads skills: only a task that has some is offered it."""
@@ -44,33 +47,10 @@ _LOOKING_AT_HISTORY = frozenset(
 _HARMLESS = ("2>&1", "2>/dev/null", ">/dev/null", "> /dev/null")
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A template; ``tier`` is the one it prefers to begin in, 0 for the usual one."""
-
-    name: str
-    text: str
-    may: tuple[Permission, ...] = EVERYTHING
-    tier: int = 0
-    other_eyes: bool = False
-    """It is not asked of a model whose own work it would look at, where there is another."""
-
-
-ROLES: dict[str, Role] = {
-    role.name: role
-    for role in (
-        Role("planner", TEXTS["planner"], LOOKS, tier=3),
-        Role("python-coder", TEXTS["python-coder"]),
-        Role("js-ts-coder", TEXTS["js-ts-coder"]),
-        Role("shell", TEXTS["shell"]),
-        Role("devops", TEXTS["devops"]),
-        Role("architect", TEXTS["architect"], LOOKS, tier=3),
-        Role("code-reviewer", TEXTS["code-reviewer"], LOOKS, tier=3, other_eyes=True),
-        Role("documentation", TEXTS["documentation"]),
-        Role("dba", TEXTS["dba"]),
-        Role("researcher", TEXTS["researcher"], LOOKS),
-    )
-}
+def role_named(started: Started, name: str) -> RoleTemplate | None:
+    """The role of this name: people's own before a shipped one; None where there is none."""
+    own = next((role for role in started.own_roles if role.name == name), None)
+    return own or shipped().get(name)
 
 
 def in_role(started: Started, triaged: Triaged) -> Triaged:
@@ -80,12 +60,12 @@ def in_role(started: Started, triaged: Triaged) -> Triaged:
     to be done in several ways, or to carry out a plan once it is agreed to: it would only be in the way.  The tour has no
     role, and talk needs none.
     """
-    role = ROLES.get(started.role or triaged.role)
+    role = role_named(started, started.role or triaged.role)
     if started.policy.tour:
         return triaged.model_copy(update={"role": ""})
     if role is None or triaged.talk:
         return triaged
-    if (triaged.changes_files or started.planning or started.approaches) and role.may == LOOKS and not started.role:
+    if (triaged.changes_files or started.planning or started.approaches) and only_reads(role) and not started.role:
         return triaged.model_copy(update={"role": ""})
     wrote = dict.fromkeys(result.model for result in started.earlier if result.model and result.files)
     return triaged.model_copy(
@@ -93,22 +73,38 @@ def in_role(started: Started, triaged: Triaged) -> Triaged:
             "role": role.name,
             "role_text": role.text,
             "role_may": role.may,
+            "role_tools": role.tools,
+            "role_refuses": role.refuses,
             "role_tier": role.tier,
-            "not_by": tuple(wrote) if role.other_eyes else (),
+            "role_levels": role.levels,
+            "role_rules": role.rules,
+            "not_by": tuple(wrote) if role.other_family else (),
         }
     )
 
 
+def only_reads(role: RoleTemplate) -> bool:
+    """It has tools that look, and nothing else."""
+    return role.may == LOOKS and not role.tools
+
+
 def only_looks(execution: Execution) -> bool:
     """Its role has tools that look, and nothing else."""
-    return execution.triage is not None and execution.triage.role_may == LOOKS
+    triaged = execution.triage
+    return triaged is not None and triaged.role_may == LOOKS and not triaged.role_tools
+
+
+def shell_looks(execution: Execution) -> bool:
+    """Its role has the shell for looking alone: it reads, and neither runs things nor names the shell."""
+    triaged = execution.triage
+    if triaged is None or "read" not in triaged.role_may or "execute" in triaged.role_may:
+        return False
+    return not _names(triaged.role_tools, SHELL)
 
 
 def offered(execution: Execution, tools: tuple[ToolSpec, ...]) -> tuple[ToolSpec, ...]:
-    """The tools of its role, ``skill`` only where it has some; the same tuple where these are all."""
-    reads = execution.started is not None and bool(execution.started.skills)
-    kept = tuple(tool for tool in tools if _has(execution, tool) and (reads or tool.name != SKILL))
-    return tools if len(kept) == len(tools) else kept
+    """The tools of its role that its prompts describe, of those that it began with; the same tuple where these are all."""
+    return specs_for(known(execution), tools)
 
 
 def recorded(execution: Execution) -> tuple[ToolRef, ...]:
@@ -134,7 +130,7 @@ def refusal(execution: Execution, call: Call) -> str:
     held, then = _held(execution)
     if held and _is_held(execution, call, tool):
         return f"This did not run: {held}. Look with the tools that read; {then}."
-    if block.tool != SHELL or not (held or only_looks(execution)):
+    if block.tool != SHELL or not (held or shell_looks(execution)):
         return ""
     lines = [block.arguments.get(name) for name in ("command", "fallback")]
     if block.arguments.get("background") or not all(looks(line) for line in lines if isinstance(line, str) and line):
@@ -184,5 +180,14 @@ def _step_looks(words: tuple[str, ...]) -> bool:
 def _has(execution: Execution, tool: ToolSpec | ToolRef) -> bool:
     if tool.name == APPROACHES and (execution.started is None or not execution.started.approaches):
         return False
-    may = execution.triage.role_may if execution.triage is not None else ()
-    return not may or tool.cognitive or tool.permission in may or (tool.name == SHELL and "read" in may)
+    triaged = execution.triage
+    if triaged is None or not (triaged.role_may or triaged.role_tools or triaged.role_refuses):
+        return True
+    if _names(triaged.role_refuses, tool.name):
+        return False
+    looks = tool.name == SHELL and "read" in triaged.role_may
+    return tool.cognitive or looks or tool.permission in triaged.role_may or _names(triaged.role_tools, tool.name)
+
+
+def _names(patterns: tuple[str, ...], tool: str) -> bool:
+    return any(tool.startswith(one[:-1]) if one.endswith("*") else tool == one for one in patterns)

@@ -83,7 +83,7 @@ def decided(execution: Execution) -> Action | None:
 def stuck(execution: Execution, trigger: str) -> Asked:
     """What now?  There is no stronger model left."""
     said, done = execution.turn.text.strip(), recap.in_short(execution)
-    text = f"{stuck_at_the_top(trigger)}{reported(execution)}"
+    text = f"{stuck_at_the_top(execution, trigger)}{reported(execution)}"
     if done:
         text += "\nWhat I tried:\n" + "\n".join(f"- {line}" for line in done)
     if said:

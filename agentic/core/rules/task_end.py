@@ -23,6 +23,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import EVIDENCE
 from agentic.core.prompt import roles
+from agentic.core.prompt.tools_on_demand import described
 from agentic.core.state.actions import (
     Action,
     Cancel,
@@ -31,6 +32,7 @@ from agentic.core.state.actions import (
     Wait,
 )
 from agentic.core.state.execution import FINISH, Call, Execution
+from agentic.core.state.tiers import strongest
 from agentic.core.text.last_note import LAST_NOTE, without_own_fields
 
 UNSEEN = (
@@ -62,13 +64,13 @@ def at_limit(execution: Execution) -> Finished:
 
 def stuck(execution: Execution, trigger: str) -> Finished:
     """The end when no stronger model and no person can help."""
-    return ended_for(execution, "stuck", stuck_at_the_top(trigger))
+    return ended_for(execution, "stuck", stuck_at_the_top(execution, trigger))
 
 
-def stuck_at_the_top(trigger: str) -> str:
+def stuck_at_the_top(execution: Execution, trigger: str) -> str:
     """The words for being stuck with no stronger model left; '' as the trigger where its own report says why."""
     why = f" Why: {trigger}." if trigger else ""
-    return f"I'm stuck, and this is already the strongest model.{why}"
+    return f"I'm stuck, and this is already {strongest(execution)}.{why}"
 
 
 def reported(execution: Execution) -> str:
@@ -87,7 +89,7 @@ def quoted(said: str, most: int) -> str:
 def stopped_here(execution: Execution) -> Finished:
     """The end that a person chose when it was stuck."""
     return ended_for(
-        execution, "stuck", "I was stuck, and this was already the strongest model. Ended here, as you chose."
+        execution, "stuck", f"I was stuck, and this was already {strongest(execution)}. Ended here, as you chose."
     )
 
 
@@ -173,7 +175,7 @@ def refused(execution: Execution, call: Call) -> ToolFinished | None:
     elif execution.talk and block.tool in known:
         text = "This did not run: there were no tools in this turn. They come with the next one; send the call again."
     elif block.tool not in known:
-        tools = ", ".join(sorted(tool.name for tool in roles.known(execution)))
+        tools = ", ".join(sorted(tool.name for tool in described(roles.known(execution))))
         text = f"There is no tool {block.tool!r}. The tools are: {tools}."
     elif block.tool == FINISH and (early := too_early(execution, call)):
         text = early

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from agentic.core.events.execution_events import Intervened, Started, Triaged
 from agentic.core.events.values import Complexity
-from agentic.core.prompt.roles import ROLES, in_role, only_looks
+from agentic.core.prompt.roles import UNBOUND, in_role, only_looks
 from agentic.core.prompt.user_messages import NOTE
 from agentic.core.state.actions import Action, Consult, Record
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
@@ -21,6 +21,7 @@ from agentic.core.state.execution import Execution
 from agentic.core.text.foreign_text import fenced, mark_of
 from agentic.core.text.task_classifier import TaskReading, read
 from agentic.prompts import triage_prompt as asking
+from agentic.prompts.roles import NAMES
 
 TIER = 1
 SECONDS = 15.0
@@ -86,7 +87,7 @@ def prompt(execution: Execution, tools: tuple[ToolSpec, ...]) -> Prompt:
     text = fenced(execution.task, mark)
     if len(text) > SHOWN:
         text = f"{text[: SHOWN // 2]}\n[…]\n{text[-SHOWN // 2 :]}"
-    system = asking.TEXT.replace("{roles}", ", ".join(ROLES))
+    system = asking.TEXT.replace("{roles}", ", ".join(NAMES))
     return Prompt(
         system=system, tools=(), messages=(Message("user", text=asking.MESSAGE.format(mark=mark, text=text)),)
     )
@@ -105,7 +106,7 @@ def answered(text: str) -> Triaged | None:
             complexity="simple" if talk else said.complexity,
             changes_files=said.changes_files and not talk,
             asks_change=said.changes_files and not talk,
-            role=said.role if said.role in ROLES and not talk else "",
+            role=said.role if said.role in NAMES and not talk else "",
             by="model",
             why="the rules were unsure, and a cheap model read it",
         )
@@ -155,9 +156,7 @@ def _lifted(execution: Execution, started: Started, triaged: Triaged) -> Action 
     words = execution.mind.guided[-1].partition("\n")[2] if execution.mind.guided else ""
     if not read(words).changes_files:
         return None
-    lifted = triaged.model_copy(
-        update={"role": "", "role_text": "", "role_may": (), "changes_files": True, "by": "rule"}
-    )
+    lifted = triaged.model_copy(update={**UNBOUND, "changes_files": True, "by": "rule"})
     return Record((lifted.model_copy(update={"why": "a person asks for changes"}),))
 
 

@@ -6,6 +6,7 @@ cache their wire form by ``id()`` and the cost of a request does not grow with i
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -37,11 +38,17 @@ class ToolSpec:
     only reads is ``always``."""
 
     @property
+    def tokens(self) -> int:
+        """About how many its description takes in a prompt."""
+        return (len(self.name) + len(self.description) + len(json.dumps(self.parameters))) // 4
+
+    @property
     def ref(self) -> ToolRef:
         """What a log keeps of it."""
         return ToolRef(
             name=self.name, effect=self.effect, permission=self.permission, version=self.version,
             cognitive=self.cognitive, asks=self.asks, untrusted=self.untrusted, private=self.private, outside=self.outside,
+            tokens=self.tokens,
         )  # fmt: skip
 
 

@@ -28,20 +28,35 @@ def tier_for(execution: Execution, triaged: Triaged) -> int:
         return preferred
     if triaged.complexity != "complex" or not execution.policy.complex_starts_higher:
         return preferred
-    return max(preferred, next_tier(execution) or start)
+    higher = next_tier(execution) or start
+    return max(preferred, higher) if not triaged.role_levels or higher in triaged.role_levels else preferred
 
 
 def _preferred(policy: Policy, triaged: Triaged) -> int:
-    """The highest configured tier up to the one that the role prefers, never below the usual one; a choice stays."""
+    """The highest configured tier up to the one that the role prefers, never below the usual one; a choice stays.
+
+    Where the role may work in some tiers alone it is the lowest of these from there up, else the highest below.
+    """
     start = starting_tier(policy)
     if policy.start_chosen:
         return start
-    return max((tier.number for tier in policy.tiers if start <= tier.number <= triaged.role_tier), default=start)
+    best = max((tier.number for tier in policy.tiers if start <= tier.number <= triaged.role_tier), default=start)
+    allowed = sorted(tier.number for tier in policy.tiers if tier.number in triaged.role_levels)
+    if not allowed:
+        return best
+    return next((number for number in allowed if number >= best), allowed[-1])
 
 
 def next_tier(execution: Execution) -> int | None:
     """The next higher tier that has a model to ask, or None at the top."""
     return min((number for number in _usable(execution) if number > execution.tier), default=None)
+
+
+def strongest(execution: Execution) -> str:
+    """What people read of the model above which there is none for this execution."""
+    levels = execution.triage.role_levels if execution.triage is not None else ()
+    above = any(tier.number > execution.tier for tier in execution.policy.tiers)
+    return "the strongest model that my role may use" if levels and above else "the strongest model"
 
 
 def tier_below(execution: Execution) -> int | None:
@@ -52,9 +67,13 @@ def tier_below(execution: Execution) -> int | None:
 
 
 def _usable(execution: Execution) -> tuple[int, ...]:
-    """The tiers with a model that its provider may know."""
-    unknown = execution.unknown
-    return tuple(tier.number for tier in execution.policy.tiers if not unknown.issuperset(tier.models))
+    """The tiers with a model that its provider may know, of those that its role may work in."""
+    unknown, levels = execution.unknown, execution.triage.role_levels if execution.triage is not None else ()
+    return tuple(
+        tier.number
+        for tier in execution.policy.tiers
+        if not unknown.issuperset(tier.models) and (not levels or tier.number in levels)
+    )
 
 
 def models_of(policy: Policy, tier: int) -> tuple[str, ...]:

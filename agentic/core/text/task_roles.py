@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import re
 
-ROLES = (
-    "planner", "python-coder", "js-ts-coder", "shell", "devops", "architect", "code-reviewer", "documentation", "dba",
-    "researcher",
-)  # fmt: skip
+from agentic.prompts.roles import NAMES
 
 _SIGNS: tuple[tuple[str, int, str], ...] = (
     ("code-reviewer", 3, r"\b(?:code[- ])?review\b|\brevisa el código\b|\brelis\b"),
@@ -73,7 +70,7 @@ _THINKERS = frozenset(("code-reviewer", "planner", "researcher"))
 
 def role_of(plain: str, *, changes: bool) -> str:
     """The role for these words, in lower case; one that only reads gives way where files are to be changed."""
-    points: dict[str, int] = dict.fromkeys(ROLES, 0)
+    points: dict[str, int] = dict.fromkeys(NAMES, 0)
     for role, weight, sign in _READ:
         if sign.search(plain):
             points[role] += weight

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 OF_SERVERS = "mcp__"
 """How the names of those begin that stand for themselves; the server follows, then two more underscores, then the tool."""
 BY_NAME = "mcp_call"
-"""Calls one that its argument ``tool`` names."""
+"""Calls one that its argument ``tool`` names; in old logs alone: a call through ``call_tool`` is kept as the call it means."""
 OF_SEVERAL = frozenset((BY_NAME, "mcp_describe", "mcp_prompt", "mcp_resource"))
 """Those that stand for servers together."""
 

@@ -1,27 +1,12 @@
-"""The prompt of each role, one file a role: it follows the tools in the system prompt."""
+"""The shipped roles: one Markdown file each, of the form that people's own roles have.
 
-from agentic.prompts.roles import (
-    architect,
-    code_reviewer,
-    dba,
-    devops,
-    documentation,
-    js_ts_coder,
-    planner,
-    python_coder,
-    researcher,
-    shell,
-)
+They are texts that ship with the code, and are read like it: once, when this is imported.
+"""
 
-TEXTS = {
-    "planner": planner.TEXT,
-    "python-coder": python_coder.TEXT,
-    "js-ts-coder": js_ts_coder.TEXT,
-    "shell": shell.TEXT,
-    "devops": devops.TEXT,
-    "architect": architect.TEXT,
-    "code-reviewer": code_reviewer.TEXT,
-    "documentation": documentation.TEXT,
-    "dba": dba.TEXT,
-    "researcher": researcher.TEXT,
-}
+from importlib.resources import files
+
+NAMES = (
+    "planner", "python-coder", "js-ts-coder", "shell", "devops", "architect", "code-reviewer", "documentation", "dba",
+    "researcher",
+)  # fmt: skip
+FILES = {name: files(__name__).joinpath(f"{name}.md").read_text("utf-8") for name in NAMES}

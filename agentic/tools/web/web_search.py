@@ -158,7 +158,7 @@ class _Search:
     def _digest(self, page: Page) -> ChildTask:
         text = clean(f"{page.title}\n\n{page.text}" if page.title else page.text)[:PAGE_CHARACTERS]
         shown = QuotedMessage(author=page.url, text=self.world.hide(text), what=A_PAGE)
-        return ChildTask(DIGEST, "reader", (self._asked(), shown))
+        return ChildTask(DIGEST, quoted=(self._asked(), shown), reader=True)
 
     def _combine(self, digests: Sequence[ChildResult]) -> ChildTask:
         numbered = [
@@ -169,7 +169,7 @@ class _Search:
             )
             for number, each in enumerate(digests, 1)
         ]
-        return ChildTask(COMBINE, "reader", (self._asked(), *numbered))
+        return ChildTask(COMBINE, quoted=(self._asked(), *numbered), reader=True)
 
     def _told(
         self, text: str, sources: Sequence[str], unread: Sequence[_Unread], results: Sequence[ChildResult]

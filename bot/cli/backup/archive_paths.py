@@ -21,7 +21,7 @@ IGNORED = "sandboxes/ignored"
 """What people hid by ``.aiignore``, a file a thread."""
 GUILD = "guild/guild.sqlite3"
 DATABASES = (DATABASE, LESSONS, GUILD)
-TREES = ("blobs", "guild/attachments", "workspaces", "skills", "skill_copies")
+TREES = ("blobs", "guild/attachments", "workspaces", "roles", "rules", "watchers", "skills", "skill_copies")
 """Folders that are kept as they stand.  Which skills are approved is not: whoever brings a backup back says that anew."""
 Kind = Literal["file", "folder", "link"]
 

@@ -2,7 +2,7 @@
 
 control            status, stop, pause
 checkpoints        resume, retry, fork, checkpoints
-reports            sessions, cost, confidence, escalation, logs, role, rules
+reports            sessions, cost, confidence, escalation, logs
 search             words in all threads that one may see
 workspace          list, get, clean
 lesson_commands    list, show, approve, edit, retire, export

@@ -1,4 +1,4 @@
-"""Commands that only look: sessions, cost, confidence, escalation, logs, role, rules."""
+"""Commands that only look: sessions, cost, confidence, escalation, logs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from bot.charts.data import Kind, chart_of
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.control import THREAD
 from bot.cogs.commands.replies import (
-    answer,
     answer_at_length,
     begin,
     proposed,
@@ -136,19 +135,6 @@ class ReportCommands(commands.Cog):
         log = await self.bot.records.helper(ended.event.child)
         return [f"{each.at:%H:%M:%S} {each.seq:>4}   ↳ {redact(said)}" for each, said in story(log)]
 
-    @commands.hybrid_command(description="Which role the agent has in a thread")
-    @app_commands.describe(thread=THREAD)
-    async def role(self, ctx: Context, thread: str = "") -> None:
-        """Which role the agent has in a thread."""
-        row = await self._row(ctx, thread)
-        await answer(ctx, report_text.role(await self.bot.records.newest(row.thread)))
-
-    @commands.hybrid_command(description="Which rules and limits the agent follows here")
-    async def rules(self, ctx: Context) -> None:
-        """Which rules and caps the agent follows here."""
-        await self._stand(ctx)
-        await answer(ctx, report_text.rules(self.bot.backstage.policy))
-
     async def _picture(self, kind: Kind, thread: str) -> list[Attached]:
         """What the newest executions of a thread look like; none where there is too little to see."""
         studio = self.bot.backstage.studio
@@ -170,7 +156,7 @@ class ReportCommands(commands.Cog):
     async def _threads(self, interaction: Interaction, current: str) -> list[tuple[str, str]]:
         return await threads_for(self.bot, interaction, current)
 
-    for _command in (cost, confidence, escalation, logs, role):
+    for _command in (cost, confidence, escalation, logs):
         _command.autocomplete("thread")(proposed(_threads))
     del _command
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 import discord
 from discord import app_commands
 from discord.ext import commands
 
-from agentic.core.prompt.roles import LOOKS, ROLES
+from agentic.core.prompt.role_file import shipped
+from agentic.core.prompt.roles import only_reads
 from bot.access.permissions import Act
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, begin, proposed
 from bot.config.models import checked_start, is_askable, start_with, startable, usual_start
-from bot.config.preferences import AUTO, CHOICES, Scope, checked
+from bot.config.preferences import AUTO, CHOICES, Scope, UnknownChoice, checked
 from bot.messages import report_text
 from bot.rendering.discord_text import inline
 
 if TYPE_CHECKING:
+    from agentic.core.events.execution_events import RoleTemplate
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
 
 Where = Literal["thread", "channel", "server"]
-MODEL = "model"
+MODEL, ROLE = "model", "role"
 HERE = "For this thread, this channel or the whole server. Default: the nearest"
 NAME, SCOPE = "Which setting", "For this thread, this channel or the whole server"
 NOT_IN_A_THREAD = "This is not a thread. Use the command in one, or choose `channel` or `server`."
@@ -62,6 +65,8 @@ class SettingsCommands(commands.Cog):
         known = name.strip().lower()
         kept = checked_start(self.bot.backstage.policy, value) if known == MODEL else checked(name, value)
         stand, place, id = await self._place(ctx, scope, CHOICES[known].act)
+        if known == ROLE and kept != AUTO and kept not in (roles := await self._roles(ctx)):
+            raise UnknownChoice(f"There is no role {inline(kept)}. There is: {', '.join((AUTO, *roles))}.")
         if known == MODEL:
             await answer(ctx, await self._choose_model(ctx, kept, place, id, _said(scope, stand)))
             return
@@ -121,9 +126,16 @@ class SettingsCommands(commands.Cog):
         require(stand, "see")
         lines = ["**What applies here**"]
         for name, (value, origin) in (await self.bot.preferences.origins(*ids_of(ctx))).items():
-            lines.append(f"**{name}**: {CHOICES[name].shown(value)} ({_PLACES[origin]}){_others(name, value)}")
+            others = _of_roles(await self._roles(ctx)) if name == ROLE else _others(name, value)
+            lines.append(f"**{name}**: {CHOICES[name].shown(value)} ({_PLACES[origin]}){others}")
         lines.append(f"Your level here: **{stand.speaker.level}**.")
         await answer(ctx, "\n".join(lines))
+
+    async def _roles(self, source: Context | Interaction) -> Mapping[str, RoleTemplate]:
+        """The roles that there are where it is used."""
+        equipment = self.bot.backstage.equipment
+        place = str(getattr(source.guild or source.channel, "id", ""))
+        return (await equipment.roles(place)).all if equipment is not None else shipped()
 
     async def _place(self, ctx: Context, scope: Where, chooses: Act) -> tuple[Stand, Scope, str]:
         """Where it is chosen for; raises ``OutOfReach`` without the right to, or where there is no such place."""
@@ -152,6 +164,9 @@ class SettingsCommands(commands.Cog):
         named = str(getattr(interaction.namespace, "name", "") or "").strip().lower()
         if named == MODEL:
             return await self._startable(interaction, current)
+        if named == ROLE:
+            own = [(f"{name}: {role.description}", name) for name, role in (await self._roles(interaction)).items()]
+            return [(f"{AUTO}: {CHOICES[ROLE].values[AUTO]}", AUTO), *own]
         choices = [CHOICES[named]] if named in CHOICES else [*CHOICES.values()]
         return [(f"{value}: {about}", value) for choice in choices for value, about in choice.values.items()]
 
@@ -176,15 +191,18 @@ def ids_of(ctx: Context) -> tuple[str, str, str]:
 
 
 def _others(name: str, value: str) -> str:
-    """Say what else a setting can be; roles by what they may do."""
-    if name == "role":
-        looking = [role for role, what in ROLES.items() if what.may == LOOKS]
-        doing = [role for role in ROLES if role not in looking]
-        return f"\n-# Read-only: {', '.join(looking)}. Can change files: {', '.join(doing)}."
+    """Say what else a setting can be."""
     if name == MODEL:
         return " · others: see `/model`"
     others = [CHOICES[name].shown(other) for other in CHOICES[name].offered if other != value]
     return f" · others: {', '.join(others)}"
+
+
+def _of_roles(roles: Mapping[str, RoleTemplate]) -> str:
+    """Say which roles there are, by what they may do."""
+    looking = [name for name, role in roles.items() if only_reads(role)]
+    doing = [name for name in roles if name not in looking]
+    return f"\n-# Read-only: {', '.join(looking)}. Can do more: {', '.join(doing)}."
 
 
 def _said(scope: Where, stand: Stand) -> str:

@@ -208,8 +208,3 @@ def _head(one: FoundSkill) -> str:
         else ""
     )
     return f"The skill {inline(one_line(one.name, 64))}: {skill_text.said(one)}.{about}"
-
-
-async def setup(bot: ThreadwrightBot) -> None:
-    """Called by discord.py."""
-    await bot.add_cog(SkillCommands(bot))

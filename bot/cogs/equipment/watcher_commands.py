@@ -47,8 +47,3 @@ class WatcherCommands(commands.Cog):
         lines += [f"⚠️ {plain(str(mistake), 300)}" for mistake in found.mistakes]
         lines.append(f"-# {HOW} {OWN}" if value == OFF else f"-# {OWN}")
         await answer_at_length(ctx, "Watchers", "\n".join(lines), "watchers.txt")
-
-
-async def setup(bot: ThreadwrightBot) -> None:
-    """Called by discord.py."""
-    await bot.add_cog(WatcherCommands(bot))

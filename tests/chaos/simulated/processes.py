@@ -27,7 +27,7 @@ from agentic.core.events.execution_events import (
     Watcher,
 )
 from agentic.core.state.execution import Execution
-from agentic.ports.children import Children, ChildRole
+from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Lease, SessionRow, Toolbox
 from agentic.runtime.budget_ledger import NO_CAPS
@@ -197,7 +197,7 @@ class Process:
         """The tools of a new agent."""
         return Tools(self, self.world.benches, thread, children)
 
-    def child_toolbox(self, thread: str, name: str, role: ChildRole | None = None, place: str = "") -> Toolbox:
+    def child_toolbox(self, thread: str, name: str, reader: bool = False, place: str = "") -> Toolbox:
         """The tools of a child: the same sandbox."""
         return ChildTools(self, self.world.benches, thread)
 

@@ -31,7 +31,9 @@ from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.app.services import Backstage
-from bot.equipment.skill_store import SkillStore
+from bot.equipment.equipment import Equipment, RulePlace
+from bot.equipment.skill_folder import read_skill
+from bot.equipment.skill_store import HOME, SkillStore
 from bot.equipment.thread_skills import ThreadSkills
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
@@ -56,13 +58,22 @@ class Desk:
         return self.scenery.guild
 
     async def slash(
-        self, channel: int, name: str, options: Mapping[str, object] | None = None, author: str | None = None
-    ) -> Message:
-        """Use a slash command; its one answer, once it stands."""
+        self, channel: int, name: str, options: Mapping[str, object] | None = None, author: str | None = None,
+        form: str | None = None,
+    ) -> Message:  # fmt: skip
+        """Use a slash command; its one answer, once it stands.  A form is sent as it comes, or with ``form`` as its text."""
         id = await self.guild.slash(channel, name, dict(options or {}), author=author)  # type: ignore[arg-type]
-        return await self.guild.wait_for(lambda here: self._answer(here, channel, id, author), SECONDS)
+        answered = await self.guild.wait_for(
+            lambda here: here.interaction(id).modal or self.answered(here, channel, id, author), SECONDS
+        )
+        if not isinstance(answered, Message):
+            (label,) = answered["components"]  # type: ignore[misc]
+            field = label["component"]  # type: ignore[index, call-overload]
+            id = await self.guild.submit(id, {field["custom_id"]: form or field["value"]})  # type: ignore[index, call-overload]
+        return await self.guild.wait_for(lambda here: self.answered(here, channel, id, author), SECONDS)
 
-    def _answer(self, guild: LocalGuild, channel: int, id: str, author: str | None) -> Message | None:
+    def answered(self, guild: LocalGuild, channel: int, id: str, author: str | None) -> Message | None:
+        """The answer to an interaction, once it stands."""
         original = guild.interaction(id).original_id
         shown = next((m for m in guild.messages(channel, viewer=author) if m.id == original), None)
         return shown if shown is not None and not shown.flags & MessageFlag.LOADING else None
@@ -168,12 +179,26 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
         workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), _nothing, snapshots=kept)
         try:
             skills = ThreadSkills(SkillStore(folder / "home"), workshop, _untold)
-            behind = Backstage(lessons, workshop, POLICY, skills=skills)
+            behind = Backstage(lessons, workshop, POLICY, skills=skills, equipment=Equipment(folder))
             async with running_bot(guild, backstage=behind, **options) as scenery:
                 await scenery.until(lambda: scenery.bot.registration.done.is_set())
                 yield Desk(scenery, lessons, folder)
         finally:
             await asyncio.shield(sandboxes.close())
+
+
+async def equip(one: Desk) -> None:
+    """A role, a rule, a skill that is approved and one that is not."""
+    equipment, server = one.scenery.bot.backstage.equipment, str(one.guild.guild_id)
+    assert equipment is not None
+    await equipment.put_role(server, "---\nname: poet\ntools: [read]\n---\nYou write verse.")
+    await equipment.put_rule(RulePlace(guild=server), "guild", "---\nname: tone\n---\nWrite plainly.")
+    for number, name in enumerate(("release-notes", "tests")):
+        folder = one.folder / "home/skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How it is done here.\n---\nSo.\n")
+        if number:
+            SkillStore(one.folder / "home").approve(HOME, read_skill(folder), datetime.now(UTC))
 
 
 async def _untold(item: OutboxItem) -> None:

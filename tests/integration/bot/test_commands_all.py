@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 import pytest
 from discord import app_commands
 
 from bot.cogs.commands.command_errors import EXAMPLES
-from bot.equipment.skill_folder import read_skill
-from bot.equipment.skill_store import HOME, SkillStore
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
-from tests.integration.bot.commanding import Desk, desk, fact, lesson, words
+from tests.integration.bot.commanding import Desk, desk, equip, fact, lesson, words
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,18 @@ RIGHT = [
     Use("memory show", "!memory show f0123456", "Waits because its task read a page.", {"fact": "f0123456"}),
     Use("memory approve", "!memory approve f0123456", "is used from now on", {"fact": "f0123456"}),
     Use("memory forget", "!memory forget f0123456", "Forgotten: Machine 6 is red", {"fact": "f0123456"}),
-    Use("role", "!role", "Role: **"),
-    Use("rules", "!rules", "A task may use $5.00"),
+    Use("role show", "!role", "Role: **"),
+    Use("role show", "!role show poet", "You write verse", {"name": "poet"}),
+    Use("role list", "!role list", "**poet**"),
+    Use("role add", "!role add", "counts from the next task on|Attach the file"),
+    Use("role edit", "!role edit poet", "counts from the next task on|Attach the file", {"name": "poet"}),
+    Use("role remove", "!role remove security-reviewer", "is removed|no role", {"name": "security-reviewer"}),
+    Use("rules show", "!rules", "A task may use $5.00"),
+    Use("rules show", "!rules show tone", "Write plainly", {"name": "tone"}),
+    Use("rules list", "!rules list", "**tone**"),
+    Use("rules add", "!rules add server", "counts in the server|Attach the file", {"scope": "server"}),
+    Use("rules edit", "!rules edit tone", "counts in the server|Attach the file", {"name": "tone", "scope": "server"}),
+    Use("rules remove", "!rules remove house-style", "is removed|no rule", {"name": "house-style", "scope": "server"}),
     Use("workspace list", "!workspace list", "a.txt"),
     Use("workspace list", "!workspace list src", "main.py", {"path": "src"}),
     Use("workspace get", "!workspace get a.txt", "5 B", {"path": "a.txt"}),
@@ -141,6 +148,13 @@ WRONG = [
     Use("schedule add", "!schedule add sometimes look", "don't understand “sometimes”", {"when": "sometimes", "task": "look"}),
     Use("schedule delete", "!schedule delete 7", "no schedule `7`", {"schedule": "7"}),
     Use("schedule run", "!schedule run", "needs `schedule`|no schedule", {"schedule": "' OR 1=1"}),
+    Use("role show", "!role show poe", "no role", {"name": "poe"}),
+    Use("role edit", "!role edit poe", "no role", {"name": "poe"}),
+    Use("role remove", "!role remove dba", "comes with me", {"name": "dba"}),
+    Use("rules show", "!rules show manners", "no rule", {"name": "manners"}),
+    Use("rules edit", "!rules edit manners", "no rule", {"name": "manners"}),
+    Use("rules remove", "!rules remove tone thread", "no rule", {"name": "tone", "scope": "thread"}),
+    Use("settings set", "!settings set role poe", "There is: auto, planner", {"name": "role", "value": "poe"}),
     Use("settings set", "!settings set colour red", "no setting 'colour'", {"name": "colour", "value": "red"}),
     Use("settings set", "!settings set verbosity loud", "quiet, normal, detailed",
         {"name": "verbosity", "value": "loud"}),
@@ -164,15 +178,10 @@ async def played(one: Desk) -> int:
     (kept,) = await checkpoints_of(one.scenery.talk.store, None, str(thread))
     NAMES[thread] = kept.id
     await one.lessons.amend(lesson(str(one.guild.guild_id)))
+    await equip(one)
     facts = tuple(fact(str(one.guild.guild_id), f"f012345{number}") for number in range(10))
     await one.lessons.change_facts(facts[0].scope, lambda _: facts)
     await one.slash(thread, "schedule add", {"when": "every Tuesday at 9", "task": "tidy up"})
-    for number, name in enumerate(("release-notes", "tests")):
-        folder = one.folder / "home/skills" / name
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: How it is done here.\n---\nSo.\n")
-        if number:
-            SkillStore(one.folder / "home").approve(HOME, read_skill(folder), datetime.now(UTC))
     return thread
 
 
@@ -212,7 +221,7 @@ async def test_each_registered_command_and_option_is_tried_above_and_stands_in_t
             tried[use.name] |= use.options.keys()
         assert {c.qualified_name for c in leaves} == tried.keys()
         untried = [f"{c.qualified_name} {p.display_name}" for c in leaves for p in c.parameters
-                   if p.display_name not in tried[c.qualified_name] | {"thread", "trigger"}]  # fmt: skip
+                   if p.display_name not in tried[c.qualified_name] | {"thread", "trigger", "file"}]  # fmt: skip
         assert untried == []
         assert [c.qualified_name for c in leaves for p in c.parameters if str(p.description) == "…"] == []
         options = {c.qualified_name: {p.display_name for p in c.parameters} for c in leaves}

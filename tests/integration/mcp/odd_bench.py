@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from agentic.core.events.execution_events import CallBlock
 from agentic.core.state.execution import CallReply
 from agentic.mcp_client.agreed_tools import Catalogue
 from agentic.mcp_client.oauth.kept_tokens import KeptTokens
@@ -63,12 +64,14 @@ class McpBench:
         async def world() -> RealWorld:
             return self.world
 
-        self.toolbox = StandardToolbox(world, (*STANDARD, *server_tools(self.servers, "t1", STANDARD)))
+        self.toolbox = StandardToolbox(world, (*STANDARD, *server_tools(self.servers, "t1")))
 
     async def call(
         self, tool: str, replies: tuple[CallReply, ...] = (), /, *, attended: bool = True, **arguments: JsonValue
     ) -> Observation:
         """One call, as the loop makes it."""
+        block = CallBlock(provider_id="p", tool=tool, arguments=arguments).meant
+        tool, arguments = block.tool, block.arguments
         prepared = self.toolbox.prepare(tool, arguments)
         assert isinstance(prepared, Prepared), prepared
         self.calls += 1
@@ -78,7 +81,8 @@ class McpBench:
 
     def refused(self, tool: str, /, **arguments: JsonValue) -> str:
         """Why a call may not run."""
-        prepared = self.toolbox.prepare(tool, arguments)
+        block = CallBlock(provider_id="p", tool=tool, arguments=arguments).meant
+        prepared = self.toolbox.prepare(block.tool, block.arguments)
         assert isinstance(prepared, Refused), prepared
         return prepared.text
 

@@ -117,7 +117,7 @@ async def run_over(folder: Path, tool: str) -> list[Envelope]:
 
     servers = McpServers(load(folder / "mcp.json", {}), Catalogue(folder / "mcp-tools.json"))
     await servers.ready()
-    toolbox = StandardToolbox(given, (*STANDARD, *server_tools(servers, THREAD, STANDARD)))
+    toolbox = StandardToolbox(given, (*STANDARD, *server_tools(servers, THREAD)))
     refs = (ToolRef(name=s.name, effect=s.effect, permission=s.permission) for s in toolbox.specs)
     execution = execution_id(THREAD, "1")
     started = Started(

@@ -10,10 +10,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS, specs_for
 from agentic.core.state.execution import CallReply
-from agentic.ports.runtime import Prepared
 from agentic.tools.foreign import server_tool
-from agentic.tools.foreign.server_offer import BUDGET_TOKENS, tokens_of
 
 from .odd_bench import McpBench, odd, open_mcp_bench
 
@@ -158,21 +157,22 @@ async def test_what_a_server_asks_is_a_question_and_the_call_goes_on_with_the_an
 
 async def test_thousands_of_tools_are_names_with_the_rest_on_demand(bench: McpBench) -> None:
     await bench.serve({"odd": odd("--many", "1500"), "few": odd(tools=["look"], readOnly=["look"])})
-    assert tokens_of(bench.toolbox.specs) <= BUDGET_TOKENS
-    names = [spec.name for spec in bench.toolbox.specs if "mcp" in spec.name]
-    assert names == ["mcp_describe", "mcp_call", "mcp_prompt", "mcp_resource"]
-    assert "find them with mcp_describe" in next(s.description for s in bench.toolbox.specs if s.name == "mcp_call")
-    described = await bench.call("mcp_describe", names=["mcp__odd__tool0007"])
+    shown = specs_for([spec.ref for spec in bench.toolbox.specs], bench.toolbox.specs)
+    assert sum(spec.tokens for spec in shown) <= BUDGET_TOKENS
+    assert {spec.name for spec in shown} > {"shell", "finish", "describe_tools", "call_tool"}
+    assert "find them with describe_tools" in next(s.description for s in shown if s.name == "call_tool")
+    described = await bench.call("describe_tools", names=["mcp__odd__tool0007"])
     assert "Number 7 of very many" in described.preview
-    assert "tool1499" in (await bench.call("mcp_describe", query="number 1499")).preview
-    came = await bench.call("mcp_call", tool="mcp__odd__tool1499", arguments={"text": "x"})
+    assert described.exposure.untrusted, "words of a server"
+    assert not (await bench.call("describe_tools", names=["shell"])).exposure
+    assert "tool1499" in (await bench.call("describe_tools", query="number 1499")).preview
+    assert "no tool" in (await bench.call("describe_tools", names=["tool9"])).preview
+    assert "More match" in (await bench.call("describe_tools", query="odd")).preview
+    assert (await bench.call("describe_tools", query="zebra crossing")).preview == "No tool matches."
+    came = await bench.call("call_tool", tool="mcp__odd__tool1499", arguments={"text": "x"})
     assert "tool1499" in came.preview
-    read = bench.toolbox.prepare("mcp_call", {"tool": "mcp__few__look", "arguments": {}})
-    acts = bench.toolbox.prepare("mcp_call", {"tool": "mcp__odd__tool0001", "arguments": {}})
-    assert isinstance(read, Prepared)
-    assert isinstance(acts, Prepared)
-    assert (read.effect, acts.effect) == ("read", "unkeyed")
-    assert "no tool" in bench.refused("mcp_call", tool="shell", arguments={})
+    assert "name another tool" in (await bench.call("call_tool", tool="call_tool")).preview
+    assert "call_tool was not run" in bench.refused("call_tool", arguments={})
 
 
 async def test_servers_that_cannot_be_listed_are_named_and_the_others_work(bench: McpBench) -> None:

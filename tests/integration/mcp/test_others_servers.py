@@ -43,22 +43,22 @@ async def test_each_of_them_works_in_the_sandbox(bench: McpBench) -> None:
     assert [(each.server, each.problem) for each in seen] == [(name, "") for name in servers]
     bench.again()
     assert [spec.name for spec in bench.toolbox.specs][-4:] == [
-        "mcp_describe",
-        "mcp_call",
         "mcp_prompt",
         "mcp_resource",
+        "describe_tools",
+        "call_tool",
     ]
 
     async def call(name: str, **arguments: JsonValue) -> tuple[str, str]:
-        came = await bench.call("mcp_call", tool=f"mcp__{name}", arguments=arguments)
+        came = await bench.call("call_tool", tool=f"mcp__{name}", arguments=arguments)
         return came.outcome, came.preview
 
-    assert "message" in (await bench.call("mcp_describe", names=["mcp__everything__echo"])).preview
+    assert "message" in (await bench.call("describe_tools", names=["mcp__everything__echo"])).preview
     assert "Echo: hi" in (await call("everything__echo", message="hi"))[1]
-    assert "'message' is missing" in bench.refused("mcp_call", tool="mcp__everything__echo", arguments={})
-    picture = await bench.call("mcp_call", tool="mcp__everything__get-tiny-image", arguments={})
+    assert "'message' is missing" in bench.refused("call_tool", tool="mcp__everything__echo", arguments={})
+    picture = await bench.call("call_tool", tool="mcp__everything__get-tiny-image", arguments={})
     assert [file.media for file in picture.files] == ["image/png"]
-    asked = await bench.call("mcp_call", tool="mcp__everything__trigger-elicitation-request", arguments={})
+    asked = await bench.call("call_tool", tool="mcp__everything__trigger-elicitation-request", arguments={})
     assert asked.question is not None or "cannot be put" in asked.preview, asked.preview
     assert (
         "Paris"
@@ -69,7 +69,7 @@ async def test_each_of_them_works_in_the_sandbox(bench: McpBench) -> None:
     assert "://" in (await bench.call("mcp_resource", server="everything")).preview
 
     written = await bench.call(
-        "mcp_call", tool="mcp__files__write_file", arguments={"path": "/workspace/a.txt", "content": "A"}
+        "call_tool", tool="mcp__files__write_file", arguments={"path": "/workspace/a.txt", "content": "A"}
     )
     assert [change.path for change in written.changes] == ["a.txt"]
     assert "A" in (await call("files__read_text_file", path="/workspace/a.txt"))[1]

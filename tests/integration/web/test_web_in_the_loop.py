@@ -34,7 +34,6 @@ from agentic.models.router import ModelRouter
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.ports.children import ChildRole
 from agentic.ports.runtime import Found, Lease, Saved, Toolbox
 from agentic.runtime.budget_ledger import DailyCaps, costs_in
 from agentic.runtime.child_runs import ChildRegistry
@@ -134,8 +133,8 @@ class Desk:
         async def inspect(manifest: str, since: object) -> Found:
             return Found()
 
-        def of_child(agent: str, role: ChildRole | None, place: str) -> Toolbox:
-            assert role == "reader"
+        def of_child(agent: str, reader: bool, place: str) -> Toolbox:
+            assert reader
             return ChildToolbox(world, (FINISH_TOOL,), agent, save=save, inspect=inspect)
 
         client = self.there.client()

@@ -103,8 +103,8 @@ def test_files_that_are_no_text_too_long_or_too_many_are_named(tmp_path: Path) -
     for number in range(MOST_FILES):
         (folder / f"g{number:02}.md").write_text("---\nwhen: before model\n---\nText.")
     said_ = [str(mistake) for mistake in WatcherFiles(tmp_path).read().mistakes]
-    for part in ("first 20 files", "a.md: it is not UTF-8", "b.md, line 3: write below the head", "at most 4,000", "larger than",
-                 "e.md: it cannot be read", "f.md, line 1: when is one of"):  # fmt: skip
+    for part in ("first 20 files", "a.md: it is not UTF-8", "b.md, line 3: write below the head", "at most 4,000",
+                 "larger than", "e.md: it cannot be read", "f.md, line 1: when is one of"):  # fmt: skip
         assert any(part in each for each in said_), (part, said_)
 
 

@@ -15,9 +15,9 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.values import TOUR, Policy
 from agentic.core.prompt.build import build_prompt
+from agentic.core.prompt.role_file import shipped
 from agentic.core.prompt.roles import (
     LOOKS,
-    ROLES,
     in_role,
     looks,
 )
@@ -25,7 +25,7 @@ from agentic.core.rules.decide import decide
 from agentic.core.rules.triage import triage
 from agentic.core.state.actions import Record, Think, UseTools
 from agentic.core.state.conversation import ToolSpec
-from agentic.core.text.task_roles import ROLES as NAMED
+from agentic.prompts.roles import NAMES
 from tests.unit.core.building import YOU, Log
 
 REVIEW = "Review my last commit, please."
@@ -57,9 +57,9 @@ def begun(task: str = REVIEW, **more: object) -> Log:
 
 
 def test_every_role_that_triage_knows_is_a_template_with_words_of_its_own() -> None:
-    assert tuple(ROLES) == NAMED
-    assert len({role.text for role in ROLES.values()}) == len(NAMED)
-    assert [name for name, role in ROLES.items() if role.may == LOOKS] == [
+    assert tuple(shipped()) == NAMES
+    assert len({role.text for role in shipped().values()}) == len(NAMES)
+    assert [name for name, role in shipped().items() if role.may == LOOKS] == [
         "planner", "architect", "code-reviewer", "researcher",
     ]  # fmt: skip
 
@@ -67,7 +67,7 @@ def test_every_role_that_triage_knows_is_a_template_with_words_of_its_own() -> N
 def test_the_role_that_triage_decides_stands_in_the_system_prompt_and_stays_the_same() -> None:
     log = begun("fix the rounding in cart.py")
     first = build_prompt(log.execution, None, SPECS)
-    assert f"Your role: python-coder.\n{ROLES['python-coder'].text}" in first.system
+    assert f"Your role: python-coder.\n{shipped()['python-coder'].text}" in first.system
     assert first.tools is SPECS
     log.answer("a", ("read", {}))
     log.add(ToolFinished(call=log.execution.turn.calls[0].id, outcome="ok", preview=""))
@@ -78,7 +78,7 @@ def test_a_role_that_only_looks_is_offered_only_what_looks() -> None:
     log = begun()
     prompt = build_prompt(log.execution, None, SPECS)
     assert [tool.name for tool in prompt.tools] == ["read", "shell", "finish"]
-    assert ROLES["code-reviewer"].text in prompt.system
+    assert shipped()["code-reviewer"].text in prompt.system
     told = prompt.system.partition("Your tools")[2].partition("Your role")[0]
     assert "- read (look and change nothing): read" in told
     assert "- write" not in told
@@ -160,7 +160,7 @@ def test_it_gives_way_as_well_where_a_person_asks_for_changes_meanwhile() -> Non
 
 
 def test_what_somebody_chose_counts_over_what_triage_reads() -> None:
-    assert triage(started("fix the rounding in cart.py", role="dba")).role_text == ROLES["dba"].text
+    assert triage(started("fix the rounding in cart.py", role="dba")).role_text == shipped()["dba"].text
     unknown = triage(started("fix the rounding in cart.py", role="poet"))
     assert (unknown.role, unknown.role_text) == ("poet", "")
 
@@ -176,7 +176,7 @@ def test_talk_that_becomes_a_task_gets_the_chosen_role() -> None:
     log.say("guidance", "look at the schema")
     log.settle()
     assert log.execution.triage is not None
-    assert log.execution.triage.role_text == ROLES["dba"].text
+    assert log.execution.triage.role_text == shipped()["dba"].text
 
 
 def test_a_role_begins_in_the_tier_it_prefers_where_that_is_configured() -> None:
