@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agentic.core.events.execution_events import Envelope
+from agentic.core.events.execution_events import Envelope, Person
 from agentic.core.fold.fold import fold
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Clock, Store
@@ -28,6 +28,7 @@ from reflexion.lessons.fact import (
     Workplace,
     alike,
     fact_id,
+    foreign,
     living,
     recalled,
     remembered,
@@ -39,7 +40,7 @@ from reflexion.text.secrets import holds_secret
 
 NOT_SECRETS = "It holds a secret, or the place of one, and secrets are not remembered. Say it without."
 NO_REPOSITORY = "This thread has no repository. Say about: server, if it holds for the whole server."
-NOWHERE = "No task of this thread runs that call, so nothing is kept."
+NOWHERE = "No task of this thread runs that call, so nothing is kept or recalled."
 FULL = f"No room: {MOST} facts are kept here, or {MOST_WAITING} wait for a person. People can use `/memory forget`."
 AWAY = "What is remembered cannot be read or kept just now. Go on without."
 UNKNOWN = "There is no fact {id} that holds here; leave 'replaces' out, or recall it first."
@@ -87,6 +88,14 @@ class Recollection:
 
 
 @dataclass(frozen=True, slots=True)
+class _Running:
+    """A task that is under way."""
+
+    execution: Execution
+    log: Sequence[Envelope]
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadMemory:
     """``agentic.tools.memory.fact_memory.FactMemory`` of one thread."""
 
@@ -102,20 +111,22 @@ class ThreadMemory:
         place = self.all.workplace(self.thread)
         if about == "repository" and place is None:
             return NO_REPOSITORY
-        said_in = await self._running(call)
-        if said_in is None:
+        running = await self._running(call)
+        if running is None:
             return NOWHERE
         moved = about == "server" and place is not None and place.private
         scopes = await self.all.scopes(self.thread)
-        new = self._fact(text, scopes[-1] if moved or about == "repository" else scopes[0], call, said_in, found)
+        new = self._fact(text, scopes[-1] if moved or about == "repository" else scopes[0], call, running, found)
         try:
-            kept = await self._kept(new.model_copy(update={"replaces": replaces.strip("`")}), scopes)
+            kept = await self._kept(
+                new.model_copy(update={"replaces": replaces.strip("`")}), running.execution.requester
+            )
         except LessonStoreError as error:
             log.warning("a fact is not kept: %s", error)
             return AWAY
         return replace(kept, moved=True) if isinstance(kept, FactKept) and moved else kept
 
-    async def _kept(self, new: Fact, scopes: Sequence[FactScope]) -> FactKept | str:
+    async def _kept(self, new: Fact, asker: Person) -> FactKept | str:
         if new.replaces and new.replaces not in {fact.id for fact in await self.all.facts.facts_in(new.scope)}:
             return UNKNOWN.format(id=new.replaces)
         after = await self.all.facts.change_facts(new.scope, partial(remembered, new=new))
@@ -125,24 +136,28 @@ class ThreadMemory:
         waits = fact.note if fact.status == "waiting" else ""
         if waits:
             await self.all.waits(fact)
-        return FactKept(_found(fact), waits, fact.replaces, tuple(map(_found, alike(after, fact))))
+        others = tuple(_found(each, asker) for each in alike(after, fact))
+        return FactKept(_found(fact, asker), waits, fact.replaces, others)
 
-    def _fact(self, text: str, scope: FactScope, call: str, log: list[Envelope], found: Sequence[str]) -> Fact:
-        execution, now = fold(log), self.all.clock.now()
-        read = read_trajectory(log, []).untrusted
+    def _fact(self, text: str, scope: FactScope, call: str, running: _Running, found: Sequence[str]) -> Fact:
+        execution, now = running.execution, self.all.clock.now()
+        read = tuple(dict.fromkeys((*read_trajectory(running.log).untrusted, *execution.exposure.untrusted)))
         why = f"its task read {' and '.join(read)}" if read else f"it contains {' and '.join(found)}" if found else ""
         source = FactSource(
             call=call, execution=execution.id, thread=self.thread, turn=execution.turn.number,
-            asked_by=execution.requester.id, read=read, at=now,
+            asked_by=execution.requester.id, asked_level=execution.requester.level, read=read, at=now,
         )  # fmt: skip
         return Fact(
             id=fact_id(scope, text), scope=scope, text=text, status="waiting" if why else "active", note=why,
             sources=(source,), private=bool(execution.exposure.private), created=now,
         )  # fmt: skip
 
-    async def recall(self, query: str) -> Recalled | str:
+    async def recall(self, call: str, query: str) -> Recalled | str:
         """The facts that fit a question."""
-        now = self.all.clock.now()
+        running = await self._running(call)
+        if running is None:
+            return NOWHERE
+        asker, now = running.execution.requester, self.all.clock.now()
         try:
             known = await self.all.known(self.thread)
             found = recalled(known, query, now)
@@ -153,28 +168,26 @@ class ThreadMemory:
         except LessonStoreError as error:
             log.warning("nothing can be recalled: %s", error)
             return AWAY
-        return Recalled(tuple(map(_found, found)), sum(fact.status == "active" for fact in known))
+        return Recalled(tuple(_found(fact, asker) for fact in found), sum(fact.status == "active" for fact in known))
 
-    async def _running(self, call: str) -> list[Envelope] | None:
-        """The log of the task that makes this call."""
+    async def _running(self, call: str) -> _Running | None:
+        """The task that makes this call."""
         for row in await self.all.store.open_executions(self.thread):
             events = [envelope async for envelope in self.all.store.read(row.execution)]
-            if _makes(fold(events), call):
-                return events
+            execution = fold(events)
+            if any(each.id == call for each in execution.open_calls):
+                return _Running(execution, events)
         return None
-
-
-def _makes(execution: Execution, call: str) -> bool:
-    return any(each.id == call for each in execution.open_calls)
 
 
 def _long_ago(fact: Fact, today: int) -> bool:
     return fact.used is None or fact.used.date().toordinal() < today
 
 
-def _found(fact: Fact) -> FactFound:
+def _found(fact: Fact, asker: Person) -> FactFound:
     first = fact.sources[0]
     about = fact.scope.repository or ("this server" if fact.scope.guild else "this conversation")
     return FactFound(
-        fact.id, fact.text, about, fact.created, first.thread, first.turn, bool(fact.approved_by), fact.private
-    )
+        fact.id, fact.text, about, fact.created, first.thread, first.turn, bool(fact.approved_by), fact.private,
+        foreign(fact, asker),
+    )  # fmt: skip

@@ -68,7 +68,7 @@ from agentic.tools.base.secret_placeholders import (
 )
 from agentic.tools.base.stored_outputs import KeptOutputs
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import AgentWorld, AnyTool, CallContext, Tool
+from agentic.tools.base.tool import APPROVED, AgentWorld, AnyTool, CallContext, Tool
 from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
 from agentic.tools.files.glob import GLOB_TOOL
 from agentic.tools.files.grep import GREP_TOOL
@@ -520,7 +520,7 @@ def _placeholder_in(arguments: Mapping[str, JsonValue]) -> str:
 
 def _key(call: str, approved: bool) -> str:
     """Under which key a call is written down: one that runs again because a person let it is another effect."""
-    return f"{call}.approved" if approved else call
+    return f"{call}{APPROVED}" if approved else call
 
 
 def _unheard(_: str) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from agentic.core.events.execution_events import Frozen
+from agentic.core.events.execution_events import Frozen, Level, Person
 from agentic.core.events.ids import digest
+from agentic.core.fold.exposure import vouched_for
 from reflexion.lessons.contradictions import opposed
 from reflexion.text.words import stem, terms_of, weight
 
@@ -61,6 +62,8 @@ class FactSource(Frozen):
     turn: int = 0
     asked_by: str = ""
     """The id of the person whose task it was."""
+    asked_level: Level = "viewer"
+    """The right they had then; the least where that was not recorded."""
     read: tuple[str, ...] = ()
     at: datetime
 
@@ -151,6 +154,17 @@ def without_person(known: Sequence[Fact], person: str) -> tuple[Fact, ...]:
 def names(fact: Fact, person: str) -> bool:
     """Whether a fact is from a task of a person, or approved by them."""
     return fact.approved_by == person or any(source.asked_by == person for source in fact.sources)
+
+
+def foreign(fact: Fact, reader: Person) -> bool:
+    """Whether some task that said it was neither the reader's nor of somebody trusted, or had read strangers' words.
+
+    What a person approved is no stranger's word, whoever said it.
+    """
+    return not fact.approved_by and not all(
+        not source.read and vouched_for(Person(id=source.asked_by, name="", level=source.asked_level), reader)
+        for source in fact.sources
+    )
 
 
 def living(known: Iterable[Fact], now: datetime) -> tuple[Fact, ...]:

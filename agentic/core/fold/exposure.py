@@ -85,7 +85,7 @@ def begun(event: Started) -> Exposure:
 
 def heard(execution: Execution, event: InputReceived) -> Exposure:
     """With what a person said or passed on."""
-    own = _vouched_for(event.author, execution.requester)
+    own = vouched_for(event.author, execution.requester)
     said = () if own or event.sort not in _WORDS or _chooses(execution, event) else (MESSAGE,)
     read = (*said, *_read(event.quoted, event.files))
     exposure = merged(execution.exposure, Exposure(untrusted=read, private=_attached(event.files)))
@@ -97,7 +97,7 @@ def left(execution: Execution, reader: Person) -> Exposure:
 
     What somebody else asked for stands there in their own words.
     """
-    words = () if _vouched_for(execution.requester, reader) else (MESSAGE,)
+    words = () if vouched_for(execution.requester, reader) else (MESSAGE,)
     read = Exposure(untrusted=execution.exposure.untrusted, private=execution.exposure.private)
     return merged(read, Exposure(untrusted=words))
 
@@ -126,7 +126,7 @@ def _first(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*one, *other)))[:REASONS]
 
 
-def _vouched_for(author: Person, requester: Person) -> bool:
+def vouched_for(author: Person, requester: Person) -> bool:
     """Whether words are of the person a task is for, or of somebody who could decide what it does outside."""
     return author.id == requester.id or author.level in _TRUSTED
 

@@ -41,6 +41,8 @@ from agentic.workspace.file_knowledge import WorldModel
 from agentic.workspace.workspace import RealWorld
 
 TOOL_SECONDS = 120.0
+APPROVED = ".approved"
+"""Ends the id of a call that a person let run: it is another effect than the call that was held."""
 _JSON_OBJECT = TypeAdapter(dict[str, JsonValue])
 
 
@@ -109,6 +111,11 @@ class CallContext:
     """What people answered to it so far; it goes on from there."""
     skills: tuple[EquippedSkill, ...] = ()
     """Those of its task."""
+
+    @property
+    def logged(self) -> str:
+        """The id that the log has of the call, whether a person let it run or not."""
+        return self.id.removesuffix(APPROVED)
 
 
 Recall = Callable[[str], Awaitable[Remembered]]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from agentic.core.events.execution_events import Exposure
+
+PRIVATE = "a fact from a task with something private"
+FOREIGN = "a fact that somebody else's task remembered"
 About = Literal["server", "repository"]
 
 
@@ -25,6 +30,8 @@ class FactFound:
     """A person looked at it."""
     private: bool = False
     """Something private was at hand where it was said."""
+    foreign: bool = False
+    """Nobody vouches for its words before the person whose task asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,14 @@ class FactMemory(Protocol):
         """Keep a fact durably, once for each call; a text says why it is not kept."""
         ...
 
-    async def recall(self, query: str) -> Recalled | str:
-        """The facts that fit a question and hold in this thread; a text says why nobody can tell."""
+    async def recall(self, call: str, query: str) -> Recalled | str:
+        """The facts that fit a call's question and hold in this thread; a text says why nobody can tell."""
         ...
+
+
+def exposure_of(facts: Sequence[FactFound]) -> Exposure:
+    """What a task is exposed to that is shown these facts."""
+    return Exposure(
+        untrusted=(FOREIGN,) if any(fact.foreign for fact in facts) else (),
+        private=(PRIVATE,) if any(fact.private for fact in facts) else (),
+    )

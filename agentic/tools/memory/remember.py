@@ -7,7 +7,7 @@ from pydantic import Field
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import refused
 from agentic.tools.base.tool import Arguments, CallContext, Tool
-from agentic.tools.memory.fact_memory import About, FactKept, FactMemory
+from agentic.tools.memory.fact_memory import About, FactKept, FactMemory, exposure_of
 
 LONGEST = 300
 
@@ -26,8 +26,10 @@ def remember_tool(memory: FactMemory) -> Tool[RememberArguments]:
     """Return the tool over what keeps facts."""
 
     async def act(arguments: RememberArguments, call: CallContext) -> Observation:
-        kept = await memory.remember(call.id, arguments.fact, arguments.about, arguments.replaces)
-        return refused(kept) if isinstance(kept, str) else Observation("ok", _told(kept))
+        kept = await memory.remember(call.logged, arguments.fact, arguments.about, arguments.replaces)
+        if isinstance(kept, str):
+            return refused(kept)
+        return Observation("ok", _told(kept), exposure=exposure_of(kept.alike))
 
     return Tool(
         name="remember",

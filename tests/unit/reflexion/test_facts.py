@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from agentic.core.events.execution_events import Level, Person
 from reflexion.lessons.fact import (
     MOST_WAITING,
     SOURCES,
@@ -15,6 +16,7 @@ from reflexion.lessons.fact import (
     alike,
     approved,
     fact_id,
+    foreign,
     forgotten,
     living,
     names,
@@ -29,8 +31,11 @@ HERE = FactScope(guild="g1")
 SUNDAY = "The staging database is reset every Sunday."
 
 
-def fact(text: str, call: str = "c1", at: datetime = EPOCH, by: str = "7", **fields: object) -> Fact:
-    source = FactSource(call=call, execution="x1", thread="900", turn=2, asked_by=by, at=at)
+def fact(text: str, call: str = "c1", at: datetime = EPOCH, by: str = "7", level: Level = "executor",
+         read: tuple[str, ...] = (), **fields: object) -> Fact:  # fmt: skip
+    source = FactSource(
+        call=call, execution="x1", thread="900", turn=2, asked_by=by, asked_level=level, read=read, at=at
+    )  # fmt: skip
     known = {"id": fact_id(HERE, text), "scope": HERE, "text": text, "sources": (source,), "created": at}
     return Fact.model_validate({**known, **fields})
 
@@ -131,3 +136,25 @@ def test_a_person_is_taken_out_and_what_only_they_had_said_goes() -> None:
     assert [source.asked_by for source in left.sources] == ["2"]
     assert not names(left, "1")
     assert left.approved_by
+
+
+def test_words_are_vouched_for_by_their_own_person_by_whoever_is_trusted_and_by_who_approved_them() -> None:
+    reader, boss = Person(id="7", name="you"), Person(id="8", name="boss", level="owner")
+    assert foreign(fact(SUNDAY), boss)
+    assert not foreign(fact(SUNDAY), reader)
+    assert not foreign(fact(SUNDAY, by="8", level="owner"), reader)
+    assert not foreign(fact(SUNDAY, by="9", level="operator"), reader)
+    assert not foreign(fact(SUNDAY, approved_by="8"), boss)
+    old = Fact.model_validate_json(
+        fact(SUNDAY, by="8", level="owner").model_dump_json(exclude={"sources": {"__all__": {"asked_level"}}})
+    )
+    assert foreign(old, reader), "of an old one nobody knows which right they had"
+    assert not foreign(old, boss)
+
+
+def test_an_owners_task_that_was_told_a_strangers_word_does_not_vouch_for_it_by_saying_it_again() -> None:
+    reader = Person(id="8", name="boss", level="owner")
+    [both] = remembered((fact(SUNDAY),), fact(SUNDAY, "c2", by="8", level="owner", read=("a stranger's word",)))
+    assert (both.status, foreign(both, reader)) == ("active", True)
+    [left] = without_person((both,), "7")
+    assert foreign(left, reader), "also when who had said it first was erased"
