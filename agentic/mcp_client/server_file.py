@@ -83,7 +83,7 @@ class OAuthClient:
     client_secret: str = field(default="", repr=False)
     scopes: str = ""
     issuer: str = ""
-    """The only authorization server that may be used."""
+    """The only authorization server that may be used; a secret has one."""
     port: int = 0
     """Where on this machine the browser comes back to."""
     unattended: bool = False
@@ -252,8 +252,11 @@ def _oauth(one: _Written, url: SplitResult, environment: Mapping[str, str]) -> O
     secret = _filled("oauth.clientSecret", written.client_secret, environment)
     if unattended and not (written.client_id and secret and written.issuer):
         raise ValueError("client_credentials need oauth.clientId, oauth.clientSecret as ${VARIABLE}, and oauth.issuer.")
-    if secret and not written.client_id:
-        raise ValueError("oauth.clientSecret needs oauth.clientId beside it.")
+    if secret and not (written.client_id and written.issuer):  # or the server would choose who is sent it
+        raise ValueError(
+            "oauth.clientSecret needs oauth.clientId and oauth.issuer beside it. The issuer is the https:// address of "
+            "whoever gave you the secret; it is sent nowhere else."
+        )
     return OAuthClient(
         written.client_id, secret, written.scopes, written.issuer, written.callback_port, unattended=unattended
     )

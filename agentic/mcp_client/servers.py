@@ -145,10 +145,10 @@ class McpServers:
     async def sign_in(self, name: str, agreed: str = "") -> SignIn:
         """Begin to sign in to a server, in place of what was begun before.  Raises ``TokenTrouble``."""
         begins = await begun(self._access(name), agreed)
-        before = self._sign_ins.pop(name, None)
+        before, self._sign_ins[name] = self._sign_ins.get(name), begins
         if before is not None:
-            await before.close()
-        self._sign_ins[name] = begins
+            await before.close()  # first: it may wait at the same port
+        await begins.open()
         return begins
 
     async def sign_out(self, name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ HOME = "home"
 """The place of skills that lie in the home."""
 KEPT_SECONDS = 90 * 86_400.0
 """So long a copy stays that a task could read and that is not approved any more."""
-SkillState = Literal["approved", "new", "changed", "unusable"]
+SkillState = Literal["approved", "new", "changed", "damaged", "unusable"]
 
 
 class SkillApproval(BaseModel):
@@ -57,6 +58,8 @@ class FoundSkill:
     skill: Skill | None
     problem: str = ""
     approval: SkillApproval | None = None
+    damaged: bool = False
+    """What was kept of it when it was approved cannot be read."""
 
     @property
     def state(self) -> SkillState:
@@ -65,7 +68,9 @@ class FoundSkill:
             return "unusable"
         if self.approval is None:
             return "new"
-        return "approved" if self.approval.sha == self.skill.sha else "changed"
+        if self.approval.sha != self.skill.sha:
+            return "changed"
+        return "damaged" if self.damaged else "approved"
 
 
 class SkillStore:
@@ -95,7 +100,9 @@ class SkillStore:
         approved = {each.name: each for each in self.approved(place)}
         for name, one in read:
             skill, problem = (one, "") if isinstance(one, Skill) else (None, str(one))
-            yield FoundSkill(place, name, f"{where}/{name}", skill, problem, approved.get(name))
+            approval = approved.get(name)
+            damaged = skill is not None and approval is not None and not self._kept(name, approval.sha)
+            yield FoundSkill(place, name, f"{where}/{name}", skill, problem, approval, damaged)
 
     def approved(self, place: str) -> tuple[SkillApproval, ...]:
         """What was approved for a place, by name."""
@@ -108,7 +115,11 @@ class SkillStore:
         Raises ``OSError``, and ``SkillUnusable`` where the file of approvals cannot be read.
         """
         inner = tuple(replace(file, path=f"{skill.name}/{file.path}") for file in skill.files)
-        write_skill(self._copies / skill.sha, inner)
+        copy = self._copies / skill.sha
+        if not self._kept(skill.name, skill.sha):
+            remove_tree(copy)
+            copy.unlink(missing_ok=True)  # what is no folder
+        write_skill(copy, inner)
         self._change(place, skill.name, SkillApproval(place=place, name=skill.name, sha=skill.sha, at=at))
         self._tidy(at)
 
@@ -135,6 +146,13 @@ class SkillStore:
         except SkillUnusable:
             return None
 
+    def _kept(self, name: str, sha: str) -> bool:
+        try:
+            self.copy(name, sha)
+        except SkillUnusable:
+            return False
+        return True
+
     def used(self, sha: str) -> None:
         """Take note that a task may read a copy: what nobody approves any more goes when no task can read it either."""
         with contextlib.suppress(OSError):
@@ -157,11 +175,17 @@ class SkillStore:
                 raise SkillUnusable(self.trouble)
             others = tuple(each for each in kept.approved if (each.place, each.name) != (place, name))
             approved = others if approval is None else (*others, approval)
-            fresh = self._path.with_suffix(f".{os.getpid()}.part")
+            fresh = self._path.with_suffix(f".{secrets.token_hex(6)}.part")
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_text(_Approvals(approved=approved).model_dump_json())
-            fresh.chmod(0o600)
-            fresh.replace(self._path)
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+                    out.write(_Approvals(approved=approved).model_dump_json())
+                    out.flush()
+                    os.fsync(out.fileno())
+                fresh.replace(self._path)
+            finally:
+                fresh.unlink(missing_ok=True)
 
     def _read(self) -> _Approvals | None:
         """As it stands on the disk; None where it cannot be read."""

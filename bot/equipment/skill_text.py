@@ -15,11 +15,12 @@ NONE = (
     "No skills. They are folders with a `SKILL.md`: in `skills/` in the bot's home, or in `.agents/skills/` of a thread's "
     "workspace (look there from its thread)."
 )
-SIGNS: Mapping[SkillState, str] = {"approved": "✅", "new": "⚠️", "changed": "⚠️", "unusable": "✖"}
+SIGNS: Mapping[SkillState, str] = {"approved": "✅", "new": "⚠️", "changed": "⚠️", "damaged": "⚠️", "unusable": "✖"}
 MEANING: Mapping[SkillState, str] = {
     "approved": "used where it fits",
     "new": "not approved yet",
     "changed": "changed since it was approved",
+    "damaged": "its kept copy is damaged",
     "unusable": "can't be used",
 }
 WITHOUT = "⚠️ This task works without these skills:"

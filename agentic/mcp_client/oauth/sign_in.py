@@ -184,7 +184,7 @@ class SignIn:
 
 
 async def begun(access: TokenAccess, agreed: str = "") -> SignIn:
-    """A sign-in, with its address; ``agreed``: an issuer other than before that somebody said yes to.
+    """A sign-in that can be opened; ``agreed``: an issuer other than before that somebody said yes to.
 
     Raises ``TokenTrouble``, of that ``OtherIssuer``.
     """
@@ -202,9 +202,7 @@ async def begun(access: TokenAccess, agreed: str = "") -> SignIn:
         )
     if "S256" not in (place.metadata.code_challenge_methods_supported or ()):
         raise TokenTrouble(f"{place.issuer} does not say that it knows PKCE with S256, without which nobody signs in")
-    sign_in = SignIn(access, place)
-    await sign_in.open()
-    return sign_in
+    return SignIn(access, place)
 
 
 def _misleads(place: SignInPlace) -> bool:

@@ -55,8 +55,8 @@ async def skills(settings: Settings, order: SkillsArguments) -> int:
         return 0
     try:
         return _approve(store, one, yes=order.yes) if order.act == "approve" else _remove(store, one)
-    except SkillUnusable as unusable:
-        return fail(f"{one.name}: {unusable}.")
+    except (SkillUnusable, OSError) as error:
+        return fail(f"{one.name}: {error}.")
 
 
 def _in_folder(store: SkillStore, folder: Path) -> tuple[FoundSkill, ...]:

@@ -174,7 +174,7 @@ class SkillCommands(commands.Cog):
         command = interaction.command.name if interaction.command else ""
         found = await self._held().found(await self._row(stand))
         if command == "approve":
-            found = tuple(one for one in found if one.state in ("new", "changed"))
+            found = tuple(one for one in found if one.state in ("new", "changed", "damaged"))
         if command == "remove":
             found = tuple(one for one in found if one.approval is not None)
         return [(f"{one_line(one.name, 64)}: {skill_text.MEANING[one.state]}", one.name) for one in found]

@@ -177,6 +177,15 @@ async def test_a_skill_of_a_repository_counts_only_where_an_owner_approved_it(
         await bot.task("THREE: go on", thread)
         assert "release-notes: How" in bot.requests[-1].system
 
+        for copy in (tmp_path / "skill_copies").glob("*/release-notes"):
+            (copy / "more.md").write_text("more")
+        await bot.task("DAMAGED: go on", thread)
+        assert "release-notes: How" not in bot.requests[-1].system
+        assert any("its kept copy is damaged" in message.content for message in bot.of_bot(thread))
+        assert "used from the next task on" in (await approve(bot, thread)).content
+        await bot.task("MENDED: go on", thread)
+        assert "release-notes: How" in bot.requests[-1].system
+
         other = await bot.task("FOUR: elsewhere")
         assert "release-notes" not in bot.requests[-1].system, "its workspace brings none"
         put_skill(bot.workspace(other) / ".agents/skills", more="changed")

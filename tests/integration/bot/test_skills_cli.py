@@ -65,6 +65,13 @@ async def test_skills_are_looked_at_approved_and_shown_by_the_doctor(
     assert (row.state, row.why) == ("limited", "changed since it was approved")
     assert "-Be brief.\n+Be long." in (await told("show", "notes"))[1]
     assert (await told("approve", "notes", "--yes"))[0] == 0
+    assert "is approved as it is now" in (await told("approve", "notes"))[1]
+    for copy in (settings.home / "skill_copies").glob("*/notes"):
+        (copy / "more.md").write_text("more")
+    [row] = rows_of(settings)
+    assert (row.state, row.why) == ("limited", "its kept copy is damaged")
+    assert (await told("approve", "notes", "--yes"))[0] == 0
+    assert rows_of(settings)[0].state == "ok"
     assert (await told("remove", "notes"))[0] == 0
     assert (await told("remove", "notes"))[0] == 1
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import JsonValue
@@ -260,9 +261,15 @@ async def test_only_the_browser_that_was_sent_comes_back_and_an_address_can_be_p
     await waiting
     assert not begun.take(there)
     second = await bench.servers.sign_in("odd")
-    third = await bench.servers.sign_in("odd")
+    await bench.servers.sign_in("odd")
     with pytest.raises(TokenTrouble, match="another sign-in"):
         await second.finished()
+    await bench.serve(named(server, {"callbackPort": urlsplit(there).port}))
+    first = await bench.servers.sign_in("odd")
+    await comes_back(await bench.servers.sign_in("odd"))  # at the same port
+    with pytest.raises(TokenTrouble, match="another sign-in"):
+        await first.finished()
+    third = await bench.servers.sign_in("odd")
     server.sign_ins.declines = True
     with pytest.raises(TokenTrouble, match="declined there"):
         await comes_back(third)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -183,6 +184,44 @@ def test_what_was_approved_is_kept_and_counts_only_in_its_place_and_unchanged(tm
     assert not store.remove(HOME, "notes")
     [gone] = store.found_in_home()
     assert gone.state == "new"
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone", "a file"])
+def test_a_kept_copy_that_is_damaged_waits_and_an_approval_makes_it_anew(tmp_path: Path, damage: str) -> None:
+    store, skill = SkillStore(tmp_path), read_skill(made(tmp_path / "skills"))
+    store.approve(HOME, skill, NOW)
+    copy = tmp_path / "skill_copies" / skill.sha
+    if damage == "changed":
+        (copy / "notes/more.md").write_text("more")
+    else:
+        shutil.rmtree(copy)
+    if damage == "a file":
+        copy.write_text("no folder")
+    [damaged] = store.found_in_home()
+    assert damaged.state == "damaged"
+    assert "its kept copy is damaged; whoever runs the bot can: `threadwright skills approve" in skill_text.said(
+        damaged
+    )
+    store.approve(HOME, skill, NOW)
+    assert store.copy("notes", skill.sha) == skill
+    assert [one.state for one in store.found_in_home()] == ["approved"]
+
+
+def _no_narrowing(_: Path, __: int) -> None:
+    """What is narrowed later was open before."""
+
+
+def test_the_file_of_approvals_is_nobody_elses_from_its_first_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skill, before = read_skill(made(tmp_path / "skills")), os.umask(0)
+    monkeypatch.setattr(Path, "chmod", _no_narrowing)
+    try:
+        SkillStore(tmp_path).approve(HOME, skill, NOW)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "skills.json").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["skill_copies", "skills", "skills.json"]
 
 
 def test_a_copy_that_no_task_can_read_any_more_goes(tmp_path: Path) -> None:

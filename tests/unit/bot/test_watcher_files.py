@@ -29,7 +29,7 @@ def test_two_are_shipped_and_what_they_ask_is_cheap() -> None:
     drift, safety = found.watchers
     assert (drift.name, drift.when, drift.may, drift.every, drift.tier) == ("drift", "before model", "note", 5, 1)
     assert (safety.name, safety.when, safety.may, safety.if_it_fails) == ("safety", "before action", "veto", "go on")
-    assert {"shell", "python", "publish", "mcp__*"} <= set(safety.tools)
+    assert {"shell", "python", "http", "publish", "mcp__*"} <= set(safety.tools)
     assert {"rm", "curl", ".env", "token"} <= set(safety.matching)
     assert all(path.suffix == ".md" for path in SHIPPED.iterdir())
 

@@ -49,7 +49,11 @@ def test_the_shape_of_other_clients_is_read(tmp_path: Path) -> None:
         ({"url": "https://a.example/mcp", "oauth": {}, "headers": {"authorization": "x"}}, "both oauth and"),
         ({"url": "http://a.example/mcp", "private": True, "oauth": True}, "tokens in the clear"),
         ({"url": "https://a.example/mcp", "oauth": {"grant": "client_credentials", "clientId": "x"}}, "oauth.issuer"),
-        ({"url": "https://a.example/mcp", "oauth": {"clientSecret": "${TOKEN}"}}, "oauth.clientId beside it"),
+        (
+            {"url": "https://a.example/mcp", "oauth": {"clientSecret": "${TOKEN}", "issuer": "https://i"}},
+            "needs oauth.clientId",
+        ),
+        ({"url": "https://a.example/mcp", "oauth": {"clientId": "c", "clientSecret": "${TOKEN}"}}, "and oauth.issuer"),
         ({"url": "https://a.example/mcp", "oauth": {"clientSecret": "${NOT_SET}"}}, "oauth.clientSecret needs the"),
         ({"url": "https://a.example/mcp", "oauth": {"callbackPort": 70_000}}, "callbackPort"),
         ({"url": "https://a.example/mcp", "headers": {"A": "${NOT_SET}"}}, "NOT_SET, which is not set"),
@@ -73,6 +77,7 @@ def test_how_one_signs_in_is_read_as_other_clients_write_it(tmp_path: Path) -> N
     at: dict[str, JsonValue] = {"url": "https://a.example/mcp"}
     written: dict[str, JsonValue] = {
         "clientId": "c", "clientSecret": "${TOKEN}", "scopes": "a b", "callbackPort": 8765, "authServerMetadataUrl": "x",
+        "issuer": "https://i.example",
     }  # fmt: skip
     file = read(
         tmp_path,
@@ -87,7 +92,7 @@ def test_how_one_signs_in_is_read_as_other_clients_write_it(tmp_path: Path) -> N
     assert file.problems == ()
     plain = OAuthClient()
     assert [server.reached.oauth for server in file.servers if isinstance(server.reached, Endpoint)] == [
-        plain, plain, OAuthClient("c", "s3cret", "a b", port=8765), None, plain,
+        plain, plain, OAuthClient("c", "s3cret", "a b", "https://i.example", 8765), None, plain,
     ]  # fmt: skip
     assert [server.shows_private for server in file.servers] == [True, True, True, False, True]
     assert "s3cret" not in repr(file)
