@@ -34,13 +34,17 @@ class _Read(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page; ``links`` are (text, address); ``cut``: there is more of it than was read."""
+    """What stands on a page; ``links`` are (text, address); ``cut``: there is more of it than was read.
+
+    ``private``: it was read in the own network.
+    """
 
     url: str
     text: str
     title: str = ""
     links: tuple[tuple[str, str], ...] = ()
     cut: bool = False
+    private: bool = False
 
 
 class PageReader:
@@ -60,13 +64,13 @@ class PageReader:
             )
         if media not in MARKUP:
             text = decoded(answer.body, answer.charset)
-            return Page(answer.url, text[:LONGEST], cut=answer.cut or len(text) > LONGEST)
+            return Page(answer.url, text[:LONGEST], cut=answer.cut or len(text) > LONGEST, private=answer.private)
         read = await self._html(answer)
         if not read.text.strip():
             raise WebUnanswered(
                 f"{answer.url} holds no text that can be read without running its scripts. Look for another page"
             )
-        return Page(answer.url, read.text, read.title, read.links, answer.cut)
+        return Page(answer.url, read.text, read.title, read.links, answer.cut, answer.private)
 
     async def _html(self, answer: WebAnswer) -> _Read:
         request = json.dumps({"url": answer.url, "charset": answer.charset}).encode() + b"\n" + answer.body

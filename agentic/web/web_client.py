@@ -12,7 +12,7 @@ import socket
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import aiohttp
@@ -81,7 +81,7 @@ class WebRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """What came back; ``cut``: there was more than is read."""
+    """What came back; ``cut``: there was more than is read; ``private``: it came by way of the own network."""
 
     url: str
     status: int
@@ -90,6 +90,7 @@ class WebAnswer:
     charset: str
     body: bytes
     cut: bool = False
+    private: bool = False
 
 
 class WebClient:
@@ -113,13 +114,14 @@ class WebClient:
 
     async def page(self, url: str, policy: Policy) -> WebAnswer:
         """What stands at an address, with its redirects followed.  Raises ``WebTrouble``."""
-        at = _read(url)
+        at, private = _read(url), False
         async with _in_time(self._bounds.seconds):
             for _ in range(REDIRECTS + 1):
                 answer = await self._send(WebRequest(str(at)), at, policy)
+                private = private or answer.private
                 leads = _location(answer)
                 if answer.status not in _MOVED or not leads:
-                    return answer
+                    return replace(answer, private=private)
                 at = _joined(at, leads)
         raise WebUnanswered(f"{url[:SHOWN]} redirects more than {REDIRECTS} times")
 
@@ -138,7 +140,7 @@ class WebClient:
         self._judge(place, at.scheme, await policy())
         addresses = await self._addresses(place)
         connector = aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True)
-        return await self._exchange(request, at, connector)
+        return replace(await self._exchange(request, at, connector), private=place in self._private)
 
     def _judge(self, place: Authority, scheme: str, hosts: HostList) -> None:
         """All that can be said before anything is resolved."""

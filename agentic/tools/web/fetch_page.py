@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import failed, listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, opened, told
+from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
 from agentic.web.page_reader import SECONDS as READ_SECONDS
 from agentic.web.page_reader import Page
 from agentic.web.web_client import WebBounds, WebTrouble
@@ -35,7 +37,7 @@ def fetch_tool(web: ThreadWeb) -> Tool[FetchArguments]:
             page = await web.reader.read(answer)
         except WebTrouble as trouble:
             return told(trouble)
-        return listed(world.hide(clean(_shown(page))), world.outputs)
+        return replace(listed(world.hide(clean(_shown(page))), world.outputs), exposure=of_own(page.private))
 
     return Tool(
         name="fetch",

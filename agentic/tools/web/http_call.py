@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field, field_validator
 
 from agentic.core.events.execution_events import Effect, Finding
@@ -9,7 +11,7 @@ from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, opened, told
+from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
 from agentic.web.page_process import decoded
 from agentic.web.web_client import Method, WebAnswer, WebBounds, WebRequest, WebTrouble, WebUnanswered
 
@@ -60,7 +62,7 @@ def http_tool(web: ThreadWeb) -> Tool[HttpArguments]:
             if isinstance(trouble, WebUnanswered) and trouble.sent and arguments.method not in READS:
                 return Observation("unknown", _UNKNOWN.format(why=clean(str(trouble)).rstrip(".")))
             return told(trouble)
-        return listed(world.hide(clean(_shown(answer))), world.outputs)
+        return replace(listed(world.hide(clean(_shown(answer))), world.outputs), exposure=of_own(answer.private))
 
     return Tool(
         name="http",

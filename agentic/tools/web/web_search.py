@@ -23,7 +23,7 @@ from agentic.prompts.web_reading import COMBINE, DIGEST
 from agentic.tools.base.observation import failed, listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import AgentWorld, Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, ThreadWeb, opened
+from agentic.tools.web.web_access import DATA, OWN_PAGE, ThreadWeb, of_own, opened
 from agentic.web.page_reader import Page
 from agentic.web.search_engines import SearchFailed, WebHit
 from agentic.web.web_client import WebTrouble
@@ -157,7 +157,7 @@ class _Search:
 
     def _digest(self, page: Page) -> ChildTask:
         text = clean(f"{page.title}\n\n{page.text}" if page.title else page.text)[:PAGE_CHARACTERS]
-        shown = QuotedMessage(author=page.url, text=self.world.hide(text), what=A_PAGE)
+        shown = QuotedMessage(author=page.url, text=self.world.hide(text), what=OWN_PAGE if page.private else A_PAGE)
         return ChildTask(DIGEST, "reader", (self._asked(), shown))
 
     def _combine(self, digests: Sequence[ChildResult]) -> ChildTask:
@@ -165,7 +165,7 @@ class _Search:
             QuotedMessage(
                 author=_page_of(each),
                 text=f"[{number}] {each.finished.answer.strip()[:DIGEST_CHARACTERS]}",
-                what=A_PAGE,
+                what=OWN_PAGE if _is_own(each) else A_PAGE,
             )
             for number, each in enumerate(digests, 1)
         ]
@@ -188,7 +188,7 @@ class _Search:
             output_ref=seen.output_ref,
             error="" if sources else "the search gave no answer",
             events=tuple(each.ended for each in results),
-            exposure=reduce(merged, (each.exposure for each in results), seen.exposure),
+            exposure=reduce(merged, (each.exposure for each in results), of_own(any(map(_is_own, results)))),
         )
 
 
@@ -226,6 +226,10 @@ def _bare(url: str) -> str:
 
 def _is_done(result: ChildResult) -> bool:
     return result.finished.reason == "done" and bool(result.finished.answer.strip())
+
+
+def _is_own(result: ChildResult) -> bool:
+    return any(shown.what == OWN_PAGE for shown in result.task.quoted)
 
 
 def _page_of(result: ChildResult) -> str:

@@ -61,7 +61,11 @@ async def test_an_owner_opens_the_web_and_answers_name_their_sources(guild: Loca
                 lambda g: any("I may search and read the whole web; commands reach `localhost`" in m.content
                               for m in g.messages(g.channel().id, viewer=g.you))
             )  # fmt: skip
-            thread = await running.task("look up how python rounds")
+            thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} look up how python rounds")).id
+            for url in (f"{root}/one", "http://other.test/"):  # what the search read stands in the own network
+                asked = await running.says(thread, url)
+                assert "a page of the own network" in asked.content
+                await guild.click(asked.id, asked.custom_ids()[0])
             await running.says(thread, "Looked up.")
             [execution] = await running.executions(thread)
             log = await running.log(execution)

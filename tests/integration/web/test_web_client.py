@@ -50,6 +50,8 @@ async def test_a_page_is_read_as_text_with_its_title_links_and_last_address() ->
     assert f"[over there]({there.root}/more?x=1)" in page.text
     assert ("Menu", f"{there.root}/menu") in page.links
     assert not page.cut
+    assert answer.private
+    assert page.private
     assert {line.split(b":")[0] for line in first.split(b"\r\n")[1:] if line} == {
         b"Host", b"User-Agent", b"Accept", b"Accept-Encoding", b"Connection",
     }  # fmt: skip

@@ -236,7 +236,8 @@ async def test_a_search_is_answered_out_of_pages_that_were_read_with_their_sourc
     assert [tool["function"]["name"] for tool in reader.body["tools"]] == ["finish"]  # type: ignore[index, union-attr]
     assert "How are prices rounded? Fix it." in reader.messages[0].text
     assert "Find out how to fix it." not in reader.text(), "a reader knows nothing of the task"
-    assert set(done.exposure.untrusted) == {"what web_search answered", "a page of the web"}
+    assert set(done.exposure.untrusted) == {"what web_search answered", "a page of the own network"}
+    assert done.exposure.private == ("attached files", "a page of the own network")
     for one in logs:
         assert verify(one).divergence is None
         assert broken_promises(one) == ()
@@ -260,6 +261,7 @@ async def test_an_owner_that_dies_costs_no_digest_twice_and_mixes_up_no_source(t
         await here.ends(await here.own())
         [result, _] = await here.finished()
         logs = await here.logs()
+    assert "a page of the own network" in result.exposure.private, "also where another owner had it read"
     assert sorted(here.readers) == ["combined", "one", "two", "two"]
     assert f"[1] {root}/one\n[2] {root}/two\n" in result.preview
     assert len(logs) == 4
