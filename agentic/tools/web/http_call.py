@@ -13,6 +13,7 @@ from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
 from agentic.web.page_process import decoded
+from agentic.web.page_reader import LONGEST
 from agentic.web.web_client import Method, WebAnswer, WebBounds, WebRequest, WebTrouble, WebUnanswered
 
 READS: tuple[Method, ...] = ("GET", "HEAD")
@@ -93,8 +94,9 @@ def _effect(arguments: HttpArguments) -> Effect:
 def _shown(answer: WebAnswer) -> str:
     lead = [DATA.format(what="An answer of a server"), f"HTTP {answer.status} from {answer.url}"]
     lead += [f"{name}: {value[:500]}" for name, value in answer.headers[:40]]
-    lead += ["(Only its beginning was read: it is too long.)"] if answer.cut else []
-    text = decoded(answer.body, answer.charset)
+    whole = decoded(answer.body, answer.charset)
+    text = whole[:LONGEST]
+    lead += ["(Only its beginning was read: it is too long.)"] if answer.cut or len(whole) > LONGEST else []
     if "\0" in text[:8_192]:
         text = f"({len(answer.body):,} bytes that are no text)"
     return "\n".join((*lead, "", text))

@@ -20,7 +20,7 @@ from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children, ChildResult, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.prompts.web_reading import COMBINE, DIGEST
-from agentic.tools.base.observation import failed, listed
+from agentic.tools.base.observation import failed, listed, refused
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import AgentWorld, Arguments, CallContext, Tool
 from agentic.tools.web.web_access import DATA, OWN_PAGE, ThreadWeb, of_own, opened
@@ -36,6 +36,7 @@ DIGEST_CHARACTERS = 3_000
 SECONDS = 900.0
 QUESTION = "the question"
 A_PAGE = "a page of the web"
+CLOSED = "The web is not open here any more. Go on without a search; an owner can open it: `/settings set name:network value:+web`."
 _REFUSES = 400
 _NOTHING = re.compile(r"\W*NOTHING\W*")
 _CITED = re.compile(r"\[(\d{1,3}(?:[,; –-]{1,3}\d{1,3}){0,20})\]")
@@ -71,6 +72,8 @@ def web_search_tool(web: ThreadWeb) -> Tool[WebSearchArguments]:
 
     async def act(arguments: WebSearchArguments, call: CallContext) -> Observation:
         world = await opened(call)
+        if not (await web.policy()).web:
+            return refused(CLOSED)
         try:
             hits = await web.engine.search(arguments.query, RESULTS)
         except SearchFailed as failure:

@@ -333,6 +333,21 @@ async def test_one_page_one_request_and_what_would_change_something_elsewhere(tm
     assert broken_promises(log) == ()
 
 
+async def test_a_search_asks_whether_the_web_is_still_open_and_a_long_answer_is_cut(tmp_path: Path) -> None:
+    async with desk(tmp_path) as here:
+        root = here.there.root
+        here.there.serves |= {"/search": results(f"{root}/one"), "/long": said("word " * 100_000, "text/plain")}
+        here.script = [call("http", url=f"{root}/long"), call("web_search", query="python rounding"), FINISH]
+        here.answers = {"": "allow"}
+        here.there.web = False
+        done = await here.ends(await here.own())
+        [long, search, _] = await here.finished()
+    assert done.finished is not None
+    assert "(Only its beginning was read: it is too long.)" in long.preview
+    assert (search.outcome, search.preview[:35]) == ("refused", "The web is not open here any more. ")
+    assert not [path for path in here.there.paths if path.startswith("/search")]
+
+
 async def test_an_engine_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:
     async with pages() as there:
         engine = Searxng(there.client(), f"http://127.0.0.1:{there.port}/")
