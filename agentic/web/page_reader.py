@@ -17,6 +17,8 @@ from agentic.web.web_client import MARKUP, WebAnswer, WebUnanswered
 SECONDS = 20.0
 """The process ends itself long before, by its own time; a machine may be slow to let it run."""
 AT_ONCE = 2
+ROOM_SECONDS = 30.0
+"""How long a page waits until others have been read."""
 MOST_ANSWERED = 4_000_000
 LONGEST = 400_000
 """Characters of a plain text that are read."""
@@ -75,12 +77,21 @@ class PageReader:
     async def _html(self, answer: WebAnswer) -> _Read:
         request = json.dumps({"url": answer.url, "charset": answer.charset}).encode() + b"\n" + answer.body
         try:
-            async with asyncio.timeout(SECONDS), self._room:
+            async with asyncio.timeout(ROOM_SECONDS):
+                await self._room.acquire()
+        except TimeoutError as full:
+            raise WebUnanswered(
+                f"{answer.url} was not read: other pages are being read, and none was done in time. Try again later"
+            ) from full
+        try:
+            async with asyncio.timeout(SECONDS):
                 return _Read.model_validate_json(await _asked(request))
         except (OSError, TimeoutError, ValidationError) as trouble:
             raise WebUnanswered(
                 f"{answer.url} could not be read: its HTML takes too long or too much memory"
             ) from trouble
+        finally:
+            self._room.release()
 
 
 async def _asked(request: bytes) -> bytes:

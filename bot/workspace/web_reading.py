@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from agentic.egress.host_list import HostList
 from agentic.tools.web.fetch_page import fetch_tool
 from agentic.tools.web.http_call import http_tool
 from agentic.tools.web.web_access import ThreadWeb
 from agentic.tools.web.web_search import web_search_tool
+from agentic.web.web_client import Asker
 
 if TYPE_CHECKING:
     from agentic.tools.base.tool import AnyTool
@@ -34,6 +36,8 @@ class WebReading:
     reach: ThreadHosts
     """The same with what its task was let reach."""
     _open: dict[str, HostList] = field(default_factory=dict[str, HostList])
+    _askers: WeakValueDictionary[str, Asker] = field(default_factory=WeakValueDictionary[str, Asker])
+    """Of each thread the one that its tools hold."""
 
     async def look(self, thread: str) -> None:
         """Note what is open for a thread, before the tools of its next task are made."""
@@ -52,7 +56,8 @@ class WebReading:
         hosts = self._open.get(thread)
         if hosts is None:
             return ()
-        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, thread))
+        asker = self._askers.setdefault(thread, Asker())
+        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, thread), asker)
         searches = (web_search_tool(web),) if hosts.web else ()
         return (*searches, fetch_tool(web), *((http_tool(web),) if acts else ()))
 

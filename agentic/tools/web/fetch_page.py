@@ -11,8 +11,8 @@ from agentic.tools.base.observation import failed, listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
+from agentic.web.page_reader import ROOM_SECONDS, Page
 from agentic.web.page_reader import SECONDS as READ_SECONDS
-from agentic.web.page_reader import Page
 from agentic.web.web_client import WebBounds, WebTrouble
 
 LINKS = 20
@@ -31,7 +31,7 @@ def fetch_tool(web: ThreadWeb) -> Tool[FetchArguments]:
     async def act(arguments: FetchArguments, call: CallContext) -> Observation:
         world = await opened(call)
         try:
-            answer = await web.client.page(arguments.url, web.policy)
+            answer = await web.client.page(arguments.url, web.policy, web.asker)
             if answer.status >= _REFUSES:
                 return failed(f"{answer.url} answered with HTTP {answer.status}.")
             page = await web.reader.read(answer)
@@ -48,7 +48,7 @@ def fetch_tool(web: ThreadWeb) -> Tool[FetchArguments]:
         permission="read",
         untrusted=True,
         outside="always",
-        seconds=lambda _: WebBounds().seconds + READ_SECONDS + SPARE_SECONDS,
+        seconds=lambda _: WebBounds().seconds + ROOM_SECONDS + READ_SECONDS + SPARE_SECONDS,
     )
 
 

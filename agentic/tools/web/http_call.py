@@ -58,7 +58,7 @@ def http_tool(web: ThreadWeb) -> Tool[HttpArguments]:
             arguments.url, arguments.method, tuple(arguments.headers.items()), arguments.body.encode("utf-8", "replace")
         )
         try:
-            answer = await web.client.send(request, web.policy)
+            answer = await web.client.send(request, web.policy, web.asker)
         except WebTrouble as trouble:
             if isinstance(trouble, WebUnanswered) and trouble.sent and arguments.method not in READS:
                 return Observation("unknown", _UNKNOWN.format(why=clean(str(trouble)).rstrip(".")))

@@ -36,7 +36,10 @@ DIGEST_CHARACTERS = 3_000
 SECONDS = 900.0
 QUESTION = "the question"
 A_PAGE = "a page of the web"
-CLOSED = "The web is not open here any more. Go on without a search; an owner can open it: `/settings set name:network value:+web`."
+CLOSED = (
+    "The web is not open here any more. Go on without a search; an owner can open it:"
+    " `/settings set name:network value:+web`."
+)
 _REFUSES = 400
 _NOTHING = re.compile(r"\W*NOTHING\W*")
 _CITED = re.compile(r"\[(\d{1,3}(?:[,; –-]{1,3}\d{1,3}){0,20})\]")
@@ -106,7 +109,7 @@ def web_search_tool(web: ThreadWeb) -> Tool[WebSearchArguments]:
 
 async def _read(web: ThreadWeb, hit: WebHit) -> Page | _Unread:
     try:
-        answer = await web.client.page(hit.url, web.policy)
+        answer = await web.client.page(hit.url, web.policy, web.asker)
         if answer.status >= _REFUSES:
             return _Unread(hit.url, f"HTTP {answer.status}")
         return await web.reader.read(answer)

@@ -49,6 +49,7 @@ from agentic.tools.web.web_access import ThreadWeb
 from agentic.tools.web.web_search import cited, web_search_tool
 from agentic.web.page_reader import PageReader
 from agentic.web.search_engines import PublicEngines, SearchEngine, SearchFailed, Searxng
+from agentic.web.web_client import Asker
 from agentic.workspace.workspace import RealWorld
 from bot.cli.doctor import web_search
 from bot.cli.replay.invariants import broken_promises
@@ -140,7 +141,7 @@ class Desk:
 
         client = self.there.client()
         engine = self.engine or Searxng(client, f"http://127.0.0.1:{self.there.port}")
-        web = ThreadWeb(client, PageReader(), engine, self.there.policy)
+        web = ThreadWeb(client, PageReader(), engine, self.there.policy, Asker())
         tools = (*STANDARD, web_search_tool(web), fetch_tool(web), http_tool(web))
         children = registry.of(MAIN, lease, loop, of_child)
         toolbox = StandardToolbox(world, tools, save=save, inspect=inspect, children=children)
