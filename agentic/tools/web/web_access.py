@@ -48,7 +48,7 @@ def told(trouble: WebTrouble) -> Observation:
         ""
         if trouble.listed
         else " If you need it, call `network` with it; an owner can open the whole web for reading:"
-        " `/settings set name:network value:+web`."
+        " `/settings set name:network value:+@web`."
     )
     return refused(f"The network refused {_sentence(trouble)}.{ask}")
 

@@ -38,7 +38,7 @@ QUESTION = "the question"
 A_PAGE = "a page of the web"
 CLOSED = (
     "The web is not open here any more. Go on without a search; an owner can open it:"
-    " `/settings set name:network value:+web`."
+    " `/settings set name:network value:+@web`."
 )
 _REFUSES = 400
 _NOTHING = re.compile(r"\W*NOTHING\W*")

@@ -53,7 +53,7 @@ async def test_an_owner_opens_the_web_and_answers_name_their_sources(guild: Loca
             assert not web & set(endpoint.requests[0].tools), "closed, and costs no prompt anything"
             chosen: dict[str, str | int | float | bool] = {
                 "name": "network",
-                "value": "web localhost",
+                "value": "@web localhost",
                 "scope": "channel",
             }
             await guild.slash(guild.channel().id, "settings set", chosen)
