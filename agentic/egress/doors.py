@@ -18,6 +18,7 @@ from agentic.ports.way_out import RefusedHost
 
 MOST_TOLD = 20
 FETCHED = "what came from {host}"
+OWN = "what came from the own network"
 BACKLOG = 128
 
 Chosen = Callable[[str], Awaitable[HostList]]
@@ -30,7 +31,8 @@ class _Way:
 
     lent: HostList = field(default_factory=HostList)
     refused: dict[str, RefusedHost] = field(default_factory=dict[str, RefusedHost])
-    reached: dict[str, None] = field(default_factory=dict[str, None])
+    reached: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Hosts, and whether they are of the own network."""
     server: asyncio.Server | None = None
     path: Path | None = None
     serving: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
@@ -54,7 +56,7 @@ class HostDoors:
         door = Door(
             lambda host: self._allows(thread, way, host),
             lambda refused: _note(way, refused),
-            lambda host: _note_reached(way, host),
+            lambda host, own: _note_reached(way, host, own),
         )
 
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,11 +117,12 @@ class HostDoors:
     async def exposure(self, thread: str) -> Exposure:
         """The hosts that were reached since this was asked last, and what may be reached now as it is chosen."""
         way, chosen = self._ways.get(thread), await self._chosen(thread)
-        reached = tuple(way.reached) if way is not None else ()
+        reached = way.reached if way is not None else {}
         if way is not None:
             way.reached = {}
-        fetched = tuple(FETCHED.format(host=host) for host in reached[:REASONS])
-        return Exposure(untrusted=fetched, reach=chosen.beyond_packages, fetches=chosen.reaches)
+        fetched = tuple(FETCHED.format(host=host) for host in reached)[:REASONS]
+        private = (OWN,) if any(reached.values()) else ()
+        return Exposure(untrusted=fetched, private=private, reach=chosen.beyond_packages, fetches=chosen.reaches)
 
     async def hosts(self, thread: str) -> HostList:
         """What a thread may reach now: what is chosen for it, and what its task was let reach."""
@@ -135,9 +138,9 @@ def _note(way: _Way, refused: RefusedHost) -> None:
         way.refused.setdefault(refused.host, refused)
 
 
-def _note_reached(way: _Way, host: str) -> None:
-    if len(way.reached) < MOST_TOLD:
-        way.reached[host] = None
+def _note_reached(way: _Way, host: str, own: bool) -> None:
+    if own or len(way.reached) < MOST_TOLD:
+        way.reached[host] = own or way.reached.get(host, False)
 
 
 def _listening(path: Path, owner: tuple[int, int]) -> socket.socket:

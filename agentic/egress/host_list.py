@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from agentic.egress.package_hosts import PACKAGE_HOSTS
 
-NONE, PACKAGES, WEB = "none", "packages", "web"
+NONE, PACKAGES = "none", "packages"
+WEB = "@web"
+"""No host can be called so, as one could be called `web`: no list that names one opens more by that."""
 ADDS = "+"
 """What a list begins with that is added to the wider place's."""
 HTTP, HTTPS = 80, 443

@@ -55,7 +55,7 @@ class Bounds:
     """Bytes of one connection, both ways."""
 
 
-def _nobody(_: str) -> None:
+def _nobody(_: str, _own: bool) -> None:
     """Nobody is told."""
 
 
@@ -67,8 +67,8 @@ class Door:
     """Whether a host may be reached now."""
     refused: Callable[[RefusedHost], None]
     """Told of each refusal."""
-    reached: Callable[[str], None] = _nobody
-    """Told of each host that is connected to, before anything of it is passed on."""
+    reached: Callable[[str, bool], None] = _nobody
+    """Told of each host that is connected to, before anything of it is passed on; whether it is of the own network."""
 
 
 class _Refused(Exception):
@@ -149,7 +149,7 @@ class Proxy:
         async def allowed() -> bool:
             return not checks.listed or await door.allows(place.host)
 
-        door.reached(place.host)
+        door.reached(place.host, place in self._private)
         wire = _Wire(self._bounds, allowed, bounded=checks.bounds)
         try:
             if request.connects:

@@ -487,7 +487,7 @@ class ChildToolbox(StandardToolbox):
         real = self._world.real
         now = await real.exposure()
         real.reached = merged(real.reached, now)
-        exposure = now.model_copy(update={"untrusted": real.reached.untrusted})
+        exposure = now.model_copy(update={"untrusted": real.reached.untrusted, "private": real.reached.private})
         known, self._told = self._told, exposure
         return exposure if exposure != known else UNEXPOSED
 

@@ -17,6 +17,8 @@ from agentic.web.web_client import MARKUP, WebAnswer, WebUnanswered
 SECONDS = 20.0
 """The process ends itself long before, by its own time; a machine may be slow to let it run."""
 AT_ONCE = 2
+ROOM_SECONDS = 30.0
+"""How long a page waits until others have been read."""
 MOST_ANSWERED = 4_000_000
 LONGEST = 400_000
 """Characters of a plain text that are read."""
@@ -34,13 +36,17 @@ class _Read(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page; ``links`` are (text, address); ``cut``: there is more of it than was read."""
+    """What stands on a page; ``links`` are (text, address); ``cut``: there is more of it than was read.
+
+    ``private``: it was read in the own network.
+    """
 
     url: str
     text: str
     title: str = ""
     links: tuple[tuple[str, str], ...] = ()
     cut: bool = False
+    private: bool = False
 
 
 class PageReader:
@@ -60,23 +66,32 @@ class PageReader:
             )
         if media not in MARKUP:
             text = decoded(answer.body, answer.charset)
-            return Page(answer.url, text[:LONGEST], cut=answer.cut or len(text) > LONGEST)
+            return Page(answer.url, text[:LONGEST], cut=answer.cut or len(text) > LONGEST, private=answer.private)
         read = await self._html(answer)
         if not read.text.strip():
             raise WebUnanswered(
                 f"{answer.url} holds no text that can be read without running its scripts. Look for another page"
             )
-        return Page(answer.url, read.text, read.title, read.links, answer.cut)
+        return Page(answer.url, read.text, read.title, read.links, answer.cut, answer.private)
 
     async def _html(self, answer: WebAnswer) -> _Read:
         request = json.dumps({"url": answer.url, "charset": answer.charset}).encode() + b"\n" + answer.body
         try:
-            async with asyncio.timeout(SECONDS), self._room:
+            async with asyncio.timeout(ROOM_SECONDS):
+                await self._room.acquire()
+        except TimeoutError as full:
+            raise WebUnanswered(
+                f"{answer.url} was not read: other pages are being read, and none was done in time. Try again later"
+            ) from full
+        try:
+            async with asyncio.timeout(SECONDS):
                 return _Read.model_validate_json(await _asked(request))
         except (OSError, TimeoutError, ValidationError) as trouble:
             raise WebUnanswered(
                 f"{answer.url} could not be read: its HTML takes too long or too much memory"
             ) from trouble
+        finally:
+            self._room.release()
 
 
 async def _asked(request: bytes) -> bytes:

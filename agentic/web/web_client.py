@@ -12,7 +12,7 @@ import socket
 import zlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import aiohttp
@@ -37,6 +37,10 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host, as numbers.  Raises ``OSError``."""
 Policy = Callable[[], Awaitable[HostList]]
 """What may be reached, as it is now."""
+
+
+class Asker:
+    """Whose requests these are: each has look-ups of its own, so that none takes those of another."""
 
 
 class WebTrouble(Exception):
@@ -81,7 +85,7 @@ class WebRequest:
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """What came back; ``cut``: there was more than is read."""
+    """What came back; ``cut``: there was more than is read; ``private``: it came by way of the own network."""
 
     url: str
     status: int
@@ -90,6 +94,7 @@ class WebAnswer:
     charset: str
     body: bytes
     cut: bool = False
+    private: bool = False
 
 
 class WebClient:
@@ -101,9 +106,10 @@ class WebClient:
         *,
         resolve: Resolve | None = None,
         bounds: WebBounds | None = None,
+        names: Names | None = None,
     ) -> None:
         self._private = private
-        self._names = Names()
+        self._names = names or Names()
         self._resolve = resolve
         self._bounds = bounds or WebBounds()
 
@@ -111,34 +117,35 @@ class WebClient:
         """Look up no more names."""
         self._names.close()
 
-    async def page(self, url: str, policy: Policy) -> WebAnswer:
+    async def page(self, url: str, policy: Policy, asker: Asker) -> WebAnswer:
         """What stands at an address, with its redirects followed.  Raises ``WebTrouble``."""
-        at = _read(url)
+        at, private = _read(url), False
         async with _in_time(self._bounds.seconds):
             for _ in range(REDIRECTS + 1):
-                answer = await self._send(WebRequest(str(at)), at, policy)
+                answer = await self._send(WebRequest(str(at)), at, policy, asker)
+                private = private or answer.private
                 leads = _location(answer)
                 if answer.status not in _MOVED or not leads:
-                    return answer
+                    return replace(answer, private=private)
                 at = _joined(at, leads)
         raise WebUnanswered(f"{url[:SHOWN]} redirects more than {REDIRECTS} times")
 
-    async def send(self, request: WebRequest, policy: Policy) -> WebAnswer:
+    async def send(self, request: WebRequest, policy: Policy, asker: Asker) -> WebAnswer:
         """One request; a redirect is an answer.  Raises ``WebTrouble``."""
         async with _in_time(self._bounds.seconds):
-            return await self._send(request, _read(request.url), policy)
+            return await self._send(request, _read(request.url), policy, asker)
 
     async def send_to_own(self, request: WebRequest) -> WebAnswer:
         """One request to an address that the owner of this machine set; no policy is asked.  Raises ``WebTrouble``."""
         async with _in_time(self._bounds.seconds):
             return await self._exchange(request, _read(request.url), aiohttp.TCPConnector(force_close=True))
 
-    async def _send(self, request: WebRequest, at: URL, policy: Policy) -> WebAnswer:
+    async def _send(self, request: WebRequest, at: URL, policy: Policy, asker: Asker) -> WebAnswer:
         place = _place(at)
         self._judge(place, at.scheme, await policy())
-        addresses = await self._addresses(place)
+        addresses = await self._addresses(place, asker)
         connector = aiohttp.TCPConnector(resolver=_Pinned(addresses), use_dns_cache=False, force_close=True)
-        return await self._exchange(request, at, connector)
+        return replace(await self._exchange(request, at, connector), private=place in self._private)
 
     def _judge(self, place: Authority, scheme: str, hosts: HostList) -> None:
         """All that can be said before anything is resolved."""
@@ -148,13 +155,13 @@ class WebClient:
         if place.port != usual and (place.port in PORTS or not own):
             raise WebRefused(str(place), f"only port {usual} is open for {scheme}")
 
-    async def _addresses(self, place: Authority) -> Sequence[str]:
+    async def _addresses(self, place: Authority, asker: Asker) -> Sequence[str]:
         try:
             async with asyncio.timeout(self._bounds.connect_seconds):
                 found = await (
                     self._resolve(place.host, place.port)
                     if self._resolve is not None
-                    else self._names.resolve(self, place.host, place.port)
+                    else self._names.resolve(asker, place.host, place.port)
                 )
         except (OSError, TimeoutError, UnicodeError) as error:
             raise WebUnanswered(f"{place.host} has no address that can be found", sent=False) from error

@@ -194,7 +194,7 @@ class Settings(BaseSettings):
     search_url: str = Field(
         default="",
         description="The address of a SearXNG that answers in JSON, such as https://search.example.org, to search the web. "
-        "Empty: public search engines. Whether agents may is chosen in Discord (`/settings set name:network value:web`).",
+        "Empty: public search engines. Whether agents may is chosen in Discord (`/settings set name:network value:@web`).",
     )
     forges: Names = Field(
         default=(),

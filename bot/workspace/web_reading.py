@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from agentic.core.events.ids import thread_of
 from agentic.egress.host_list import HostList
@@ -13,6 +14,7 @@ from agentic.tools.web.fetch_page import fetch_tool
 from agentic.tools.web.http_call import http_tool
 from agentic.tools.web.web_access import ThreadWeb
 from agentic.tools.web.web_search import web_search_tool
+from agentic.web.web_client import Asker
 
 if TYPE_CHECKING:
     from agentic.tools.base.tool import AnyTool
@@ -35,6 +37,8 @@ class WebReading:
     reach: ThreadHosts
     """The same with what its task was let reach."""
     _open: dict[str, HostList] = field(default_factory=dict[str, HostList])
+    _askers: WeakValueDictionary[str, Asker] = field(default_factory=WeakValueDictionary[str, Asker])
+    """Of each thread the one that its tools hold."""
 
     async def look(self, thread: str) -> None:
         """Note what is open for a thread, before the tools of its next task are made."""
@@ -55,7 +59,8 @@ class WebReading:
         hosts = self._open.get(thread_of(place))
         if hosts is None:
             return ()
-        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, place))
+        asker = self._askers.setdefault(thread_of(place), Asker())
+        web = ThreadWeb(self.client, self.reader, self.engine, partial(self.reach, place), asker)
         searches = (web_search_tool(web),) if hosts.web else ()
         return (*searches, fetch_tool(web), *((http_tool(web),) if acts else ()))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import UNEXPOSED
+from agentic.core.events.execution_events import FACTS, UNEXPOSED
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.replies import Reply
 from tests.integration.web.pages import ARTICLE, said
@@ -41,11 +41,12 @@ def left(here: Desk) -> bool:
 
 
 @pytest.mark.wall("injections")
-async def test_what_a_page_has_sent_waits_for_a_person_and_without_private_things_it_would_leave(
+async def test_what_a_page_has_sent_waits_for_a_person_and_without_the_gate_it_would_leave(
     tmp_path: Path, wall: Wall
 ) -> None:
+    """The pages stand in the own network: they are private themselves, also where nothing else is."""
     through = 0
-    for round_, private in enumerate((ATTACHED, UNEXPOSED)):
+    for round_, (private, gate) in enumerate(((ATTACHED, FACTS), (UNEXPOSED, FACTS), (UNEXPOSED, ()))):
         async with desk(tmp_path / str(round_)) as here:
             root = here.there.root
             here.there.serves |= {
@@ -54,22 +55,21 @@ async def test_what_a_page_has_sent_waits_for_a_person_and_without_private_thing
             }
             wishes = {**forms(root), **(posts(root))}
             here.script = [call("fetch", url=f"{root}/one"), *wishes.values(), FINISH]
-            done = await here.ends(await here.own(private))
+            done = await here.ends(await here.own(private, rule_of_two=gate))
             assert done.finished is not None
             asked = [text for text in here.questions if LOOT in text]
-            if private is ATTACHED:
+            if gate:
+                words = "attached files" if private else "a page of the own network"
                 for form in wishes:
                     wall.held(form, not left(here), "something left although it was denied")
                 assert len(asked) == len(wishes), "each is asked about, one by one"
-                assert all("attached files" in text for text in asked)
+                assert all(words in text for text in asked)
             else:
                 through += sum(LOOT.encode() in request for request in here.there.heard)
                 assert len(asked) == len(posts(root)), "what changes something elsewhere is asked about in any case"
                 bodies = [request for request in here.there.heard if request[:4] not in (b"GET ", b"HEAD")]
                 assert not bodies
-    assert through == len(forms("")), (
-        "the other forms do leave where nothing private is at hand, so it is the gate that holds"
-    )
+    assert through == len(forms("")), "the other forms do leave without the gate, so it is what holds"
 
 
 @pytest.mark.wall("injections")
@@ -103,4 +103,4 @@ async def test_whoever_reads_a_page_has_nothing_to_obey_with_and_its_words_come_
     assert result.outcome == "ok"
     assert "> http://" in told[0].messages[0].text
     assert ": [1] # AI agents MUST fetch" in told[0].messages[0].text
-    assert "a page of the web" in done.exposure.untrusted
+    assert "a page of the own network" in done.exposure.untrusted

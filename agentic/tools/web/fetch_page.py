@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field
 
 from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import failed, listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, opened, told
+from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
+from agentic.web.page_reader import ROOM_SECONDS, Page
 from agentic.web.page_reader import SECONDS as READ_SECONDS
-from agentic.web.page_reader import Page
 from agentic.web.web_client import WebBounds, WebTrouble
 
 LINKS = 20
@@ -29,13 +31,13 @@ def fetch_tool(web: ThreadWeb) -> Tool[FetchArguments]:
     async def act(arguments: FetchArguments, call: CallContext) -> Observation:
         world = await opened(call)
         try:
-            answer = await web.client.page(arguments.url, web.policy)
+            answer = await web.client.page(arguments.url, web.policy, web.asker)
             if answer.status >= _REFUSES:
                 return failed(f"{answer.url} answered with HTTP {answer.status}.")
             page = await web.reader.read(answer)
         except WebTrouble as trouble:
             return told(trouble)
-        return listed(world.hide(clean(_shown(page))), world.outputs)
+        return replace(listed(world.hide(clean(_shown(page))), world.outputs), exposure=of_own(page.private))
 
     return Tool(
         name="fetch",
@@ -46,7 +48,7 @@ def fetch_tool(web: ThreadWeb) -> Tool[FetchArguments]:
         permission="read",
         untrusted=True,
         outside="always",
-        seconds=lambda _: WebBounds().seconds + READ_SECONDS + SPARE_SECONDS,
+        seconds=lambda _: WebBounds().seconds + ROOM_SECONDS + READ_SECONDS + SPARE_SECONDS,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pydantic import Field, field_validator
 
 from agentic.core.events.execution_events import Effect, Finding
@@ -9,8 +11,9 @@ from agentic.ports.runtime import Observation
 from agentic.tools.base.observation import listed
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, opened, told
+from agentic.tools.web.web_access import DATA, SPARE_SECONDS, ThreadWeb, of_own, opened, told
 from agentic.web.page_process import decoded
+from agentic.web.page_reader import LONGEST
 from agentic.web.web_client import Method, WebAnswer, WebBounds, WebRequest, WebTrouble, WebUnanswered
 
 READS: tuple[Method, ...] = ("GET", "HEAD")
@@ -55,12 +58,12 @@ def http_tool(web: ThreadWeb) -> Tool[HttpArguments]:
             arguments.url, arguments.method, tuple(arguments.headers.items()), arguments.body.encode("utf-8", "replace")
         )
         try:
-            answer = await web.client.send(request, web.policy)
+            answer = await web.client.send(request, web.policy, web.asker)
         except WebTrouble as trouble:
             if isinstance(trouble, WebUnanswered) and trouble.sent and arguments.method not in READS:
                 return Observation("unknown", _UNKNOWN.format(why=clean(str(trouble)).rstrip(".")))
             return told(trouble)
-        return listed(world.hide(clean(_shown(answer))), world.outputs)
+        return replace(listed(world.hide(clean(_shown(answer))), world.outputs), exposure=of_own(answer.private))
 
     return Tool(
         name="http",
@@ -91,8 +94,9 @@ def _effect(arguments: HttpArguments) -> Effect:
 def _shown(answer: WebAnswer) -> str:
     lead = [DATA.format(what="An answer of a server"), f"HTTP {answer.status} from {answer.url}"]
     lead += [f"{name}: {value[:500]}" for name, value in answer.headers[:40]]
-    lead += ["(Only its beginning was read: it is too long.)"] if answer.cut else []
-    text = decoded(answer.body, answer.charset)
+    whole = decoded(answer.body, answer.charset)
+    text = whole[:LONGEST]
+    lead += ["(Only its beginning was read: it is too long.)"] if answer.cut or len(whole) > LONGEST else []
     if "\0" in text[:8_192]:
         text = f"({len(answer.body):,} bytes that are no text)"
     return "\n".join((*lead, "", text))

@@ -20,10 +20,10 @@ from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children, ChildResult, ChildTask
 from agentic.ports.runtime import Observation
 from agentic.prompts.web_reading import COMBINE, DIGEST
-from agentic.tools.base.observation import failed, listed
+from agentic.tools.base.observation import failed, listed, refused
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import AgentWorld, Arguments, CallContext, Tool
-from agentic.tools.web.web_access import DATA, ThreadWeb, opened
+from agentic.tools.web.web_access import DATA, OWN_PAGE, ThreadWeb, of_own, opened
 from agentic.web.page_reader import Page
 from agentic.web.search_engines import SearchFailed, WebHit
 from agentic.web.web_client import WebTrouble
@@ -36,6 +36,10 @@ DIGEST_CHARACTERS = 3_000
 SECONDS = 900.0
 QUESTION = "the question"
 A_PAGE = "a page of the web"
+CLOSED = (
+    "The web is not open here any more. Go on without a search; an owner can open it:"
+    " `/settings set name:network value:+@web`."
+)
 _REFUSES = 400
 _NOTHING = re.compile(r"\W*NOTHING\W*")
 _CITED = re.compile(r"\[(\d{1,3}(?:[,; –-]{1,3}\d{1,3}){0,20})\]")
@@ -71,6 +75,8 @@ def web_search_tool(web: ThreadWeb) -> Tool[WebSearchArguments]:
 
     async def act(arguments: WebSearchArguments, call: CallContext) -> Observation:
         world = await opened(call)
+        if not (await web.policy()).web:
+            return refused(CLOSED)
         try:
             hits = await web.engine.search(arguments.query, RESULTS)
         except SearchFailed as failure:
@@ -103,7 +109,7 @@ def web_search_tool(web: ThreadWeb) -> Tool[WebSearchArguments]:
 
 async def _read(web: ThreadWeb, hit: WebHit) -> Page | _Unread:
     try:
-        answer = await web.client.page(hit.url, web.policy)
+        answer = await web.client.page(hit.url, web.policy, web.asker)
         if answer.status >= _REFUSES:
             return _Unread(hit.url, f"HTTP {answer.status}")
         return await web.reader.read(answer)
@@ -157,7 +163,7 @@ class _Search:
 
     def _digest(self, page: Page) -> ChildTask:
         text = clean(f"{page.title}\n\n{page.text}" if page.title else page.text)[:PAGE_CHARACTERS]
-        shown = QuotedMessage(author=page.url, text=self.world.hide(text), what=A_PAGE)
+        shown = QuotedMessage(author=page.url, text=self.world.hide(text), what=OWN_PAGE if page.private else A_PAGE)
         return ChildTask(DIGEST, quoted=(self._asked(), shown), reader=True)
 
     def _combine(self, digests: Sequence[ChildResult]) -> ChildTask:
@@ -165,7 +171,7 @@ class _Search:
             QuotedMessage(
                 author=_page_of(each),
                 text=f"[{number}] {each.finished.answer.strip()[:DIGEST_CHARACTERS]}",
-                what=A_PAGE,
+                what=OWN_PAGE if _is_own(each) else A_PAGE,
             )
             for number, each in enumerate(digests, 1)
         ]
@@ -188,7 +194,7 @@ class _Search:
             output_ref=seen.output_ref,
             error="" if sources else "the search gave no answer",
             events=tuple(each.ended for each in results),
-            exposure=reduce(merged, (each.exposure for each in results), seen.exposure),
+            exposure=reduce(merged, (each.exposure for each in results), of_own(any(map(_is_own, results)))),
         )
 
 
@@ -226,6 +232,10 @@ def _bare(url: str) -> str:
 
 def _is_done(result: ChildResult) -> bool:
     return result.finished.reason == "done" and bool(result.finished.answer.strip())
+
+
+def _is_own(result: ChildResult) -> bool:
+    return any(shown.what == OWN_PAGE for shown in result.task.quoted)
 
 
 def _page_of(result: ChildResult) -> str:

@@ -53,7 +53,7 @@ async def test_an_owner_opens_the_web_and_answers_name_their_sources(guild: Loca
             assert not web & set(endpoint.requests[0].tools), "closed, and costs no prompt anything"
             chosen: dict[str, str | int | float | bool] = {
                 "name": "network",
-                "value": "web localhost",
+                "value": "@web localhost",
                 "scope": "channel",
             }
             await guild.slash(guild.channel().id, "settings set", chosen)
@@ -61,7 +61,11 @@ async def test_an_owner_opens_the_web_and_answers_name_their_sources(guild: Loca
                 lambda g: any("I may search and read the whole web; commands reach `localhost`" in m.content
                               for m in g.messages(g.channel().id, viewer=g.you))
             )  # fmt: skip
-            thread = await running.task("look up how python rounds")
+            thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} look up how python rounds")).id
+            for url in (f"{root}/one", "http://other.test/"):  # what the search read stands in the own network
+                asked = await running.says(thread, url)
+                assert "a page of the own network" in asked.content
+                await guild.click(asked.id, asked.custom_ids()[0])
             await running.says(thread, "Looked up.")
             [execution] = await running.executions(thread)
             log = await running.log(execution)

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from agentic.egress.doors import HostDoors
-from agentic.egress.host_list import HostList
+from agentic.core.events.execution_events import Exposure
+from agentic.egress.doors import FETCHED, OWN, HostDoors
+from agentic.egress.host_list import HTTP, Authority, HostList
 from agentic.egress.proxy import Proxy
 from agentic.ports.errors import SandboxUnavailable
 from agentic.sandbox.hidden_files import adopt
@@ -28,11 +29,17 @@ HOST = "allowed.test"
 class Town:
     """Threads' sandboxes with doors to a pretend internet."""
 
-    def __init__(self, ground: Ground, proxy: Proxy | None = None, limits: Limits = SMALL) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        proxy: Proxy | None = None,
+        limits: Limits = SMALL,
+        own: frozenset[Authority] = frozenset(),
+    ) -> None:
         self.ground = ground
         self.internet = Internet({HOST: [(PUBLIC,)]}, allowed=Recorder(closes=True))
         self.chosen: dict[str, HostList] = {}
-        proxy = proxy or Proxy(resolve=self.internet.resolve, dial=self.internet.dial)
+        proxy = proxy or Proxy(own, resolve=self.internet.resolve, dial=self.internet.dial)
         self.doors = HostDoors(ground.state / "doors", proxy, self._chosen)
         self.pool = Sandboxes(ground.state, self._rung, replace(limits, heartbeat=3.0), doors=self.doors)
 
@@ -49,8 +56,10 @@ class Town:
 
 
 @contextlib.asynccontextmanager
-async def town_on(ground: Ground, proxy: Proxy | None = None, limits: Limits = SMALL) -> AsyncGenerator[Town]:
-    town = Town(ground, proxy, limits)
+async def town_on(
+    ground: Ground, proxy: Proxy | None = None, limits: Limits = SMALL, own: frozenset[Authority] = frozenset()
+) -> AsyncGenerator[Town]:
+    town = Town(ground, proxy, limits, own)
     try:
         yield town
     finally:
@@ -93,6 +102,16 @@ async def test_what_is_lent_to_a_task_is_its_threads_alone(town: Town) -> None:
     assert "403" in (await two.exec(FETCH, timeout=60)).text
     one.lend(())
     assert "403" in (await one.exec(FETCH, timeout=60)).text
+
+
+async def test_what_came_from_the_own_network_is_private_and_from_elsewhere_is_not(ground: Ground) -> None:
+    for place, private in ((Authority(HOST, HTTP), (OWN,)), (Authority("wiki.corp", HTTP), ())):
+        async with town_on(ground, own=frozenset((place,))) as town:
+            town.world("one").lend((HOST,))
+            assert (await town.world("one").exec(FETCH, timeout=60)).text.strip() == "ok"
+            came = Exposure(untrusted=(FETCHED.format(host=HOST),), private=private)
+            assert await town.doors.exposure("one") == came
+            assert await town.doors.exposure("one") == Exposure(), "each is told once"
 
 
 async def test_the_way_out_outlives_everything_a_command_can_end(town: Town) -> None:

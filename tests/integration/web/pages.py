@@ -34,6 +34,8 @@ class Pages:
     """The requests."""
     asked: list[str] = field(default_factory=list[str])
     """The names that were looked up."""
+    web: bool = True
+    """Whether all of the web is open."""
     names: dict[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     tasks: set[asyncio.Task[object]] = field(default_factory=set)
 
@@ -46,7 +48,7 @@ class Pages:
         return [request.split(b" ", 2)[1].decode() for request in self.heard]
 
     async def policy(self) -> HostList:
-        return HostList(frozenset((HOST,)), web=True)
+        return HostList(frozenset((HOST,)), web=self.web)
 
     async def resolve(self, host: str, _port: int) -> Sequence[str]:
         self.asked.append(host)

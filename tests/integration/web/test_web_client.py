@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from agentic.egress.host_list import HostList
-from agentic.web.page_reader import Page, PageReader
-from agentic.web.web_client import WebBounds, WebClient, WebRefused, WebRequest, WebTrouble, WebUnanswered
+from agentic.egress.names import Names
+from agentic.web.page_reader import AT_ONCE, Page, PageReader
+from agentic.web.web_client import (
+    Asker,
+    WebAnswer,
+    WebBounds,
+    WebClient,
+    WebRefused,
+    WebRequest,
+    WebTrouble,
+    WebUnanswered,
+)
 
 from .pages import (
     ARTICLE,
@@ -18,6 +31,7 @@ from .pages import (
     METADATA,
     ORDER,
     OTHER,
+    SECONDS,
     Pages,
     drip,
     huge,
@@ -27,12 +41,13 @@ from .pages import (
     said,
 )
 
+ME = Asker()
 SMALL = WebBounds(seconds=1.0, size=100_000)
 
 
 async def why(client: WebClient, there: Pages, url: str) -> WebTrouble:
     with pytest.raises(WebTrouble) as raised:
-        await client.page(url, there.policy)
+        await client.page(url, there.policy, ME)
     return raised.value
 
 
@@ -41,7 +56,7 @@ async def test_a_page_is_read_as_text_with_its_title_links_and_last_address() ->
         there.serves["/old"] = moved("/new#part", "301 Moved Permanently")
         there.serves["/new"] = packed(ARTICLE.format(text=f"Half to even. {ORDER}").encode())
         client, reader = there.client(), PageReader()
-        answer = await client.page(f"{there.root}/old", there.policy)
+        answer = await client.page(f"{there.root}/old", there.policy, ME)
         page = await reader.read(answer)
         [first, _] = there.heard
     assert (page.url, page.title) == (f"{there.root}/new", "Rounding & more")
@@ -50,6 +65,8 @@ async def test_a_page_is_read_as_text_with_its_title_links_and_last_address() ->
     assert f"[over there]({there.root}/more?x=1)" in page.text
     assert ("Menu", f"{there.root}/menu") in page.links
     assert not page.cut
+    assert answer.private
+    assert page.private
     assert {line.split(b":")[0] for line in first.split(b"\r\n")[1:] if line} == {
         b"Host", b"User-Agent", b"Accept", b"Accept-Encoding", b"Connection",
     }  # fmt: skip
@@ -92,11 +109,41 @@ async def test_nothing_is_sent_to_what_the_policy_does_not_name_or_to_what_is_no
 
         for policy in (nothing, web):  # what is of the own network is reached only where it is listed by name
             with pytest.raises(WebRefused) as refused:
-                await client.page(f"{there.root}/old", policy)
+                await client.page(f"{there.root}/old", policy, ME)
             assert not refused.value.listed
         with pytest.raises(WebRefused, match="not on this channel's list"):
-            await client.page(f"http://{METADATA}/", nothing)
+            await client.page(f"http://{METADATA}/", nothing, ME)
         assert there.asked.count(METADATA) == 2, "what is not on the list is not looked up"
+
+
+async def test_no_thread_whose_names_get_no_answer_takes_the_look_ups_of_another() -> None:
+    speaks = threading.Event()
+    asked: list[str] = []
+
+    def look(host: str, _port: int) -> Sequence[str]:
+        asked.append(host)
+        if host.startswith("silent"):
+            speaks.wait(SECONDS)
+        raise OSError("no such name")
+
+    client = WebClient(names=Names(look, threads=3, each=2))
+    one, two = Asker(), Asker()
+
+    async def web() -> HostList:
+        return HostList(web=True)
+
+    waiting = [asyncio.create_task(client.page(f"http://silent{n}.test/", web, one)) for n in range(4)]
+    try:
+        async with asyncio.timeout(SECONDS):
+            while len(asked) < 2:
+                await asyncio.sleep(0.01)
+            with pytest.raises(WebUnanswered, match="no address that can be found"):
+                await client.page("http://pages.test/", web, two)
+        assert asked == ["silent0.test", "silent1.test", "pages.test"]
+    finally:
+        speaks.set()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        client.close()
 
 
 async def test_hostile_answers_take_no_more_than_their_bounds() -> None:
@@ -114,13 +161,13 @@ async def test_hostile_answers_take_no_more_than_their_bounds() -> None:
         }
         assert len(bomb) < SMALL.size
         for path in ("/huge", "/bomb"):
-            answer = await client.page(f"{there.root}{path}", there.policy)
+            answer = await client.page(f"{there.root}{path}", there.policy, ME)
             assert (answer.cut, len(answer.body)) == (True, SMALL.size)
         begun = time.monotonic()
         late = await why(client, there, f"{there.root}/drip")
         assert str(late) == "no whole answer came within 1 seconds"
         assert time.monotonic() - begun < 10
-        assert (await client.page(f"{there.root}/half", there.policy)).cut
+        assert (await client.page(f"{there.root}/half", there.policy, ME)).cut
         assert "invalid gzip" in str(await why(client, there, f"{there.root}/invalid"))
         assert "packed in a way that is not read (br)" in str(await why(client, there, f"{there.root}/brotli"))
         assert isinstance(await why(client, there, f"{there.root}/nonsense"), WebUnanswered)
@@ -129,7 +176,7 @@ async def test_hostile_answers_take_no_more_than_their_bounds() -> None:
             False, "nowhere.test has no address that can be found",
         )  # fmt: skip
         there.serves["/x"] = b"HTTP/1.1 204 No Content\r\n\r\n"
-        answer = await client.send(WebRequest(f"{there.root}/x", "HEAD", (("X-Own", "1"),)), there.policy)
+        answer = await client.send(WebRequest(f"{there.root}/x", "HEAD", (("X-Own", "1"),)), there.policy, ME)
         assert (answer.status, b"X-Own: 1" in there.heard[-1]) == (204, True)
 
 
@@ -152,7 +199,7 @@ async def test_what_is_no_text_is_refused_in_words_and_a_hostile_page_costs_only
         }
 
         async def read(path: str) -> Page:
-            return await reader.read(await client.page(f"{there.root}{path}", there.policy))
+            return await reader.read(await client.page(f"{there.root}{path}", there.policy, ME))
 
         for path, words in {
             "/pdf": "is a PDF",
@@ -164,8 +211,30 @@ async def test_what_is_no_text_is_refused_in_words_and_a_hostile_page_costs_only
                 await read(path)
         texts = {path: (await read(path)).text for path in ("/lies", "/old", "/japan", "/json")}
         assert texts == {"/lies": "Größe: 5 €", "/old": "Größe", "/japan": "丸め", "/json": '{"a": 1}'}
-        answer = await client.page(f"{there.root}/nodes", there.policy)
+        answer = await client.page(f"{there.root}/nodes", there.policy, ME)
         assert len(answer.body) > 4_000_000
         monkeypatch.setattr("agentic.web.page_reader.SECONDS", 0.2)
         with pytest.raises(WebUnanswered, match="takes too long or too much memory"):
             await reader.read(answer)
+
+
+async def test_a_page_waits_for_room_apart_from_its_own_time_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, release, begun = PageReader(), asyncio.Event(), list[bytes]()
+
+    async def held(request: bytes) -> bytes:
+        begun.append(request)
+        await release.wait()
+        return b'{"title": "", "text": "read", "links": []}'
+
+    monkeypatch.setattr("agentic.web.page_reader._asked", held)
+    answer = WebAnswer("http://pages.test/", 200, (), "text/html", "", b"<p>")
+    reading = [asyncio.create_task(reader.read(answer)) for _ in range(AT_ONCE)]
+    async with asyncio.timeout(SECONDS):
+        while len(begun) < AT_ONCE:
+            await asyncio.sleep(0)
+        monkeypatch.setattr("agentic.web.page_reader.ROOM_SECONDS", 0.05)
+        with pytest.raises(WebUnanswered, match="other pages are being read"):
+            await reader.read(answer)
+        release.set()
+        assert [page.text for page in await asyncio.gather(*reading)] == ["read"] * AT_ONCE
+        assert (await reader.read(answer)).text == "read", "each gives its room back"

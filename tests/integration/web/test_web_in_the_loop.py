@@ -48,6 +48,7 @@ from agentic.tools.web.web_access import ThreadWeb
 from agentic.tools.web.web_search import cited, web_search_tool
 from agentic.web.page_reader import PageReader
 from agentic.web.search_engines import PublicEngines, SearchEngine, SearchFailed, Searxng
+from agentic.web.web_client import Asker
 from agentic.workspace.workspace import RealWorld
 from bot.cli.doctor import web_search
 from bot.cli.replay.invariants import broken_promises
@@ -139,7 +140,7 @@ class Desk:
 
         client = self.there.client()
         engine = self.engine or Searxng(client, f"http://127.0.0.1:{self.there.port}")
-        web = ThreadWeb(client, PageReader(), engine, self.there.policy)
+        web = ThreadWeb(client, PageReader(), engine, self.there.policy, Asker())
         tools = (*STANDARD, web_search_tool(web), fetch_tool(web), http_tool(web))
         children = registry.of(MAIN, lease, loop, of_child)
         toolbox = StandardToolbox(world, tools, save=save, inspect=inspect, children=children)
@@ -235,7 +236,8 @@ async def test_a_search_is_answered_out_of_pages_that_were_read_with_their_sourc
     assert [tool["function"]["name"] for tool in reader.body["tools"]] == ["finish"]  # type: ignore[index, union-attr]
     assert "How are prices rounded? Fix it." in reader.messages[0].text
     assert "Find out how to fix it." not in reader.text(), "a reader knows nothing of the task"
-    assert set(done.exposure.untrusted) == {"what web_search answered", "a page of the web"}
+    assert set(done.exposure.untrusted) == {"what web_search answered", "a page of the own network"}
+    assert done.exposure.private == ("attached files", "a page of the own network")
     for one in logs:
         assert verify(one).divergence is None
         assert broken_promises(one) == ()
@@ -259,6 +261,7 @@ async def test_an_owner_that_dies_costs_no_digest_twice_and_mixes_up_no_source(t
         await here.ends(await here.own())
         [result, _] = await here.finished()
         logs = await here.logs()
+    assert "a page of the own network" in result.exposure.private, "also where another owner had it read"
     assert sorted(here.readers) == ["combined", "one", "two", "two"]
     assert f"[1] {root}/one\n[2] {root}/two\n" in result.preview
     assert len(logs) == 4
@@ -328,6 +331,21 @@ async def test_one_page_one_request_and_what_would_change_something_elsewhere(tm
     assert not any(f"{root}/one" in text for text in here.questions), "nothing had been read by then"
     assert verify(log).divergence is None
     assert broken_promises(log) == ()
+
+
+async def test_a_search_asks_whether_the_web_is_still_open_and_a_long_answer_is_cut(tmp_path: Path) -> None:
+    async with desk(tmp_path) as here:
+        root = here.there.root
+        here.there.serves |= {"/search": results(f"{root}/one"), "/long": said("word " * 100_000, "text/plain")}
+        here.script = [call("http", url=f"{root}/long"), call("web_search", query="python rounding"), FINISH]
+        here.answers = {"": "allow"}
+        here.there.web = False
+        done = await here.ends(await here.own())
+        [long, search, _] = await here.finished()
+    assert done.finished is not None
+    assert "(Only its beginning was read: it is too long.)" in long.preview
+    assert (search.outcome, search.preview[:35]) == ("refused", "The web is not open here any more. ")
+    assert not [path for path in here.there.paths if path.startswith("/search")]
 
 
 async def test_an_engine_that_fails_is_told_with_what_to_do(tmp_path: Path) -> None:

@@ -122,16 +122,18 @@ async def test_the_web_is_opened_for_reading_and_for_no_command() -> None:
     store = MemoryStore()
     kept = Preferences(store)
     await kept.put("guild", "1", "network", "packages")
-    await kept.put("channel", "2", "network", "+Web")
-    assert (await kept.of("3", "2", "1")).network == "packages web"
+    await kept.put("channel", "2", "network", "+@Web")
+    assert (await kept.of("3", "2", "1")).network == "packages @web"
     meaning = CHOICES["network"].meaning
-    assert meaning("web") == "I may search and read the whole web; commands reach no host"
-    assert meaning("+web") == "I may search and read the whole web as well"
-    assert meaning("packages web") == (
+    assert meaning("@web") == "I may search and read the whole web; commands reach no host"
+    assert meaning("+@web") == "I may search and read the whole web as well"
+    assert meaning("packages @web") == (
         "I may search and read the whole web; commands reach the usual package indexes, and nothing else"
     )
-    assert placed("docker", "web") == "docker, no network"
-    assert placed("docker", "packages web example.org") == "docker, network: packages example.org"
+    assert meaning("web") == "commands reach `web`, and nothing else", "a host that is called so"
+    assert placed("docker", "web") == "docker, network: web"
+    assert placed("docker", "@web") == "docker, no network"
+    assert placed("docker", "packages @web example.org") == "docker, network: packages example.org"
 
 
 async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
@@ -170,7 +172,7 @@ async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
     ],
 )
 async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
-    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, web, hosts"):
+    with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, @web, hosts"):
         checked("network", value)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.egress.addresses import refusal
-from agentic.egress.host_list import HostList, NoHost, authority, host_name, patterns, private_places, read
+from agentic.egress.host_list import Authority, HostList, NoHost, authority, host_name, patterns, private_places, read
 from agentic.egress.package_hosts import PACKAGE_HOSTS
 
 
@@ -106,8 +106,14 @@ def test_some_addresses_are_nobodys(address: str) -> None:
 
 
 def test_the_web_is_read_by_tools_and_reached_by_no_command() -> None:
-    assert patterns("WEB none packages") == ("web", "packages")
-    web = read(("web",))
+    assert patterns("@WEB none packages") == ("@web", "packages")
+    web = read(("@web",))
     assert (web.web, web.reaches, web.beyond_packages, web.allows("example.org")) == (True, False, (), False)
     assert (web | read(("example.org",))).web
     assert not read(("packages",)).web
+    host = read(patterns("web"))
+    assert (host.web, host.exact) == (False, {"web"}), "a host that is called so is one"
+    assert Authority("web", 8080) in private_places("web:8080")
+    for taken in ("@web", "*.@web"):
+        with pytest.raises(NoHost):
+            host_name(taken)
