@@ -29,6 +29,7 @@ class FreeWorld(RealWorld):
         cwd: str = ".",
         on_output: Callable[[str], None] | None = None,
         by: str = "",
+        how: str = "",
         cap: int = 64 * 1024,
         key: str = "",
     ) -> ExecResult:

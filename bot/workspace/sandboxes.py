@@ -334,7 +334,9 @@ class Workshop:
 
     async def guides(self, thread: str) -> tuple[WorkspaceGuide, ...]:
         """Return what the authors of the thread's workspace wrote for agents."""
-        return await self.world(thread).guides()
+        kept = self._worlds.get(thread)
+        world = kept or RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))  # talk leaves none behind
+        return await world.guides()
 
     def workplace(self, thread: str) -> Workplace | None:
         """Return the thread's repository, as facts of it are kept."""

@@ -301,7 +301,9 @@ async def test_a_browser_without_a_link_is_told_where_one_is_and_gets_in_by_one_
         await second.goto(link)
         await expect(second.get_by_text("each link opens the page once")).to_be_visible(timeout=40_000)
         await first.get_by_role("button", name="Link for another browser").click()
-        another = await first.get_by_label("Link", exact=True).input_value()
+        shown = first.get_by_label("Link", exact=True)
+        await expect(shown).not_to_have_value("", timeout=40_000)  # it is fetched
+        another = await shown.input_value()
         await first.screenshot(path=tmp_path / "another.png")
         await second.goto(another)
         await expect(second.get_by_text("Connected", exact=True)).to_be_visible(timeout=40_000)

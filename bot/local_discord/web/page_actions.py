@@ -81,7 +81,9 @@ class PageActs:
         draft = parse_draft(body.fields, body.uploads)
         place = self._api.state.channel(path_id(request, "channel"))
         if place.type is ChannelType.FORUM:
-            return self._seen(self._opened(self._me(request), place, draft), request)
+            first = self._opened(self._me(request), place, draft)
+            post = guild_payloads.channel(self._api.state, self._api.state.channel(first.channel_id))
+            return {**self._seen(first, request), "post": post}
         made = self._api.messages.create(self._me(request), path_id(request, "channel"), draft)
         return self._seen(made, request)
 

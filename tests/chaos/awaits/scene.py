@@ -22,6 +22,7 @@ from typing import Any
 
 from agentic.core.events.execution_events import FileChange, Policy, Tier
 from agentic.models.scripted.model import answer
+from agentic.ports.children import Children
 from agentic.ports.errors import ModelUnavailable, SandboxUnavailable, StoreUnavailable
 from agentic.ports.runtime import (
     Answer,
@@ -238,8 +239,8 @@ class Actor(Process):
     def way_to_discord(self) -> Client:
         return Wire(self)
 
-    def toolbox(self, thread: str) -> Toolbox:
-        """The real one."""
+    def toolbox(self, thread: str, children: Children | None = None) -> Toolbox:
+        """The real one; nothing here has helpers."""
 
         async def world() -> RealWorld:
             if thread not in self._worlds:

@@ -78,8 +78,8 @@ async def test_who_reads_too_much_at_once_is_told_when_it_works_again(guild: Loc
 
 async def test_a_command_that_discord_still_shows_and_that_is_gone_is_explained(guild: LocalGuild) -> None:
     async with desk(guild) as one:
-        one.scenery.bot.tree.remove_command("memory")
-        assert "old version of my commands" in words(await one.slash(one.scenery.general, "memory"))
+        one.scenery.bot.tree.remove_command("cost")
+        assert "old version of my commands" in words(await one.slash(one.scenery.general, "cost"))
 
 
 async def test_in_a_plain_channel_it_is_said_where_the_command_works(guild: LocalGuild) -> None:

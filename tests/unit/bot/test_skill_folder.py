@@ -199,9 +199,8 @@ def test_a_kept_copy_that_is_damaged_waits_and_an_approval_makes_it_anew(tmp_pat
         copy.write_text("no folder")
     [damaged] = store.found_in_home()
     assert damaged.state == "damaged"
-    assert "its kept copy is damaged; whoever runs the bot can: `threadwright skills approve" in skill_text.said(
-        damaged
-    )
+    said = skill_text.said(damaged)
+    assert "its kept copy is damaged; whoever runs the bot can approve it: `threadwright skills approve" in said
     store.approve(HOME, skill, NOW)
     assert store.copy("notes", skill.sha) == skill
     assert [one.state for one in store.found_in_home()] == ["approved"]

@@ -25,7 +25,9 @@ export function startActs(composer) {
         content, nonce: crypto.randomUUID().slice(0, 25), enforce_nonce: true,
         message_reference: replyTo && { message_id: replyTo.id },
       }, files);
-      if (made.channel_id !== channel && room.places.has(made.channel_id)) await room.open(made.channel_id); // a new post
+      if (!made.post) return;
+      room.places.set(made.post.id, made.post); // its event may still be on the way
+      await room.open(made.post.id);
     },
     saveEdit: (one, content) => call("PATCH", message(one.id), { content }),
     slash: (channel, { name, options }) => call("POST", `/ui/channels/${channel}/slash`, { name, options }),
