@@ -33,6 +33,11 @@ async def everything(guild: LocalGuild, channel: discord.TextChannel) -> int:
     await guild.say_aloud(here, author=ana)
     await guild.post(here, stickers=["wave"], author=ana)
     await guild.react(first.id, "👀")
+    frame = ui.Container[ui.LayoutView](
+        ui.TextDisplay("It **adds up**."), ui.Separator(), ui.TextDisplay("-# tier 2 · `a.py`")
+    )
+    card = ui.LayoutView(timeout=None).add_item(frame)
+    await channel.send(view=card.add_item(ui.ActionRow(ui.Button[ui.LayoutView](label="Undo", custom_id="undo"))))
     view = ui.View(timeout=None)
     for style in (1, 2, 3, 4):
         view.add_item(
@@ -44,11 +49,6 @@ async def everything(guild: LocalGuild, channel: discord.TextChannel) -> int:
     file = discord.File(io.BytesIO(png_square(0x2F6F6B)), "dot.png", description="A dot")
     text = "# Title\n" + "||hidden|| **bold**\n```py\n" + "x = 1\n" * 40 + "```"
     sent = await channel.send(text, view=view, embed=embed, files=[file, discord.File(__file__, "a.py")])
-    frame = ui.Container[ui.LayoutView](
-        ui.TextDisplay("It **adds up**."), ui.Separator(), ui.TextDisplay("-# tier 2 · `a.py`")
-    )
-    card = ui.LayoutView(timeout=None).add_item(frame)
-    await channel.send(view=card.add_item(ui.ActionRow(ui.Button[ui.LayoutView](label="Undo", custom_id="undo"))))
     thread = await sent.create_thread(name="Work")
     await thread.send("unread")
     return sent.id
