@@ -20,7 +20,7 @@ from agentic.web.web_client import WebClient
 from agentic.workspace.workspace import RealWorld
 from bot.config.home import MCP_TOKENS
 from bot.config.settings import Settings
-from bot.workspace.web_reading import ThreadHosts, WebReading
+from bot.workspace.web_tools import ThreadHosts, WebTools
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import Watcher
@@ -92,7 +92,7 @@ def search_engine(settings: Settings, client: WebClient) -> SearchEngine:
     return Searxng(client, settings.search_url) if settings.search_url else PublicEngines()
 
 
-def web_reading(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> WebReading:
+def web_tools(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> WebTools:
     """The web for threads, by what is chosen for each."""
     client = web_client(settings)
-    return WebReading(client, PageReader(), search_engine(settings, client), chosen, reach)
+    return WebTools(client, PageReader(), search_engine(settings, client), chosen, reach)

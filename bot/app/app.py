@@ -65,7 +65,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, mcp_servers, watching, web_reading
+from bot.app.adapters import chooser, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
@@ -236,7 +236,7 @@ class App:
             code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
         workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state)
-        workshop.web = web_reading(settings, networks.hosts, doors.hosts)
+        workshop.web = web_tools(settings, networks.hosts, doors.hosts)
         stack.callback(workshop.web.close)
         stack.push_async_callback(workshop.end_servers)
         offers, answers, pulls = BranchOfferMessages(store), AnswerMessages(store), PullMessages(store)

@@ -55,7 +55,7 @@ from agentic.workspace.workspace import A_PERSON, RealWorld
 from bot.workspace.folders import Workspaces
 from bot.workspace.own_workspaces import CopiedWorkspaces
 from bot.workspace.repositories import Repositories
-from bot.workspace.web_reading import WebReading
+from bot.workspace.web_tools import WebTools
 from reflexion.lessons.fact import Workplace
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Workshop:
     """What the agents of a thread may remember; without it they cannot."""
     mcp: McpServers | None = None
     """The MCP servers of the owner's file; None where there is no such file."""
-    web: WebReading | None = None
+    web: WebTools | None = None
     """The web, where it is open for a thread."""
     _notebooks: set[str] = field(default_factory=set[str])
     """Threads to which a notebook was sent."""

@@ -19,7 +19,7 @@ from agentic.core.events.execution_events import QuotedMessage
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children, ChildResult, ChildTask
 from agentic.ports.runtime import Observation
-from agentic.prompts.web_reading import COMBINE, DIGEST
+from agentic.prompts.web_digests import COMBINE, DIGEST
 from agentic.tools.base.observation import failed, listed, refused
 from agentic.tools.base.terminal_text import clean
 from agentic.tools.base.tool import AgentWorld, Arguments, CallContext, Tool

@@ -26,7 +26,7 @@ from agentic.core.rules.used_up_limits import LEAST_TURNS, READING_TURNS, grante
 from agentic.core.state.conversation import ToolSpec
 from agentic.ports.children import ChildTask
 from agentic.prompts.child_prompt import HELPER
-from agentic.prompts.web_reading import COMBINE, DIGEST
+from agentic.prompts.web_digests import COMBINE, DIGEST
 from agentic.runtime.child_runs import begun, other_eyes, result_of, role_for
 from agentic.runtime.inbox_drain import taken_from
 from tests.unit.core.building import BEGUN, TIERS, YOU, Log, Policy

@@ -26,7 +26,7 @@ ThreadHosts = Callable[[str], Awaitable[HostList]]
 
 
 @dataclass(slots=True)
-class WebReading:
+class WebTools:
     """The web for the threads of a process; only where it is open for a thread it costs a prompt anything."""
 
     client: WebClient
