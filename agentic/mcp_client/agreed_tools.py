@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from agentic.stores.private_file import write_private
 
 FILE = "mcp-tools.json"
 DESCRIPTION_CHARACTERS = 2_000
@@ -179,12 +180,8 @@ class Catalogue:
             before = self._file
             if before.unreadable:
                 return
-            fresh = self._path.with_suffix(f".{os.getpid()}.part")
             try:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                fresh.write_text(_File(servers={**before.servers, server: kept}).model_dump_json())
-                fresh.chmod(0o600)
-                fresh.replace(self._path)
+                write_private(self._path, _File(servers={**before.servers, server: kept}).model_dump_json())
             except OSError as error:
                 self.trouble = f"{self._path} cannot be written: {error.strerror or error}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.sandbox.folder_removal import remove_tree
+from agentic.stores.private_file import write_private
 from bot.equipment.skill_folder import Skill, SkillUnusable, read_skill, skills_in, write_skill
 
 FILE, FOLDER, COPIES = "skills.json", "skills", "skill_copies"
@@ -175,17 +175,7 @@ class SkillStore:
                 raise SkillUnusable(self.trouble)
             others = tuple(each for each in kept.approved if (each.place, each.name) != (place, name))
             approved = others if approval is None else (*others, approval)
-            fresh = self._path.with_suffix(f".{secrets.token_hex(6)}.part")
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                    out.write(_Approvals(approved=approved).model_dump_json())
-                    out.flush()
-                    os.fsync(out.fileno())
-                fresh.replace(self._path)
-            finally:
-                fresh.unlink(missing_ok=True)
+            write_private(self._path, _Approvals(approved=approved).model_dump_json())
 
     def _read(self) -> _Approvals | None:
         """As it stands on the disk; None where it cannot be read."""

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from agentic.forges.hosts import Forges
 from agentic.ports.errors import ForgeRejected, RemoteError, RepositoryGone, RightMissing, TokenRefused
 from agentic.ports.forge import Forge, ForgeHost, Remote
+from agentic.stores.private_file import write_private
 
 TOKEN = re.compile(r"[\x21-\x7e]{8,300}")
 LARGEST = 10_000
@@ -71,18 +72,7 @@ class LinkedAccounts:
 
     def keep(self, person: str, account: LinkedAccount) -> None:
         """Store a link, in place of an earlier one.  Raises ``OSError``."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file = self._file(person, account.host)
-        new = file.with_name(f".{file.name}.{account.id}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                out.write(account.model_dump_json())
-                out.flush()
-                os.fsync(out.fileno())
-            new.replace(file)
-        finally:
-            new.unlink(missing_ok=True)
+        write_private(self._file(person, account.host), account.model_dump_json())
 
     def unlink(self, person: str, host: str) -> None:
         """Delete a link.  Raises ``OSError``."""

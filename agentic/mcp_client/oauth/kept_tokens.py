@@ -12,12 +12,13 @@ import fcntl
 import hashlib
 import logging
 import os
-import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_serializer
+
+from agentic.stores.private_file import write_private
 
 LARGEST = 200_000
 """Bytes of a file."""
@@ -88,23 +89,7 @@ class KeptTokens:
 
     def keep(self, grant: Grant, issuer: str) -> None:
         """Store it in place of what was kept.  Raises ``OSError``, and then all is as it was."""
-        file = self._file(grant.server, issuer)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = file.with_name(f".{file.name}.{secrets.token_hex(6)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-                out.write(grant.model_dump_json())
-                out.flush()
-                os.fsync(out.fileno())
-            new.replace(file)
-        finally:
-            new.unlink(missing_ok=True)
-        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_private(self._file(grant.server, issuer), grant.model_dump_json())
 
     def forget(self, server: str, issuer: str) -> bool:
         """Sign out; False where nobody was signed in.  Raises ``OSError``."""
