@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 from weakref import WeakValueDictionary
@@ -26,6 +26,7 @@ from agentic.core.events.execution_events import (
     Policy,
     Reflected,
 )
+from agentic.core.fold.fold import fold
 from agentic.ports.failpoints import reach
 from agentic.ports.lookup import Embedder
 from agentic.ports.runtime import Clock, LanguageModel, Store
@@ -251,7 +252,10 @@ class Reflexion:
     async def _case(self, execution: str) -> _Case:
         stream = self._stream(execution)
         outcome = await stream.read()
-        trajectory = read_trajectory([each async for each in self._store.read(execution)], outcome)
+        log = [each async for each in self._store.read(execution)]
+        trajectory = read_trajectory(log, outcome)
+        read = (*trajectory.untrusted, *fold(log).exposure.untrusted)  # as the rule of two knows it
+        trajectory = replace(trajectory, untrusted=tuple(dict.fromkeys(read)))
         if not trajectory.finished:
             raise ExecutionOpen(f"execution {execution} has not finished")
         return _Case(trajectory, outcome, stream)

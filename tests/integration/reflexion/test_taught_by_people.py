@@ -9,7 +9,7 @@ import pytest
 from agentic.models.scripted.model import answer
 from reflexion.ports import LessonStore
 from tests.integration.reflexion.conftest import INSIGHT, house
-from tests.unit.reflexion.logs import ANN, Did, Log
+from tests.unit.reflexion.logs import ANN, BEN, Did, Log
 
 SAID = "The export of the shop is in UTC, not in local time."
 FACT = "The shop's export is in UTC and not in local time."
@@ -43,6 +43,15 @@ async def test_a_correction_without_a_failed_call_becomes_a_lesson_that_is_met_a
     (met,) = await lesson_store.lessons("g1")
     assert (met.status, met.executions, met.author_trust) == ("probation", ("x1", "x2"), trust)
     assert (await lesson_store.lessons("g2")) == ()
+
+
+async def test_what_comes_of_a_task_that_read_a_strangers_message_waits_for_a_person(lesson_store: LessonStore) -> None:
+    at = house(lambda asked: answer(json.dumps({**INSIGHT, "key_insight": FACT})), lesson_store)
+    heard = work(1).hears("guidance", "Mind the hours as well.", by=BEN).hears("correction", SAID)
+    await at.reflexion.after(await at.keep(heard.ends()))
+    (made,) = await lesson_store.lessons("g1")
+    assert made.status == "quarantined"
+    assert "a message that somebody else wrote" in made.note
 
 
 async def test_a_vote_against_with_its_reason_becomes_a_lesson_too(lesson_store: LessonStore) -> None:
