@@ -68,6 +68,7 @@ class Arrivals:
             return await self._keep(item, session)
         except StoreError as error:
             if item.sort != "stop" or not session.interrupt():
+                session.wake()  # it may lie in the inbox all the same: whoever looks there settles it
                 raise
             return Receipt(False, "busy", error_text(Attempted.STOP, error))
         finally:

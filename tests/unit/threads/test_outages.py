@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import cast
 
 import pytest
@@ -281,3 +281,28 @@ async def test_where_a_thread_could_not_be_kept_but_its_first_task_was_it_is_kep
         kept = await store.session("100")
         assert kept is not None, "its answer has no place to appear in"
         assert await place.reasons() == ["done"]
+
+
+async def test_a_stop_where_nothing_runs_that_was_kept_and_then_failed_lies_nowhere_afterwards() -> None:
+    class Hiccup(MemoryStore):
+        failed = False
+
+        async def discard(self, ids: Sequence[str]) -> None:
+            if ids and not self.failed:
+                self.failed = True
+                raise StoreUnavailable("busy for a moment")
+            await super().discard(ids)
+
+    store = Hiccup()
+    done = answer("", ("finish", {"answer": "Done."}))
+    async with asyncio.timeout(30), house([done, done], store=store) as place:
+        await place.say("do it")
+        await place.threads.idle("100")
+        with pytest.raises(StoreUnavailable, match="busy"):
+            await place.say("", sort="stop")
+        assert store.failed
+        while await store.pending("100"):
+            await asyncio.sleep(0.01)
+        await place.say("and this")
+        await place.threads.idle("100")
+        assert await place.reasons() == ["done", "done"]
