@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import discord
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
@@ -178,10 +179,18 @@ async def test_a_slash_command_is_offered_and_used(page: Page, guild: LocalGuild
     async def status(interaction: discord.Interaction, detail: str) -> None:
         await interaction.response.send_message(f"idle ({detail})", ephemeral=True)
 
+    typed = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await typed.wait()
+        await route.continue_()
+
     await client.tree.sync()
+    await page.route("**/ui/commands", late)
     await page.get_by_role("button", name="Channel general").click()
     await page.get_by_label("Message", exact=True).blur()
     await page.get_by_label("Message", exact=True).press_sequentially("/st")
+    typed.set()
     await expect(page.get_by_role("option", name="/status")).to_be_visible()
     await page.keyboard.press("Enter")
     await page.keyboard.type("detail: all of it")

@@ -165,7 +165,10 @@ document.addEventListener("visibilitychange", () => {
 });
 at("places").addEventListener("pointerleave", drawPlaces);
 at("entry").addEventListener("focus", async () => {
-  room.commands = await call("GET", "/ui/commands").catch(() => room.commands); // some may be new
+  const known = await call("GET", "/ui/commands").catch(() => room.commands);
+  if (JSON.stringify(known) === JSON.stringify(room.commands)) return;
+  room.commands = known;
+  composer.suggest.update(); // somebody who types fast has begun one of the new ones
 });
 
 function showDoor(why) {
