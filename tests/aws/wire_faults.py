@@ -20,12 +20,13 @@ from typing import Literal, Self
 from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from yarl import URL
 
-Fault = Literal["conflict", "throttled", "broken", "cut", "silent", "lost", "half", "doubled"]
+Fault = Literal["conflict", "throttled", "broken", "denied", "cut", "silent", "lost", "half", "doubled"]
 """How a request breaks:
 
 conflict   refused, because another transaction is at work on the same item
 throttled  refused, because there were too many
-broken     refused by a server that stumbled (500, 503)
+broken     refused by a server that stumbled (500)
+denied     refused, because the credentials lack the right
 cut        the connection ends before the request is passed on
 silent     never passed on, and never answered: the client's time-out ends it
 lost       passed on and done, but the connection ends instead of an answer
@@ -37,9 +38,17 @@ CONFLICTING = ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 _DROPPED = {"transfer-encoding", "content-length", "connection", "keep-alive", "date", "server"}
 """Headers of one connection, which are not passed on."""
 _CODES: Mapping[str, Mapping[str, tuple[int, str]]] = {
-    "dynamodb": {"throttled": (400, "ProvisionedThroughputExceededException"), "broken": (500, "InternalServerError")},
-    "sqs": {"throttled": (400, "ThrottlingException"), "broken": (500, "InternalError")},
-    "s3": {"throttled": (503, "SlowDown"), "broken": (500, "InternalError")},
+    "dynamodb": {
+        "throttled": (400, "ProvisionedThroughputExceededException"),
+        "broken": (500, "InternalServerError"),
+        "denied": (400, "AccessDeniedException"),
+    },
+    "sqs": {
+        "throttled": (400, "ThrottlingException"),
+        "broken": (500, "InternalError"),
+        "denied": (403, "AccessDenied"),
+    },
+    "s3": {"throttled": (503, "SlowDown"), "broken": (500, "InternalError"), "denied": (403, "AccessDenied")},
 }
 
 
@@ -126,7 +135,7 @@ class WireFaults:
         fault = self._fault(operation)
         if fault is not None:
             self.broken.append(Broken(operation, self.seen[operation], fault))
-        if fault in ("conflict", "throttled", "broken"):
+        if fault in ("conflict", "throttled", "broken", "denied"):
             return _refusal(operation, fault, body)
         if fault == "cut":
             return _hung_up(request)
@@ -194,7 +203,7 @@ def operation_of(method: str, path: str, headers: Mapping[str, str]) -> str:
 def _refusal(operation: str, fault: Fault, body: bytes) -> web.Response:
     """An error as the service words it."""
     service, _, name = operation.partition(".")
-    said = f"{fault}, by a test"
+    said = f"not authorized to perform: {service}:{name}" if fault == "denied" else f"{fault}, by a test"
     if fault == "conflict":
         return _conflict(name, said, body)
     status, code = _CODES[service][fault]
