@@ -84,7 +84,7 @@ class Clients:
                     service,
                     region_name=self.place.region or None,
                     endpoint_url=self.place.endpoint or None,
-                    config=_settings(service),
+                    config=_settings(service, self.place),
                 )
                 self._made[service] = await self._stack.enter_async_context(made)
         return self._made[service]
@@ -95,12 +95,13 @@ class Clients:
         await self._stack.aclose()
 
 
-def _settings(service: Service) -> Config:
+def _settings(service: Service, place: Place) -> Config:
     # The client itself tries once: we try again, and say what came of it.
     return Config(
         connect_timeout=3,
         read_timeout=_READ_SECONDS[service],
         max_pool_connections=50,
         retries={"total_max_attempts": 1},
-        s3={"addressing_style": "path"},
+        # A name for each bucket is what AWS has; what stands in for it has one name.
+        s3={"addressing_style": "path" if place.endpoint else "auto"},
     )

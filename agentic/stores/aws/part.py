@@ -78,10 +78,12 @@ class Aws:
     """The threads of executions."""
     waiting: Known[str, Key] = field(default_factory=Known[str, Key])
     """Where inbox items stand, by their ids."""
+    outbox: Known[str, tuple[str, int]] = field(default_factory=Known[str, tuple[str, int]])
+    """The threads and numbers of outbox items, by their keys."""
 
 
 class Part:
-    """A subject of the store."""
+    """A subject of the store, which is made of all of them: their private names are told apart by the subject."""
 
     def __init__(self, aws: Aws) -> None:
         self._aws = aws

@@ -17,6 +17,8 @@ class Place:
     """The URL of something that stands in for AWS; '' for AWS itself."""
     queue: str = ""
     """The URL of the queue that rings, '' for none."""
+    events: str = ""
+    """The URL of the queue that others read what happens from, '' for none."""
 
     @property
     def where(self) -> str:

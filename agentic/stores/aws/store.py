@@ -6,15 +6,21 @@ import time
 from collections.abc import Callable
 
 from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import PATIENCE, Clients, Watcher
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.part import Aws
 from agentic.stores.aws.place import Place
+from agentic.stores.aws.subjects.blobs import Blobs
+from agentic.stores.aws.subjects.events import Events
+from agentic.stores.aws.subjects.inbox import Inbox
+from agentic.stores.aws.subjects.leases import Leases
+from agentic.stores.aws.subjects.outbox import Outbox
 from agentic.stores.aws.table import Table
 
 
-class AwsStore(Part):
+class AwsStore(Events, Blobs, Leases, Inbox, Outbox, Store):
     """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
 
     @classmethod
