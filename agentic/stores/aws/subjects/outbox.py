@@ -123,8 +123,11 @@ class Outbox(Part):
 
 async def puts(aws: Aws, items: Sequence[OutboxItem]) -> list[Write]:
     """The writes that keep items, two each; refused where a key is taken."""
+    firsts: dict[str, OutboxItem] = {}
+    for item in items:
+        firsts.setdefault(item.key, item)
     writes: list[Write] = []
-    for item in {item.key: item for item in reversed(items)}.values():
+    for item in firsts.values():
         order = aws.order.next()
         text = item.model_dump_json(exclude_defaults=True).encode()
         body = await aws.bodies.pack(text, f"threads/{item.thread}/outbox")
