@@ -6,9 +6,11 @@ are skipped, and fail where ``CI`` is set.
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
-from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
 
 import pytest
 
@@ -20,13 +22,20 @@ NOT_INSTALLED = "MiniStack is not installed; set it up with: make aws"
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def aws_endpoint() -> Iterator[str]:
-    """The address of a local AWS, a process of its own that ends with the tests."""
+@cache
+def local_aws() -> str:
+    """The address of a local AWS, a process of its own that ends with this one."""
     if not PYTHON.exists():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(NOT_INSTALLED)
-    with mini_stack() as address:
-        yield address
+    running = ExitStack()
+    atexit.register(running.close)
+    return running.enter_context(mini_stack())
+
+
+@pytest.fixture(scope="session")
+def aws_endpoint() -> str:
+    """The same for whoever asks for it."""
+    return local_aws()
 
 
 @pytest.fixture

@@ -170,6 +170,40 @@ def blob(sha: str) -> Key:
     return f"BLOB#{sha}", ALONE
 
 
+def reference(sha: str, execution: str) -> Key:
+    """That the log of an execution names a content."""
+    return f"BLOB#{sha}", f"REF#{execution}"
+
+
+UNNAMED = "UNNAMED"
+
+
+def unnamed(sha: str) -> Key:
+    """That a log which named a content is gone: perhaps no other names it."""
+    return UNNAMED, sha
+
+
+def burial(thread: str, order: int, name: str) -> Key:
+    """An execution whose log was deleted; waits until what was in it is cleared away."""
+    return thread, f"GONE#{padded(order)}#{name}"
+
+
+CHANGED = "CHANGED"
+
+
+def changed(order: int, execution: str) -> Key:
+    """That a log is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    return CHANGED, f"{padded(order)}#{execution}"
+
+
+OUTBOX_AGES = "OUTBOX-AGES"
+
+
+def outbox_age(at: int) -> Key:
+    """How far the outbox was at a moment."""
+    return OUTBOX_AGES, padded(at)
+
+
 def label(thread: str, execution: str) -> Key:
     """How an execution turned out; stays when the thread goes."""
     return thread, f"LABEL#{execution}"

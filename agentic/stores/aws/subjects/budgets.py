@@ -19,7 +19,7 @@ from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
 from agentic.stores.aws.items import ABSENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.part import Aws, Part
 from agentic.stores.money import dollars, fits, nanos
 
 _SORT, _LIST = "RESERVED", "SCOPE"
@@ -59,13 +59,13 @@ class Budgets(Part):
 
     async def settle_usd(self, key: str, usd: float) -> None:
         """What it came to; the first settlement counts."""
-        await self._end(key, nanos(usd))
+        await self._end_reservation(key, nanos(usd))
 
     async def release_usd(self, key: str) -> None:
         """Forget a reservation that was not settled."""
-        await self._end(key, None)
+        await self._end_reservation(key, None)
 
-    async def _end(self, key: str, came_to: int | None) -> None:
+    async def _end_reservation(self, key: str, came_to: int | None) -> None:
         """Put what it came to in the place of what was set aside; for None, as if it had never been."""
         at = layout.reservation(key)
         for _ in range(_ROUNDS):
@@ -95,7 +95,7 @@ class Budgets(Part):
 
     async def spent_usd(self, scope: str) -> float:
         """Settled and set aside, in US dollars."""
-        return dollars(number(await self._scope(scope), "taken"))
+        return dollars(number(await self._scope_item(scope), "taken"))
 
     async def raise_usd(self, key: str, scope: str, usd: float) -> None:
         """People added to the cap of a scope; the first raise of a key counts."""
@@ -108,7 +108,7 @@ class Budgets(Part):
 
     async def raised_usd(self, scope: str) -> float:
         """What people added to the cap of a scope, in US dollars."""
-        return dollars(number(await self._scope(scope), "raised"))
+        return dollars(number(await self._scope_item(scope), "raised"))
 
     async def unsettled_usd(self, prefix: str) -> list[str]:
         """Keys of reservations that stand."""
@@ -119,13 +119,6 @@ class Budgets(Part):
             keys = [key_of(item) for items in asked async for item in items]
             found = list((await self._table.get_all(keys)).values())
         return sorted(text(item, "sk") for item in found if "scopes" in item)
-
-    # --- retention ---
-
-    async def forget_spending(self, execution: str) -> None:
-        """Forget what was settled for an execution; the sums stay."""
-        items = self._table.query(layout.reservation(f"{execution}/")[0])
-        await self._table.delete_all([key_of(item) async for item in items if "scopes" not in item])
 
     async def erase_spending(self, scope: str, before: str) -> None:
         """The sums of a scope (``*``: of all) for earlier days, unless something is set aside in them."""
@@ -140,8 +133,14 @@ class Budgets(Part):
                         Delete(layout.scope(name), "attribute_not_exists(#held) OR #held = :none", {"none": 0})
                     )
 
-    async def _scope(self, name: str) -> Item:
+    async def _scope_item(self, name: str) -> Item:
         return await self._table.get(layout.scope(name)) or {}
+
+
+async def forget_settled(aws: Aws, execution: str) -> None:
+    """Forget what was settled for an execution; the sums stay."""
+    items = aws.table.query(layout.reservation(f"{execution}/")[0])
+    await aws.table.delete_all([key_of(item) async for item in items if "scopes" not in item])
 
 
 def _taking(scope: Scope, amount: int) -> Update:

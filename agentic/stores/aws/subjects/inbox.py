@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -86,7 +87,11 @@ async def places(aws: Aws, ids: Sequence[str]) -> list[Key]:
 
 async def waiting_items(aws: Aws, sort: str) -> list[Item]:
     """The keys of what waits of a sort over all threads, the longest waiting first."""
-    found = [item for shard in layout.shards(sort) async for item in aws.table.query(shard, index=WAITING)]
+
+    async def of_shard(shard: str) -> list[Item]:
+        return [item async for item in aws.table.query(shard, index=WAITING)]
+
+    found = [item for part in await asyncio.gather(*map(of_shard, layout.shards(sort))) for item in part]
     return sorted(found, key=lambda item: (text(item, WAITING.sort), text(item, SORT)))
 
 

@@ -50,20 +50,20 @@ class Schedules(Part):
         """All, or those that fit, in the order in which they were made."""
         return [
             row
-            for row in await self._all()
+            for row in await self._all_schedules()
             if guild in ("", row.guild) and person in ("", row.person) and thread in ("", row.thread)
         ]
 
     async def schedules_due(self, by: datetime) -> list[ScheduleRow]:
         """Those that are to be looked at by then, the earliest first."""
-        found = [(row.due, row) for row in await self._all() if row.due is not None and row.due <= by]
+        found = [(row.due, row) for row in await self._all_schedules() if row.due is not None and row.due <= by]
         return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
     async def delete_schedules(self, ids: Sequence[str]) -> None:
         """Forget them."""
         await asyncio.gather(*(self._table.write(Delete(layout.schedule(id))) for id in ids))
 
-    async def _all(self) -> list[ScheduleRow]:
+    async def _all_schedules(self) -> list[ScheduleRow]:
         items = [item async for item in self._table.query(layout.SCHEDULES)]
         return [_row(item) for item in sorted(items, key=lambda item: number(item, "made"))]
 

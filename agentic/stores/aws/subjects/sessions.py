@@ -59,10 +59,10 @@ class Sessions(Part):
 
     async def sessions(self, after: str = "") -> AsyncIterator[SessionRow]:
         """Those whose thread comes after ``after``, by thread, read page by page."""
-        found = await asyncio.gather(*(self._keys(WAITING, shard) for shard in layout.shards(_SORT)))
+        found = await asyncio.gather(*(self._session_keys(WAITING, shard) for shard in layout.shards(_SORT)))
         threads = iter(sorted(key[0] for keys in found for _, key in keys if key[0] > after))
         while page := list(islice(threads, _PAGE)):
-            for row in await self._rows([layout.session(thread) for thread in page]):
+            for row in await self._session_rows([layout.session(thread) for thread in page]):
                 yield row
 
     async def recent_sessions(
@@ -72,19 +72,25 @@ class Sessions(Part):
         lists = [_list_of(guild)] if guild is not None else layout.shards(_SORT)
         index = LISTED if guild is not None else WAITING
         after = "" if before is None else _age(before)
-        found = await asyncio.gather(*(self._keys(index, each, after, limit) for each in lists)) if limit > 0 else []
-        return await self._rows([key for _, key in islice(heapq.merge(*found), limit)])
+        found = (
+            await asyncio.gather(*(self._session_keys(index, each, after, limit) for each in lists))
+            if limit > 0
+            else []
+        )
+        return await self._session_rows([key for _, key in islice(heapq.merge(*found), limit)])
 
     async def sessions_in(self, channel: str) -> list[SessionRow]:
         """Those in a channel, by thread; reads all there are."""
         return [row async for row in self.sessions() if row.channel == channel]
 
-    async def _keys(self, index: Index, partition: str, after: str = "", most: int = 0) -> list[tuple[str, Key]]:
+    async def _session_keys(
+        self, index: Index, partition: str, after: str = "", most: int = 0
+    ) -> list[tuple[str, Key]]:
         """(age, key) of those after ``after``, in order; the same item is asked for its row afterwards."""
         found = self._table.query(partition, after=after, most=most, index=index)
         return [(text(item, index.sort), (text(item, "pk"), text(item, "sk"))) async for item in found]
 
-    async def _rows(self, keys: Sequence[Key]) -> list[SessionRow]:
+    async def _session_rows(self, keys: Sequence[Key]) -> list[SessionRow]:
         items = await self._table.get_all(keys)
         return [_row(items[key]) for key in keys if key in items]
 
