@@ -18,7 +18,8 @@ IN_ITEM_BYTES = 100_000
 _ON_THE_LOOP = 200_000
 """What is larger is packed beside the event loop."""
 
-READABLE, PACKED, OBJECT = "body", "packed", "object"
+READABLE, PACKED, OBJECT = BODY = "body", "packed", "object"
+"""The attributes of which an item has one."""
 
 
 class Bodies:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from aiohttp import ClientPayloadError
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentic.ports.errors import StoreError, StoreUnavailable
-from agentic.stores.aws.aws_errors import code_of, plainly
+from agentic.stores.aws.aws_errors import code_of
 from agentic.stores.aws.clients import Answer, Clients
 
 _MOST_DELETES = 1_000
+_MOST_READS = 3
+"""So often an object is read whose content breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,14 @@ class Object:
     name: str
     size: int
     written: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One of what an object was, or that it was deleted."""
+
+    name: str
+    id: str
 
 
 class Bucket:
@@ -42,16 +54,21 @@ class Bucket:
 
     async def get(self, name: str) -> bytes | None:
         """An object's content, None where there is none of that name."""
-        try:
-            answer = await self.call("get_object", Key=name)
-            async with answer["Body"] as body:
-                return await body.read()
-        except StoreError as error:
-            if isinstance(error.__cause__, ClientError) and code_of(error.__cause__) == "NoSuchKey":
-                return None
-            raise
-        except (BotoCoreError, ClientError) as error:
-            raise plainly(error, self._clients.place) from error
+        broken: Exception | None = None
+        for _ in range(_MOST_READS):
+            try:
+                answer = await self.call("get_object", Key=name)
+                async with answer["Body"] as body:
+                    return await body.read()
+            except StoreError as error:
+                if isinstance(error.__cause__, ClientError) and code_of(error.__cause__) == "NoSuchKey":
+                    return None
+                raise
+            except (BotoCoreError, ClientPayloadError, TimeoutError) as error:  # the content broke off on its way
+                broken = error
+        raise StoreUnavailable(
+            f"what is read of {name} broke off {_MOST_READS} times ({broken}): it is tried again later"
+        )
 
     async def objects(self, prefix: str) -> AsyncIterator[Object]:
         """The objects whose names begin so, by name, page by page."""
@@ -66,8 +83,25 @@ class Bucket:
 
     async def delete(self, names: Sequence[str]) -> None:
         """Take objects away, those that there are."""
-        for start in range(0, len(names), _MOST_DELETES):
-            part = [{"Key": name} for name in names[start : start + _MOST_DELETES]]
+        await self._delete([{"Key": name} for name in names])
+
+    async def versions(self, names: Sequence[str]) -> list[Version]:
+        """All that is there of these objects, what was replaced and deleted too."""
+        found = await asyncio.gather(*map(self._versions, names))
+        return [version for versions in found for version in versions]
+
+    async def _versions(self, name: str) -> list[Version]:
+        answer = await self.call("list_object_versions", Prefix=name)
+        every = (*answer.get("Versions", []), *answer.get("DeleteMarkers", []))
+        return [Version(name, each["VersionId"]) for each in every if each["Key"] == name]
+
+    async def erase(self, versions: Sequence[Version]) -> None:
+        """Let nothing be left of these; what was written since stays."""
+        await self._delete([{"Key": each.name, "VersionId": each.id} for each in versions])
+
+    async def _delete(self, objects: Sequence[dict[str, str]]) -> None:
+        for start in range(0, len(objects), _MOST_DELETES):
+            part = objects[start : start + _MOST_DELETES]
             answer = await self.call("delete_objects", Delete={"Objects": part, "Quiet": True})
             if errors := answer.get("Errors"):
                 raise StoreUnavailable(f"{len(errors)} objects could not be deleted: {errors[0].get('Message', '')}")

@@ -6,6 +6,7 @@ settles it takes it away from there.  So a thread's queue is one query, and noth
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ ALONE = "-"
 """The sort key of an item that is the only one of its partition."""
 TTL = "ttl"
 """Epoch seconds after which DynamoDB may delete an item; on readable rows and on what is buried alone."""
+
+_ROOT = re.compile(r"[^./]*")
+"""Of a key the part that names its execution."""
 
 SHARDS = 8
 """Partitions that each sort of what waits is spread over; one takes 1,000 writes a second."""
@@ -164,6 +168,69 @@ def fact(key: str) -> Key:
 def blob(sha: str) -> Key:
     """Small content by its hash."""
     return f"BLOB#{sha}", ALONE
+
+
+def reference(sha: str, execution: str) -> Key:
+    """That the log of an execution names a content."""
+    return f"BLOB#{sha}", f"REF#{execution}"
+
+
+UNNAMED = "UNNAMED"
+
+
+def unnamed(sha: str) -> Key:
+    """That a log which named a content is gone: perhaps no other names it."""
+    return UNNAMED, sha
+
+
+def burial(thread: str, order: int, name: str) -> Key:
+    """An execution whose log was deleted; waits until what was in it is cleared away."""
+    return thread, f"GONE#{padded(order)}#{name}"
+
+
+CHANGED = "CHANGED"
+
+
+def changed(order: int, execution: str) -> Key:
+    """That a log is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    return CHANGED, f"{padded(order)}#{execution}"
+
+
+OUTBOX_AGES = "OUTBOX-AGES"
+
+
+def outbox_age(at: int) -> Key:
+    """How far the outbox was at a moment."""
+    return OUTBOX_AGES, padded(at)
+
+
+def label(thread: str, execution: str) -> Key:
+    """How an execution turned out; stays when the thread goes."""
+    return thread, f"LABEL#{execution}"
+
+
+SCHEDULES = "SCHEDULES"
+
+
+def schedule(id: str) -> Key:
+    """What is to happen at a set time."""
+    return SCHEDULES, id
+
+
+def scope(name: str) -> Key:
+    """What is taken of a cap."""
+    return f"SCOPE#{name}", ALONE
+
+
+def reservation(key: str) -> Key:
+    """Money that is set aside, or was, beside what else its execution set aside."""
+    root = _ROOT.match(key)
+    return f"RESERVED#{root.group() if root else ''}", key
+
+
+def raised(key: str) -> Key:
+    """That people added to a cap under this key."""
+    return f"RAISED#{key}", ALONE
 
 
 def prefix(sort: str) -> str:

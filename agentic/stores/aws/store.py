@@ -13,14 +13,17 @@ from agentic.stores.aws.clients import PATIENCE, Clients, Watcher
 from agentic.stores.aws.part import Aws
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.subjects.blobs import Blobs
-from agentic.stores.aws.subjects.events import Events
+from agentic.stores.aws.subjects.budgets import Budgets
 from agentic.stores.aws.subjects.inbox import Inbox
+from agentic.stores.aws.subjects.labels import Labels
 from agentic.stores.aws.subjects.leases import Leases
-from agentic.stores.aws.subjects.outbox import Outbox
+from agentic.stores.aws.subjects.retention import Retention
+from agentic.stores.aws.subjects.schedules import Schedules
+from agentic.stores.aws.subjects.sessions import Sessions
 from agentic.stores.aws.table import Table
 
 
-class AwsStore(Events, Blobs, Leases, Inbox, Outbox, Store):
+class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Store):
     """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
 
     @classmethod

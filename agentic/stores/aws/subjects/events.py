@@ -118,8 +118,7 @@ class Events(Part):
         append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
         reach("store.append.before")
-        if blobs:
-            await contents.keep(self._aws, blobs)
+        await contents.keep(self._aws, blobs, contents.references(execution, append.rows))
         await self._commit(append, outbox, inbox_acks)
         reach("store.append.after")
 
@@ -128,8 +127,10 @@ class Events(Part):
     ) -> None:
         """Write a log with a past in one transaction, however long it is."""
         check_append(execution, 0, lease, events)
+        append = await self._prepared(execution, 0, lease, events)
         reach("store.append.before")
-        await self._commit(await self._prepared(execution, 0, lease, events), outbox, ())
+        await contents.keep(self._aws, (), contents.references(execution, append.rows))
+        await self._commit(append, outbox, ())
         reach("store.append.after")
 
     async def _prepared(self, execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> _Append:
@@ -214,7 +215,7 @@ class Events(Part):
             "fence": append.lease.fence,
             "token": append.token,
             "finished": append.finished,
-            **layout.listed(LIST, padded(order)),
+            **layout.listed(LIST, f"{padded(append.rows[0][1])}#{padded(order)}"),
         }
         return Put(keyed(layout.execution(append.lease.thread, append.execution), attributes), ABSENT)
 
@@ -359,6 +360,7 @@ class Events(Part):
             to_row(envelope.model_copy(update={"execution": execution, "seq": seq}))
             for seq, envelope in enumerate(events, head + 1)
         ]
+        await contents.keep(self._aws, (), contents.references(execution, rows))
         last, last_at = rows[-1][:2]
         values: dict[str, Value] = {"last": last, "token": token, "last_at": last_at}
         at_its_end = "attribute_not_exists(#outcome)"

@@ -14,7 +14,7 @@ from agentic.ports.failpoints import reach
 from agentic.ports.stores import OutboxRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.bodies import OBJECT, PACKED, READABLE
+from agentic.stores.aws.bodies import BODY
 from agentic.stores.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import padded
 from agentic.stores.aws.part import Aws, Part
@@ -25,12 +25,13 @@ from agentic.stores.checks import lost_item
 log = logging.getLogger(__name__)
 
 SORT_OF_WAITING = "outbox"
+LIST_OF_SENT = "SENT"
+"""The list of what was delivered and goes by its age: not with a log, and not never."""
 WRITES_EACH = 2
 """Writes that an item costs a transaction: itself, and where it stands."""
 _TOGETHER = MOST_WRITES // WRITES_EACH
 _MOST_RECEIPTS = MOST_WRITES - 2
 _MOST_TRIES = 10
-_BODY = (READABLE, PACKED, OBJECT)
 
 
 class Outbox(Part):
@@ -132,9 +133,14 @@ async def puts(aws: Aws, items: Sequence[OutboxItem]) -> list[Write]:
         body = await aws.bodies.pack(text, f"threads/{item.thread}/outbox")
         waits = layout.waiting(SORT_OF_WAITING, item.thread, padded(order))
         place = keyed(layout.outbox_place(item.key), {"thread": item.thread, "order": order})
-        row = {"key": item.key, "order": order, **waits, **body}
+        row = {"key": item.key, "order": order, "ages": _ages(item), **waits, **body}
         writes += [Put(place, ABSENT), Put(keyed(layout.outbox(item.thread, order, item.key), row))]
     return writes
+
+
+def _ages(item: OutboxItem) -> bool:
+    """Whether it goes by its age; what asks about a lesson stays, what an execution said goes with its log."""
+    return item.sort != "lesson" and not (item.execution and item.key.startswith(f"{item.execution}."))
 
 
 def without_taken(writes: Sequence[Write], refused: Refused) -> list[Write]:
@@ -151,5 +157,7 @@ def _moved(item: Item, messages: Sequence[str]) -> list[Write]:
     if "delivered" in item:
         place = layout.sent(thread, order, key)
         return [Update(place, "SET #delivered = :receipt", PRESENT, {"receipt": receipt})]
-    kept = {"key": key, "order": order, "delivered": receipt, **{name: item[name] for name in _BODY if name in item}}
+    kept = {"key": key, "order": order, "delivered": receipt, **{name: item[name] for name in BODY if name in item}}
+    if item.get("ages"):
+        kept |= layout.listed(LIST_OF_SENT, padded(order))
     return [Delete(layout.outbox(thread, order, key), PRESENT), Put(keyed(layout.sent(thread, order, key), kept))]
