@@ -6,6 +6,7 @@ The events of one append are one item, under the number of the last of them: the
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -43,7 +44,7 @@ from agentic.stores.aws.items import (
     text,
 )
 from agentic.stores.aws.layout import LISTED, SORT, padded
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.part import Aws, Part
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
 from agentic.stores.aws.subjects import outbox as effects
@@ -55,6 +56,8 @@ from agentic.stores.event_rows import moment, to_envelope, to_row
 SORT_OF_WAITING = "open"
 LIST = "EXEC"
 """The list of all executions, by when they began."""
+NOTED_SECONDS = 40 * 24 * 3600
+"""So long it is noted that a log changed; a copy that was not used for so long is made anew."""
 GONE = "gone"
 """An attribute of an execution's place whose log was deleted."""
 
@@ -212,6 +215,7 @@ class Events(Part):
         if isinstance(first, Started):
             task = await self._aws.bodies.pack(first.task.encode(), f"threads/{thread}/log/{execution}")
             writes.append(Put(keyed(layout.execution_place(execution), {"thread": thread, **task}), ABSENT))
+            writes.append(changed(self._aws, thread, execution))
         if append.finished:
             return [*writes, Delete(layout.open_execution(thread, execution))] if append.expected else writes
         if not append.expected:
@@ -239,7 +243,7 @@ class Events(Part):
 
     async def _packed(self, rows: Sequence[EventRow], thread: str, execution: str) -> Item:
         body = await self._aws.bodies.pack(orjson.dumps(rows), f"threads/{thread}/log/{execution}")
-        return {"first": rows[0][0], **body}
+        return {"first": rows[0][0], "order": self._aws.order.next(), **body}
 
     async def _reader(self, needed: int) -> list[Write]:
         """What keeps versions away that would misread it, where there are such."""
@@ -465,3 +469,9 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def changed(aws: Aws, thread: str, execution: str) -> Put:
+    """What notes that a log began, is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    noted: Item = {"thread": thread, "execution": execution, layout.TTL: int(time.time()) + NOTED_SECONDS}
+    return Put(keyed(layout.changed(aws.order.next(), execution), noted))
