@@ -1,4 +1,4 @@
-"""The words of all logs in a file of this process: what DynamoDB cannot find. It may be lost, and is made again from the table."""
+"""The words of all logs in a file of this process: what DynamoDB cannot find. It may be lost, and is then made anew."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def forget(connection: Connection, execution: str) -> None:
 
 
 def take_in(
-    connection: Connection, log: Log, words: Iterable[Words], seq: int, *, open: bool, guild: str | None
+    connection: Connection, log: Log, words: Iterable[Words], seq: int, *, grows: bool, guild: str | None
 ) -> None:
     """Add words of a log, which was read up to ``seq``, unless it is another by now."""
     known = connection.execute("SELECT number FROM logs WHERE execution = ? AND seq = ?", (log.execution, log.seq)).get
@@ -196,7 +196,7 @@ def take_in(
         connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (free, each.text))
         connection.execute("INSERT INTO places VALUES (?, ?, ?)", (free, known, each.seq))
     connection.execute(
-        "UPDATE logs SET seq = ?, open = ?, guild = coalesce(?, guild) WHERE number = ?", (seq, int(open), guild, known)
+        "UPDATE logs SET seq = ?, open = ?, guild = coalesce(?, guild) WHERE number = ?", (seq, int(grows), guild, known)
     )
 
 

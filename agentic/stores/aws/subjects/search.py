@@ -100,8 +100,8 @@ class Search(Part):
         seq = read[-1][1][0] if read else log.seq
         session = await self._table.get(layout.session(log.thread))
         guild = None if session is None else text(session, "guild")
-        opened = not text(head, "finished") or seq < number(head, "head")
-        await words.do(lambda connection: words_copy.take_in(connection, log, said, seq, open=opened, guild=guild))
+        grows = not text(head, "finished") or seq < number(head, "head")
+        await words.do(lambda connection: words_copy.take_in(connection, log, said, seq, grows=grows, guild=guild))
         return replace(log, seq=seq) if len(items) == ITEMS_A_PIECE else None
 
     # --- finding ---
