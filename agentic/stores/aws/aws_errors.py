@@ -127,7 +127,9 @@ def _without_answer(error: BotoCoreError, place: Place) -> str:
         case ProfileNotFound():
             return f"{error}: set AWS_PROFILE to one of ~/.aws/config, or remove it"
         case _:
-            return f"AWS does not answer ({place.where}): {error}. Check the network, AWS_REGION and AWS_ENDPOINT_URL"
+            why = str(error).partition(": ")[0]  # without the request's address, which differs for each part
+            check = f"that {place.endpoint} runs, or remove" if place.endpoint else "the network, AWS_REGION and"
+            return f"AWS does not answer in {place.where} ({why}): check {check} AWS_ENDPOINT_URL"
 
 
 def _words(code: str, said: str, place: Place) -> str | None:
@@ -162,6 +164,11 @@ def no_bucket(place: Place) -> str:
         f"there is no bucket {place.bucket} in {place.where}: deploy the template in deploy/ there, or set"
         " S3_ARTIFACT_BUCKET to its name"
     )
+
+
+def no_queue(name: str, variable: str, place: Place) -> str:
+    """What to do where there is no queue."""
+    return f"there is no queue {name} in {place.where}: deploy the template in deploy/ there, or set {variable} to its address"
 
 
 def wrong_clock(seconds: float) -> str:

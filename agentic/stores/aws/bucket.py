@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from aiohttp import ClientPayloadError
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentic.ports.errors import StoreError, StoreUnavailable
-from agentic.stores.aws.aws_errors import code_of, plainly
+from agentic.stores.aws.aws_errors import code_of
 from agentic.stores.aws.clients import Answer, Clients
 
 _MOST_DELETES = 1_000
+_MOST_READS = 3
+"""So often an object is read whose content breaks off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,21 @@ class Bucket:
 
     async def get(self, name: str) -> bytes | None:
         """An object's content, None where there is none of that name."""
-        try:
-            answer = await self.call("get_object", Key=name)
-            async with answer["Body"] as body:
-                return await body.read()
-        except StoreError as error:
-            if isinstance(error.__cause__, ClientError) and code_of(error.__cause__) == "NoSuchKey":
-                return None
-            raise
-        except (BotoCoreError, ClientError) as error:
-            raise plainly(error, self._clients.place) from error
+        broken: Exception | None = None
+        for _ in range(_MOST_READS):
+            try:
+                answer = await self.call("get_object", Key=name)
+                async with answer["Body"] as body:
+                    return await body.read()
+            except StoreError as error:
+                if isinstance(error.__cause__, ClientError) and code_of(error.__cause__) == "NoSuchKey":
+                    return None
+                raise
+            except (BotoCoreError, ClientPayloadError, TimeoutError) as error:  # the content broke off on its way
+                broken = error
+        raise StoreUnavailable(
+            f"what is read of {name} broke off {_MOST_READS} times ({broken}): it is tried again later"
+        )
 
     async def objects(self, prefix: str) -> AsyncIterator[Object]:
         """The objects whose names begin so, by name, page by page."""

@@ -13,6 +13,7 @@ from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Clients
 from agentic.stores.aws.layout import Key
+from agentic.stores.aws.subjects.turn_rows import TurnSoFar
 from agentic.stores.aws.table import Table
 from agentic.stores.aws.words_copy import Log, WordsCopy
 from agentic.stores.process_identity import this_process
@@ -84,6 +85,8 @@ class Aws:
     """The threads and numbers of outbox items, by their keys."""
     due: deque[Log] = field(default_factory=deque[Log])
     """Logs whose words are to be taken in."""
+    turns: Known[str, tuple[int, TurnSoFar]] = field(default_factory=lambda: Known[str, tuple[int, TurnSoFar]](1_000))
+    """The turns that go on, by their executions, and where the log ended when that was known."""
 
 
 class Part:

@@ -196,7 +196,8 @@ def take_in(
         connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (free, each.text))
         connection.execute("INSERT INTO places VALUES (?, ?, ?)", (free, known, each.seq))
     connection.execute(
-        "UPDATE logs SET seq = ?, open = ?, guild = coalesce(?, guild) WHERE number = ?", (seq, int(grows), guild, known)
+        "UPDATE logs SET seq = ?, open = ?, guild = coalesce(?, guild) WHERE number = ?",
+        (seq, int(grows), guild, known),
     )
 
 
