@@ -85,6 +85,8 @@ class Aws:
     """The threads and numbers of outbox items, by their keys."""
     due: deque[Log] = field(default_factory=deque[Log])
     """Logs whose words are to be taken in."""
+    named: Known[Key, bool] = field(default_factory=Known[Key, bool])
+    """The items by which logs of open executions name contents, those that are written."""
     turns: Known[str, tuple[int, TurnSoFar]] = field(default_factory=lambda: Known[str, tuple[int, TurnSoFar]](1_000))
     """The turns that go on, by their executions, and where the log ended when that was known."""
 

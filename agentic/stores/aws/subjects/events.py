@@ -121,7 +121,7 @@ class Events(Part):
         append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
         reach("store.append.before")
-        await contents.keep(self._aws, blobs, contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, blobs, execution, append.rows)
         await self._commit(append, outbox, inbox_acks)
         reach("store.append.after")
 
@@ -132,7 +132,7 @@ class Events(Part):
         check_append(execution, 0, lease, events)
         append = await self._prepared(execution, 0, lease, events)
         reach("store.append.before")
-        await contents.keep(self._aws, (), contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, (), execution, append.rows)
         await self._commit(append, outbox, ())
         reach("store.append.after")
 
