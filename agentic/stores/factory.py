@@ -12,17 +12,21 @@ from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLi
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(database: Path | None) -> Store:
-    """The store in a file, or one that forgets."""
-    if database is None:
+def open_store(where: Path | Place | None) -> Store:
+    """The store in a file, the one on AWS, or one that forgets."""
+    if where is None:
         return MemoryStore()
-    database.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(database)
+    if isinstance(where, Place):
+        from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
+
+        return AwsStore.open(where)
+    where.parent.mkdir(parents=True, exist_ok=True)
+    return SQLiteStore.open(where)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+    from agentic.stores.aws.inspection import inspect  # the same
 
     return await inspect(place)
 
