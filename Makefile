@@ -72,7 +72,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
@@ -140,6 +140,9 @@ $(AWS_STAMP):
 
 aws-local: setup aws ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
 	@exec $(BIN)/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
+
+conformance-aws: setup aws ## what DynamoDB, S3 and SQS must do for us: AWS_ENDPOINT_URL=... (default MiniStack), REAL=yes for your account
+	@$(BIN)/python -m tests.aws.conformance $(REAL:%=--real)
 
 # agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
 $(DOJO_STAMP):
