@@ -72,7 +72,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests

@@ -14,19 +14,21 @@ from agentic.stores.sqlite.store import SQLiteStore
 
 def open_store(where: Path | Place | None) -> Store:
     """The store in a file, the one on AWS, or one that forgets."""
-    if where is None:
-        return MemoryStore()
-    if isinstance(where, Place):
-        from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
+    match where:
+        case None:
+            return MemoryStore()
+        case Place():
+            from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
 
-        return AwsStore.open(where)
-    where.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(where)
+            return AwsStore.open(where)
+        case Path():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            return SQLiteStore.open(where)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # the same
+    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 

@@ -77,7 +77,6 @@ from bot.config.home import (
     CODE_INDEX,
     DATABASE,
     LESSONS,
-    LESSONS_COPY,
     MIRRORS,
     SANDBOXES,
 )
@@ -209,9 +208,9 @@ class App:
         durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
         aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        store = open_store(aws or place.home / DATABASE if durable else None)
+        store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
-        lessons = open_lessons(place.home / (LESSONS_COPY if aws else LESSONS) if durable else None, aws)
+        lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)

@@ -10,16 +10,14 @@ from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 
 
-def open_lessons(database: Path | None, place: Place | None = None) -> LessonStore:
-    """The lessons in a file of their own, or a store that forgets: a broken file costs lessons, not executions.
+def open_lessons(where: Path | Place | None) -> LessonStore:
+    """The lessons in a file of their own, on AWS, or a store that forgets: broken ones cost lessons, not executions."""
+    match where:
+        case None:
+            return MemoryLessonStore()
+        case Place():
+            from reflexion.stores.aws import AwsLessonStore  # with the SDK, which only those need whose store is there
 
-    Where they are on AWS, the file holds a copy that is made again if it is lost.
-    """
-    if database is None:
-        return MemoryLessonStore()
-    if place is None:
-        return SQLiteLessonStore(database)
-    from agentic.stores.aws.clients import Clients  # with the SDK, which only those need whose store is there
-    from reflexion.stores.aws import AWSLessonStore
-
-    return AWSLessonStore(Clients(place), database)
+            return AwsLessonStore.open(where)
+        case Path():
+            return SQLiteLessonStore(where)

@@ -19,11 +19,13 @@ from agentic.stores.aws.subjects.labels import Labels
 from agentic.stores.aws.subjects.leases import Leases
 from agentic.stores.aws.subjects.retention import Retention
 from agentic.stores.aws.subjects.schedules import Schedules
+from agentic.stores.aws.subjects.search import Search
 from agentic.stores.aws.subjects.sessions import Sessions
 from agentic.stores.aws.table import Table
+from agentic.stores.aws.words_copy import WordsCopy
 
 
-class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Store):
+class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Search, Store):
     """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
 
     @classmethod
@@ -39,8 +41,10 @@ class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Sched
         """The store of this place; nothing is asked until something is needed."""
         clients = Clients(place, patience, watcher)
         bucket = Bucket(clients)
-        return cls(Aws(clients, Table(clients), bucket, Bodies(bucket), seconds, reading))
+        words = WordsCopy(place.copies, f"{place.table} {place.where}")
+        return cls(Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections and files."""
+        await self._aws.words.close()
         await self._aws.clients.close()

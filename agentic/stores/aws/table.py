@@ -92,9 +92,10 @@ class Table:
         if begins:
             condition, values = f"{condition} AND begins_with(#{second}, :begins)", {**values, "begins": begins}
         elif until:
-            condition, values = f"{condition} AND #{second} BETWEEN :after AND :until", {
-                **values, "after": after + "\0", "until": until
-            }  # fmt: skip
+            if until <= after:
+                return  # DynamoDB refuses a range that holds nothing
+            condition = f"{condition} AND #{second} BETWEEN :after AND :until"
+            values = {**values, "after": after + "\0", "until": until}
         elif after:
             condition, values = f"{condition} AND #{second} > :after", {**values, "after": after}
         arguments: dict[str, Any] = {

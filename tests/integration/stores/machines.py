@@ -74,7 +74,7 @@ def _folder() -> Path:
 
 
 def drive(machine: type[StoreMachine], kind: str, steps: int = 40) -> None:
-    """Run a machine over one kind of store, with the same draws each time; a file costs more than a dictionary, a request more."""
+    """Run a machine over one kind of store, with the same draws each time; a file costs more than a dictionary."""
     examples = {"memory": 30, "sqlite": 8, "aws": 1}[kind]
     over = type(f"{machine.__name__}Over{kind}", (machine,), {"kind": kind})
     run_state_machine_as_test(

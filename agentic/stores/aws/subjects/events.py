@@ -6,14 +6,15 @@ The events of one append are one item, under the number of the last of them: the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 from uuid import uuid4
 
 import orjson
 
-from agentic.core.events.execution_events import BlobRef, Envelope, Finished, OutboxItem, Started
+from agentic.core.events.execution_events import BlobRef, Envelope, Finished, OutboxItem, Started, TurnEnded
 from agentic.core.events.ids import is_child
 from agentic.ports.errors import (
     AppendTooLarge,
@@ -43,11 +44,13 @@ from agentic.stores.aws.items import (
     text,
 )
 from agentic.stores.aws.layout import LISTED, SORT, padded
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.part import Aws, Part
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
 from agentic.stores.aws.subjects import outbox as effects
 from agentic.stores.aws.subjects.inbox import waiting_items
+from agentic.stores.aws.subjects.turn_rows import TurnSoFar
+from agentic.stores.aws.subjects.turn_rows import rows as turn_rows
 from agentic.stores.aws.table import MOST_WRITES
 from agentic.stores.checks import MIN_READER, check_append, check_blob, check_bytes, check_items
 from agentic.stores.event_rows import moment, to_envelope, to_row
@@ -55,6 +58,8 @@ from agentic.stores.event_rows import moment, to_envelope, to_row
 SORT_OF_WAITING = "open"
 LIST = "EXEC"
 """The list of all executions, by when they began."""
+NOTED_SECONDS = 40 * 24 * 3600
+"""So long it is noted that a log changed; a copy that was not used for so long is made anew."""
 GONE = "gone"
 """An attribute of an execution's place whose log was deleted."""
 
@@ -78,6 +83,10 @@ class _Append:
     """The oldest reader that does not misread it."""
     token: str
     """By which it knows itself again where its answer was lost."""
+    turns: Sequence[Item]
+    """Rows for people that follow from it."""
+    turn: TurnSoFar
+    """What is known after it of the turn that goes on."""
 
     @property
     def head(self) -> int:
@@ -109,7 +118,7 @@ class Events(Part):
         check_append(execution, expected_seq, lease, events)
         for ref, content in blobs:
             check_blob(ref, content)
-        append = self._prepared(execution, expected_seq, lease, events)
+        append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
         reach("store.append.before")
         await contents.keep(self._aws, blobs, contents.references(execution, append.rows))
@@ -121,16 +130,21 @@ class Events(Part):
     ) -> None:
         """Write a log with a past in one transaction, however long it is."""
         check_append(execution, 0, lease, events)
-        append = self._prepared(execution, 0, lease, events)
+        append = await self._prepared(execution, 0, lease, events)
         reach("store.append.before")
         await contents.keep(self._aws, (), contents.references(execution, append.rows))
         await self._commit(append, outbox, ())
         reach("store.append.after")
 
-    def _prepared(self, execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> _Append:
+    async def _prepared(self, execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> _Append:
         rows = [to_row(envelope) for envelope in events]
         needs = self._aws.reading.needs(envelope.event for envelope in events)
-        return _Append(execution, expected_seq, lease, events, rows, needs, uuid4().hex)
+        so_far = await self._turn_so_far(execution, lease.thread, expected_seq) if events else TurnSoFar()
+        # Of a past that is copied, only that it began is told again.
+        told = events if expected_seq else events[:1]
+        turns, _ = turn_rows(so_far, told, lease.thread)
+        so_far = turn_rows(so_far, events, lease.thread)[1]
+        return _Append(execution, expected_seq, lease, events, rows, needs, uuid4().hex, turns, so_far)
 
     async def _commit(self, append: _Append, outbox: Sequence[OutboxItem], acks: Sequence[str]) -> None:
         """The transaction, again without what turned out to be settled; each of its refusals is looked at by itself."""
@@ -157,6 +171,9 @@ class Events(Part):
             )
         if append.events:
             self._aws.threads.put(append.execution, append.lease.thread)
+            self._aws.turns.put(append.execution, (append.head, append.turn))
+        if append.finished:
+            self._aws.turns.drop(append.execution)
 
     # --- what an append writes ---
 
@@ -167,7 +184,8 @@ class Events(Part):
         head = self._head(append)
         if not append.events:
             return [held, head]
-        return [held, head, *await self._begun(append), *await self._pieces(append)]
+        turns = [Put(row) for row in append.turns]
+        return [held, head, *await self._begun(append), *await self._pieces(append), *turns]
 
     def _head(self, append: _Append) -> Write:
         key = layout.execution(append.lease.thread, append.execution)
@@ -212,6 +230,7 @@ class Events(Part):
         if isinstance(first, Started):
             task = await self._aws.bodies.pack(first.task.encode(), f"threads/{thread}/log/{execution}")
             writes.append(Put(keyed(layout.execution_place(execution), {"thread": thread, **task}), ABSENT))
+            writes.append(changed(self._aws, thread, execution))
         if append.finished:
             return [*writes, Delete(layout.open_execution(thread, execution))] if append.expected else writes
         if not append.expected:
@@ -239,7 +258,21 @@ class Events(Part):
 
     async def _packed(self, rows: Sequence[EventRow], thread: str, execution: str) -> Item:
         body = await self._aws.bodies.pack(orjson.dumps(rows), f"threads/{thread}/log/{execution}")
-        return {"first": rows[0][0], **body}
+        return {"first": rows[0][0], "order": self._aws.order.next(), **body}
+
+    async def _turn_so_far(self, execution: str, thread: str, head: int) -> TurnSoFar:
+        """What is known of the turn that goes on at ``head``; of one that another process began, from the log."""
+        known = self._aws.turns.get(execution)
+        if known is not None and known[0] == head:
+            return known[1]
+        key = _key_of(thread, execution)
+        begun: list[Envelope] = []
+        async for item in self._table.query(thread, after=key(0), until=key(head), newest=True):
+            piece = [to_envelope(execution, row) for row in orjson.loads(await self._aws.bodies.unpack(item))]
+            begun = piece + begun
+            if any(isinstance(envelope.event, TurnEnded) for envelope in piece):
+                break
+        return turn_rows(TurnSoFar(), begun, thread)[1]
 
     async def _reader(self, needed: int) -> list[Write]:
         """What keeps versions away that would misread it, where there are such."""
@@ -283,8 +316,8 @@ class Events(Part):
             return
         place, _ = found
         thread, seq = text(place, "thread"), max(after, 0)
-        first, last = (layout.events(thread, execution, number)[1] for number in (seq, 10**19))
-        async for item in self._table.query(thread, after=first, until=last):
+        key = _key_of(thread, execution)
+        async for item in self._table.query(thread, after=key(seq), until=key(10**19)):
             if number(item, "first") > seq + 1:
                 break
             for row in orjson.loads(await self._aws.bodies.unpack(item)):
@@ -465,3 +498,14 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def changed(aws: Aws, thread: str, execution: str) -> Put:
+    """What notes that a log began, is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    noted: Item = {"thread": thread, "execution": execution, layout.TTL: int(time.time()) + NOTED_SECONDS}
+    return Put(keyed(layout.changed(aws.order.next(), execution), noted))
+
+
+def _key_of(thread: str, execution: str) -> Callable[[int], str]:
+    """The sort key of the events whose last has a number."""
+    return lambda last: layout.events(thread, execution, last)[1]
