@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import random
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ SECRET = "tangerine " * 40_000
 
 
 @asynccontextmanager
-async def workers(place: Place, count: int) -> AsyncIterator[Sequence[AwsStore]]:
+async def workers(place: Place, count: int) -> AsyncGenerator[Sequence[AwsStore]]:
     """So many processes' stores."""
     stores = [AwsStore.open(place) for _ in range(count)]
     try:
@@ -111,7 +112,6 @@ async def test_a_process_that_ends_between_any_two_pieces_leaves_what_the_next_g
 
 def _noise(size: int) -> str:
     """Text that cannot be packed."""
-    import random
 
     return random.Random(1).randbytes(size // 2).hex()
 
@@ -190,7 +190,7 @@ async def test_what_an_execution_said_goes_with_its_log_and_a_later_receipt_too(
         assert [item.key for item in await store.said_in("thread")] == ["x10.1.0"]
 
 
-async def test_days_are_counted_by_the_clock_given(aws_place: Place) -> None:
+async def test_what_was_settled_does_not_say_for_whom_and_its_key_counts_once(aws_place: Place) -> None:
     async with workers(aws_place, 1) as (store,):
         await store.reserve_usd("x/1", (Scope("guild 9 2026-01-01", 1.0),), 0.5)
         await store.settle_usd("x/1", 0.5)

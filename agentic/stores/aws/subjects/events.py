@@ -228,7 +228,7 @@ class Events(Part):
         first = append.events[0].event
         writes: list[Write] = []
         if isinstance(first, Started):
-            task = await self._aws.bodies.pack(first.task.encode(), f"threads/{thread}/log/{execution}")
+            task = await self._aws.bodies.pack(first.task.encode(), log_folder(thread, execution))
             writes.append(Put(keyed(layout.execution_place(execution), {"thread": thread, **task}), ABSENT))
             writes.append(changed(self._aws, thread, execution))
         if append.finished:
@@ -257,7 +257,7 @@ class Events(Part):
         ]
 
     async def _packed(self, rows: Sequence[EventRow], thread: str, execution: str) -> Item:
-        body = await self._aws.bodies.pack(orjson.dumps(rows), f"threads/{thread}/log/{execution}")
+        body = await self._aws.bodies.pack(orjson.dumps(rows), log_folder(thread, execution))
         return {"first": rows[0][0], "order": self._aws.order.next(), **body}
 
     async def _turn_so_far(self, execution: str, thread: str, head: int) -> TurnSoFar:
@@ -498,6 +498,11 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def log_folder(thread: str, execution: str) -> str:
+    """Where in the bucket larger parts of a log lie."""
+    return f"threads/{thread}/log/{execution}"
 
 
 def changed(aws: Aws, thread: str, execution: str) -> Put:
