@@ -12,12 +12,18 @@ from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLi
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(database: Path | None) -> Store:
-    """The store in a file, or one that forgets."""
-    if database is None:
-        return MemoryStore()
-    database.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(database)
+def open_store(where: Path | Place | None) -> Store:
+    """The store in a file, the one on AWS, or one that forgets."""
+    match where:
+        case None:
+            return MemoryStore()
+        case Place():
+            from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
+
+            return AwsStore.open(where)
+        case Path():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            return SQLiteStore.open(where)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:

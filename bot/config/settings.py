@@ -26,6 +26,7 @@ from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from agentic.stores.aws.place import Place
+from bot.config.home import COPIES
 from bot.config.settings_errors import (
     OWN_NAMES,
     PREFIX,
@@ -533,7 +534,7 @@ class Settings(BaseSettings):
             return None
         return Place(
             self.aws_table, self.aws_bucket, self.aws_region, self.aws_endpoint,
-            self.aws_doorbell_queue, self.aws_events_queue,
+            self.aws_doorbell_queue, self.aws_events_queue, self.home / COPIES,
         )  # fmt: skip
 
     @property

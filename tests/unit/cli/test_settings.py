@@ -140,7 +140,7 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
     place = read_settings().aws_place
     assert place == Place(
         "threads", "artifacts", "eu-west-1", "http://127.0.0.1:4566", AWS["AGENTIC_DOORBELL_QUEUE_URL"],
-        AWS["AGENTIC_EVENTS_QUEUE_URL"],
+        AWS["AGENTIC_EVENTS_QUEUE_URL"], tmp_path / "home/copies",
     )  # fmt: skip
     for name, value in (("AWS_REGION", "eu-north-1"), ("DYNAMODB_EXECUTIONS_TABLE", "others")):
         monkeypatch.setenv(name, value)
