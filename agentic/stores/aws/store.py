@@ -1,0 +1,37 @@
+"""The store of many machines as a whole: its parts by subject, over one table and one bucket."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.stores.aws.bodies import Bodies
+from agentic.stores.aws.bucket import Bucket
+from agentic.stores.aws.clients import PATIENCE, Clients, Watcher
+from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.place import Place
+from agentic.stores.aws.table import Table
+
+
+class AwsStore(Part):
+    """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
+
+    @classmethod
+    def open(
+        cls,
+        place: Place,
+        seconds: Callable[[], float] = time.time,
+        reading: ReaderVersion = READING,
+        *,
+        patience: float = PATIENCE,
+        watcher: Watcher | None = None,
+    ) -> AwsStore:
+        """The store of this place; nothing is asked until something is needed."""
+        clients = Clients(place, patience, watcher)
+        bucket = Bucket(clients)
+        return cls(Aws(clients, Table(clients), bucket, Bodies(bucket), seconds, reading))
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._aws.clients.close()
