@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentic.ports.errors import StoreError, StoreUnavailable
@@ -18,6 +19,7 @@ from agentic.stores.aws.clients import Answer, Clients
 PART_BYTES = 16 << 20
 """What is larger goes in parts of this size."""
 _BLOCK = 1 << 20
+BROKE_OFF = "the bucket's answer broke off"
 _OUTDATED = ("PreconditionFailed", "412")
 _NONE = ("NoSuchKey", "NoSuchVersion", "404")
 
@@ -53,6 +55,8 @@ class WorkspaceObjects:
                 content: bytes = await body.read()
         except (BotoCoreError, ClientError) as error:
             raise plainly(error, self._clients.place) from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StoreUnavailable(f"{BROKE_OFF}: {error}") from error
         found = _version(answer)
         return StoredObject(found.version, found.tag, content)
 
@@ -64,10 +68,12 @@ class WorkspaceObjects:
         try:
             with await asyncio.to_thread(path.open, "xb") as file:
                 async with answer["Body"] as body:
-                    while block := await body.read(_BLOCK):
+                    async for block in body.content.iter_chunked(_BLOCK):
                         await asyncio.to_thread(file.write, block)
         except (BotoCoreError, ClientError) as error:
             raise plainly(error, self._clients.place) from error
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise StoreUnavailable(f"{BROKE_OFF}: {error}") from error
         return True
 
     async def names(self, prefix: str) -> AsyncIterator[str]:
