@@ -90,7 +90,7 @@ from bot.equipment.thread_skills import ThreadSkills
 from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
-from bot.inbound.voice_messages import VoiceReader
+from bot.inbound.voice_messages import Transcription, VoiceReader
 from bot.lessons import fact_text
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
@@ -392,7 +392,7 @@ class App:
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
-                      equipment=equipment, voices=_voices(settings, router, store), watchers=watcher_files),
+                      equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
@@ -517,10 +517,12 @@ class App:
             await asyncio.gather(self._connection, return_exceptions=True)
 
 
-def _voices(settings: Settings, router: ModelRouter, store: Store) -> VoiceReader | None:
-    if not settings.transcription:
+def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:
+    model = settings.transcription
+    if not model:
         return None
-    return VoiceReader(partial(router.transcribe, settings.transcription), download, store)
+    heard = Transcription(partial(router.transcribe, model), partial(router.price_of_a_second, model))
+    return VoiceReader(heard, download, store, purse)
 
 
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:

@@ -22,7 +22,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
-from agentic.ports.errors import AgenticError, PathRefused
+from agentic.ports.errors import AgenticError, PathRefused, StoreUnavailable
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.approaches.approaches import APPROACHES_TOOL
@@ -300,10 +300,12 @@ class Workshop:
         return server_tools(self.mcp, thread)
 
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
-        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails.
+        """Make the thread's files ready for a task (``item``), or for work that goes on.
 
-        The first task after a server was added waits, not for long, until its tools are known.
+        The first task after a server was added waits, not for long, until its tools are known.  Raises
+        ``StoreUnavailable`` where the files of another machine cannot be fetched.
         """
+        await self._take_over(row.thread)
         if item is not None:
             await self._sweep(row.thread)
         if self.mcp is not None:
@@ -314,6 +316,19 @@ class Workshop:
             self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
+
+    async def _take_over(self, thread: str) -> None:
+        """Bring the workspace to where another machine left it, if one did.  What it had not saved the agent is told."""
+        if self.snapshots is None or self.workspaces.shared:
+            return
+        try:
+            restored = await self.snapshots.take_over(thread, self.workspaces.folder(thread))
+        except (SnapshotLost, OSError) as lost:
+            raise StoreUnavailable(f"The files of this thread cannot be brought here: {lost}") from lost
+        if restored is not None:
+            log.info("thread %s: %s files came from another machine", thread, len(restored.files))
+            if restored.left:
+                log.warning("thread %s: left as they were here: %s", thread, restored.left)
 
     async def _sweep(self, thread: str) -> None:
         """Delete copies of the workspace that an earlier task left: nothing works in them any more."""

@@ -158,15 +158,13 @@ def stalled(model: str, seconds: float) -> ModelTimedOut:
 def unreachable(model: str, reason: str) -> ModelUnavailable:
     """No connection, or one that broke."""
     return ModelUnavailable(
-        f"{model} could not be reached, or the connection broke ({without_secrets(reason)}).", model=model
+        f"{model} could not be reached, or the connection broke ({without_keys(reason)}).", model=model
     )
 
 
 def unreadable(model: str, reason: str) -> ModelUnavailable:
     """An answer that is none of the protocol: a proxy's page, half a body."""
-    return ModelUnavailable(
-        f"{model} answered with something that is no answer ({without_secrets(reason)}).", model=model
-    )
+    return ModelUnavailable(f"{model} answered with something that is no answer ({without_keys(reason)}).", model=model)
 
 
 def retry_after(refusal: Refusal) -> float | None:
@@ -184,13 +182,13 @@ def retry_after(refusal: Refusal) -> float | None:
     return _said_wait(refusal.text)
 
 
-def without_secrets(text: str) -> str:
+def without_keys(text: str) -> str:
     """The text without anything that looks like a key."""
     return SECRET.sub("[key]", text)
 
 
 def _shown(refusal: Refusal) -> str:
-    said = " ".join(without_secrets(refusal.text).split())
+    said = " ".join(without_keys(refusal.text).split())
     said = said[: SAID_LIMIT - 1] + "…" if len(said) > SAID_LIMIT else said
     return f"{refusal.status}: {said}" if refusal.status else said or "no connection"
 
