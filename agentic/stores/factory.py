@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.ports.maintenance import DatabaseMaintenance, StoreMaintenance
+from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
 from agentic.ports.stores import Store
+from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
@@ -17,6 +18,13 @@ def open_store(database: Path | None) -> Store:
         return MemoryStore()
     database.parent.mkdir(parents=True, exist_ok=True)
     return SQLiteStore.open(database)
+
+
+async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
+    """Look at all that a store on AWS needs, without changing anything."""
+    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+
+    return await inspect(place)
 
 
 def store_maintenance(database: Path) -> StoreMaintenance:

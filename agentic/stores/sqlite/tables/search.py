@@ -14,8 +14,8 @@ from agentic.core.text.searchable import KINDS, searchable
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
 from agentic.ports.lookup import Hit, Wanted
 from agentic.ports.maintenance import EventRow
+from agentic.stores.event_rows import COLUMNS, to_envelope
 from agentic.stores.sqlite.file.connection import Connection
-from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
 from agentic.text.word_query import WordQuery, composed, words_in
 
 TAKEN_A_PIECE, CHARACTERS_A_PIECE = 200, 500_000
