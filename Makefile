@@ -141,7 +141,7 @@ $(AWS_STAMP):
 	@touch $(AWS_STAMP)
 
 # The CDK warns of Node.js 20, which Debian has; what it makes with it is the same.
-CDK = JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=yes PYTHONWARNINGS=ignore $(AWS)/bin/python -m deploy.cdk
+CDK = JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 PYTHONWARNINGS=ignore $(AWS)/bin/python -m deploy.cdk
 
 template: aws ## make the CloudFormation template anew from deploy/cdk/stack.py
 	@$(CDK)

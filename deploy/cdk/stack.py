@@ -45,7 +45,10 @@ INDEXES = (("gsi1", "waits", "waits_at"), ("gsi2", "listed", "listed_at"))
 SECONDS_ANSWERED = 300
 """A doorbell that is older was missed by every worker."""
 
-READ_ITEMS = ("BatchGetItem", "ConditionCheckItem", "DescribeTable", "GetItem", "Query")
+READ_ITEMS = ("BatchGetItem", "ConditionCheckItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query")
+OBJECTS = (
+    "AbortMultipartUpload", "DeleteObject", "DeleteObjectVersion", "GetObject", "GetObjectVersion", "PutObject",
+)  # fmt: skip
 AGENT = (
     "Poll", "StartTelemetrySession", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
     "UpdateContainerInstancesState",
@@ -358,27 +361,18 @@ class ThreadwrightStack(Stack):
         return "DISCORD_TOKEN", self.model_key.value_as_string
 
     def _gateway_rights(self) -> list[dict[str, object]]:
-        """It takes in what people say: rows, their files, and a ring of the doorbell."""
+        """It takes in what people say: rows, their files, a ring of the doorbell."""
         return [
             *self._table_rights(),
-            _allow(["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [self.bucket.arn_for_objects("*")]),
-            _allow(["s3:GetBucketVersioning", "s3:ListBucket"], [self.bucket.bucket_arn]),
+            _allow([f"s3:{each}" for each in OBJECTS], [self.bucket.arn_for_objects("*")]),
+            _allow(["s3:GetBucketVersioning", "s3:ListBucket", "s3:ListBucketVersions"], [self.bucket.bucket_arn]),
             _allow(["sqs:GetQueueAttributes", "sqs:SendMessage"], [self.doorbell.queue_arn, self.events.queue_arn]),
         ]
 
     def _worker_rights(self) -> list[dict[str, object]]:
-        """It also hears the doorbell, and keeps workspaces with their versions."""
-        return [
-            *self._gateway_rights(),
-            _allow(
-                ["s3:DeleteObjectVersion", "s3:GetObjectVersion", "s3:AbortMultipartUpload"],
-                [self.bucket.arn_for_objects("*")],
-            ),
-            _allow(["s3:ListBucketVersions"], [self.bucket.bucket_arn]),
-            _allow(
-                ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"], [self.doorbell.queue_arn]
-            ),
-        ]
+        """It also hears the doorbell."""
+        heard = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
+        return [*self._gateway_rights(), _allow(heard, [self.doorbell.queue_arn])]
 
     def _table_rights(self) -> list[dict[str, object]]:
         table = self.table.attr_arn

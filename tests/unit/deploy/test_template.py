@@ -23,6 +23,26 @@ MADE_BY_NO_RESOURCE = {"ecr:GetAuthorizationToken", "ecs:DiscoverPollEndpoint"}
 """Actions that know no resource, so that AWS takes only `*` there."""
 
 
+ROOT = TEMPLATE.parents[2]
+ASKING = ("agentic/stores/aws", "agentic/doorbells")
+OPERATIONS = {
+    "get_item": ["dynamodb:GetItem"], "put_item": ["dynamodb:PutItem"], "update_item": ["dynamodb:UpdateItem"],
+    "delete_item": ["dynamodb:DeleteItem"], "query": ["dynamodb:Query"], "scan": ["dynamodb:Scan"],
+    "batch_get_item": ["dynamodb:BatchGetItem"], "batch_write_item": ["dynamodb:BatchWriteItem"],
+    "transact_write_items": [f"dynamodb:{name}" for name in ("PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem")],
+    "describe_table": ["dynamodb:DescribeTable"], "describe_time_to_live": ["dynamodb:DescribeTimeToLive"],
+    "get_object": ["s3:GetObject", "s3:GetObjectVersion"], "put_object": ["s3:PutObject"],
+    "delete_object": ["s3:DeleteObject"], "delete_objects": ["s3:DeleteObject", "s3:DeleteObjectVersion"],
+    "list_objects_v2": ["s3:ListBucket"], "list_object_versions": ["s3:ListBucketVersions"],
+    "get_bucket_versioning": ["s3:GetBucketVersioning"], "send_message": ["sqs:SendMessage"],
+    "receive_message": ["sqs:ReceiveMessage"], "delete_message": ["sqs:DeleteMessage"],
+    "change_message_visibility_batch": ["sqs:ChangeMessageVisibility"], "get_queue_attributes": ["sqs:GetQueueAttributes"],
+    "get_bucket_lifecycle_configuration": ["s3:GetLifecycleConfiguration"], "get_queue_url": ["sqs:GetQueueUrl"],
+    "list_queues": ["sqs:ListQueues"], "list_tables": ["dynamodb:ListTables"], "get_bucket_location": ["s3:GetBucketLocation"],
+}  # fmt: skip
+"""Operations of the SDK, with the rights that they need."""
+
+
 @pytest.fixture(scope="module")
 def template() -> dict[str, Any]:
     return kept()
@@ -138,6 +158,15 @@ def test_roles_may_what_they_need_on_what_is_theirs(resources: dict[str, Resourc
     assert not (may["WorkerRole"] | may["GatewayRole"]) & {
         "ssm:GetParameters"
     }  # they get the secrets they need, and no way to more
+
+
+def test_workers_may_all_that_the_store_and_the_doorbell_ask(resources: dict[str, Resource]) -> None:
+    """By what stands in their sources: each name of an operation there has the right that AWS wants for it."""
+    text = "".join(path.read_text() for folder in ASKING for path in (ROOT / folder).rglob("*.py"))
+    asked = {name for name in OPERATIONS if re.search(rf"\b{name}\b", text)}
+    assert {"get_item", "query", "put_object", "list_objects_v2", "get_bucket_versioning"} <= asked
+    may = {action for role, s in granted(resources) if role == "WorkerRole" for action in s["Action"]}
+    assert {right for name in asked for right in OPERATIONS[name]} - may == set()
 
 
 def containers(resources: dict[str, Resource]) -> dict[str, dict[str, Any]]:
