@@ -106,6 +106,12 @@ class ThreadwrightStack(Stack):
             description="Days that logs are kept",
         )  # fmt: skip
         self.mail = self._parameter("AlarmMail", "Who gets the alarms by mail; empty: nobody", default="")
+        self.other_table = self._parameter(
+            "OtherTable",
+            "A table to work with instead of the stack's: one that was restored; empty: the stack's",
+            default="",
+        )
+        self.has_other_table = self._said("HasOtherTable", self.other_table)
         self.has_mail = self._said("HasMail", self.mail)
         self.has_settings = self._said("HasSettings", self.settings_file)
 
@@ -150,6 +156,10 @@ class ThreadwrightStack(Stack):
             sse_specification=dynamodb.CfnTable.SSESpecificationProperty(sse_enabled=False),  # Amazon's own key: free
         )  # fmt: skip
         self.table.apply_removal_policy(RemovalPolicy.RETAIN)
+        other = self.other_table.value_as_string
+        self.table_name = self._if(self.has_other_table, other, self.table.ref)
+        elsewhere = f"arn:{Aws.PARTITION}:dynamodb:{Aws.REGION}:{Aws.ACCOUNT_ID}:table/{other}"
+        self.table_arn = self._if(self.has_other_table, elsewhere, self.table.attr_arn)
         self.bucket = s3.Bucket(
             self, "Bucket",
             bucket_name=f"{Aws.STACK_NAME}-artifacts-{Aws.ACCOUNT_ID}-{Aws.REGION}",
@@ -174,6 +184,9 @@ class ThreadwrightStack(Stack):
             dead=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=10),
         )  # fmt: skip
         self.events = self._queue("Events", "events", retention=Duration.days(4))
+
+    def _if(self, condition: CfnCondition, then: str, otherwise: str) -> str:
+        return Fn.condition_if(condition.logical_id, then, otherwise).to_string()
 
     def _queue(
         self,
@@ -375,7 +388,7 @@ class ThreadwrightStack(Stack):
         return [*self._gateway_rights(), _allow(heard, [self.doorbell.queue_arn])]
 
     def _table_rights(self) -> list[dict[str, object]]:
-        table = self.table.attr_arn
+        table = self.table_arn
         return [
             _allow([f"dynamodb:{each}" for each in (*READ_ITEMS, *WRITE_ITEMS)], [table]),
             _allow(["dynamodb:Query"], [f"{table}/index/{name}" for name, *_ in INDEXES]),
@@ -388,7 +401,7 @@ class ThreadwrightStack(Stack):
         prefix, [token, key] = self.parameter_path.value_as_string, self._secrets()
         settings = {
             "THREADWRIGHT_STORE": "aws",
-            "DYNAMODB_EXECUTIONS_TABLE": self.table.ref,
+            "DYNAMODB_EXECUTIONS_TABLE": self.table_name,
             "S3_ARTIFACT_BUCKET": self.bucket.bucket_name,
             "AGENTIC_DOORBELL_QUEUE_URL": self.doorbell.queue_url,
             "AGENTIC_EVENTS_QUEUE_URL": self.events.queue_url,
@@ -553,7 +566,7 @@ class ThreadwrightStack(Stack):
         for kind in ("Read", "Write"):
             self._alarm(
                 topic, f"{kind}ThrottleAlarm", f"The table refuses to {kind.lower()}: more is asked of it than it grew to",
-                "AWS/DynamoDB", f"{kind}ThrottleEvents", {"TableName": self.table.ref}, "Sum", above=0,
+                "AWS/DynamoDB", f"{kind}ThrottleEvents", {"TableName": self.table_name}, "Sum", above=0,
             )  # fmt: skip
         for name, service in self.services.items():
             # Each running task reports once a minute; no report is no task.
@@ -599,7 +612,7 @@ class ThreadwrightStack(Stack):
 
     def _told(self) -> None:
         for name, value in {
-            "TableName": self.table.ref, "BucketName": self.bucket.bucket_name, "DoorbellUrl": self.doorbell.queue_url,
+            "TableName": self.table_name, "BucketName": self.bucket.bucket_name, "DoorbellUrl": self.doorbell.queue_url,
             "EventsUrl": self.events.queue_url, "DeadLettersUrl": self.dead.queue_url, "ClusterName": self.cluster.ref,
         }.items():  # fmt: skip
             CfnOutput(self, name, value=value)

@@ -52,13 +52,17 @@ class Project:
         self.name = f"threadwright-try-{uuid.uuid4().hex[:8]}"
         self._environment = {**os.environ, **settings}
 
-    def __call__(self, *arguments: str, seconds: int = 180) -> str:
+    def __call__(self, *arguments: str, given: bytes = b"") -> str:
         """Run a command of compose; its output."""
+        return self.bytes_of(*arguments, given=given).decode()
+
+    def bytes_of(self, *arguments: str, given: bytes = b"") -> bytes:
+        """The same, as it comes."""
         command = [*COMPOSE, "-p", self.name, "-f", str(DEPLOY / "compose.yaml"), *arguments]
         done = subprocess.run(
-            command, env=self._environment, capture_output=True, text=True, check=False, timeout=seconds
+            command, env=self._environment, input=given, capture_output=True, check=False, timeout=180
         )
-        assert done.returncode == 0, f"{arguments}: {done.stdout}\n{done.stderr}"
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-2000:]!r}\n{done.stderr.decode()}"
         return done.stdout
 
     def container(self, service: str) -> dict[str, object]:
@@ -139,8 +143,17 @@ async def test_compose_up_answers_a_mention_and_keeps_what_was_done(settings: di
                 await newcomer.say(thread, "What did you leave there?")
                 await newcomer.sees(thread, r"It says: .*\| kept \|")
 
+            # What the runbook says brings everything back into an empty volume.
+            kept = project.bytes_of("exec", "-T", "bot", "sh", "-c", BACK_UP)
             project("stop", "-t", "30", "bot")
             assert project.container("bot")["State"]["ExitCode"] == 0  # type: ignore[index]
+            project("down", "-v", "-t", "10")
+            project("run", "--rm", "-T", "--no-deps", "--entrypoint", "sh", "bot", "-c", RESTORE, given=kept)
+            project("up", "-d")
+            await project.until_healthy("engine")
+            link = project("exec", "-T", "bot", "threadwright", "page").split()[-1]
+            async with person(link) as newcomer:
+                await newcomer.sees(thread, r"It says: .*\| kept \|")
         finally:
             project("down", "-v", "-t", "10")
         assert left_of(project.name) == []
