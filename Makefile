@@ -25,7 +25,9 @@ OTHERS := build/mcp-servers
 SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
 SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
 
-.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws
+TEMPLATE := deploy/cdk/template.yaml
+
+.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -78,7 +80,7 @@ test: embeddings servers ## run the tests, four files at once (ARGS=... for pyte
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
-	@$(MAKE) --no-print-directory -j3 --output-sync=target types compiled core # each of them leaves a core idle at times
+	@$(MAKE) --no-print-directory -j3 --output-sync=target types compiled core template-check # each of them leaves a core idle at times
 	@$(MAKE) --no-print-directory test ARGS='$(EXAMPLES:%=--ignore=%) $(ARGS)' # those have just run
 	@$(BIN)/python -m tests.house
 
@@ -137,6 +139,29 @@ $(AWS_STAMP):
 	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/aws.txt
 	@rm -f $(AWS)/.set-up-*
 	@touch $(AWS_STAMP)
+
+# The CDK warns of Node.js 20, which Debian has; what it makes with it is the same.
+CDK = JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 PYTHONWARNINGS=ignore $(AWS)/bin/python -m deploy.cdk
+
+template: aws ## make the CloudFormation template anew from deploy/cdk/stack.py
+	@$(CDK)
+
+template-check: $(AWS_STAMP) # it is what stack.py makes, and cfn-lint has no objection
+	@$(CDK) --check
+	@$(AWS)/bin/cfn-lint $(TEMPLATE)
+
+preflight: setup ## look at all that a deployment to AWS would trip over (ARGS="--image … --engine-image …")
+	@$(BIN)/python -m deploy.preflight $(ARGS)
+
+# Without a registry: BASE=$$(deploy/make-base), and NETWORK=host for an engine that has no network of its own.
+BUILD = docker build $(BASE:%=--build-arg BASE=%) $(NETWORK:%=--network=%)
+
+images: ## build the images of the bot and of the sandboxes' engine (BASE=, NETWORK=)
+	$(BUILD) -t threadwright:local -f deploy/Dockerfile .
+	$(BUILD) -t threadwright-engine:local --target engine deploy/sandbox
+
+compose: setup ## try the images and the compose file, on an engine of their own: about five minutes; needs root and docker.io
+	@deploy/try-compose
 
 aws-local: setup aws ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
 	@exec $(BIN)/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
