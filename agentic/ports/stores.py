@@ -309,6 +309,10 @@ class VersionedObjects(Protocol):
         """Delete all versions of all objects whose names begin so."""
         ...
 
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 class Leases(Protocol):
     """One owner a thread."""

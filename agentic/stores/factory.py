@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
-from agentic.ports.stores import Store
+from agentic.ports.stores import Store, VersionedObjects
 from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
@@ -24,6 +24,13 @@ def open_store(where: Path | Place | None) -> Store:
         case Path():
             where.parent.mkdir(parents=True, exist_ok=True)
             return SQLiteStore.open(where)
+
+
+def open_objects(place: Place) -> VersionedObjects:
+    """The bucket of a store on AWS, for snapshots of workspaces."""
+    from agentic.stores.aws.workspace_objects import WorkspaceObjects  # with the SDK
+
+    return WorkspaceObjects.open(place)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:

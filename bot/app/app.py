@@ -47,9 +47,11 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.factory import open_store
+from agentic.stores.aws.place import Place
+from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
+from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
@@ -227,7 +229,10 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
+        shared = _shared_copies(stack, aws if durable else None, place.home / CHECKPOINTS)
+        snapshots = Snapshots(
+            place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store), shared=shared
+        )
         meaning = embedder(settings.embeddings)
         code_search = CodeSearch(place.home / CODE_INDEX, meaning)
         stack.push_async_callback(code_search.close)
@@ -515,6 +520,15 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> SharedCopies | None:
+    """Snapshots in the bucket, where other machines may go on with a thread."""
+    if aws is None:
+        return None
+    objects = open_objects(aws)
+    stack.push_async_callback(objects.close)
+    return SharedCopies(objects, root)
 
 
 def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:
