@@ -53,6 +53,7 @@ from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
 from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot import BUILD
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
 from bot.actions.dispatch import ThreadActs
@@ -128,7 +129,6 @@ if TYPE_CHECKING:
     from bot.local_discord import LocalGuild
     from reflexion.ports import LessonStore
 
-BUILD = "0.1.0"
 EVICT_EVERY = 60.0
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""

@@ -190,7 +190,7 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
         from bot.cli.backup.import_run import bring_back
 
         return bring_back(settings, wanted.file, wanted.into)
-    from bot.app.app import BUILD
+    from bot import BUILD
 
     if wanted.command == "backup":
         from bot.cli.backup.create import backup
@@ -249,7 +249,7 @@ class _Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         """Print the version, which is looked up only here."""
-        from bot.app.app import BUILD
+        from bot import BUILD
 
         say(f"threadwright {BUILD}")
         parser.exit()

@@ -21,7 +21,7 @@ from bot.config.settings import (
     read_settings,
     variable,
 )
-from tests.e2e.processes import environment, started
+from tests.e2e.processes import ANEW, environment, started
 from tests.walls.tally import Wall
 
 ROOT = Path(__file__).parents[2]
@@ -229,7 +229,7 @@ async def test_nobody_else_reaches_what_a_task_leaves_in_the_home(tmp_path: Path
             THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
             THREADWRIGHT_SANDBOX="bubblewrap",
         )
-        async with started("task", "Make a file.", env=env, cwd=tmp_path, anew=True) as running:
+        async with started("task", "Make a file.", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended(80) == 0, running.output
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert all(not path.stat().st_mode & 0o077 for path in home.glob("tasks/*/*.sqlite*"))
@@ -284,7 +284,7 @@ async def test_the_host_is_warned_of_in_the_first_line_and_in_the_footer(tmp_pat
             THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
             THREADWRIGHT_SANDBOX="host",
         )
-        async with started("task", "Say hello.", env=env, cwd=tmp_path, anew=True) as running:
+        async with started("task", "Say hello.", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended(80) in (0, 1), running.output
     assert running.troubles[0].startswith("⚠ No sandbox: commands run on this machine")
     assert "⚠ no sandbox" in "".join(running.said)
