@@ -35,7 +35,12 @@ PROVIDER_VARIABLES = (
 """Variables of model providers that are read from the environment or from a file."""
 FORGE_TOKENS = ("GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN", "CODEBERG_TOKEN")
 """Tokens of hosts of repositories that may stand in a file; other names are read from the environment only."""
-_ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE)")
+TELEMETRY_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
+)  # fmt: skip
+"""Variables of OpenTelemetry that may stand in a file; the others are read from the environment only."""
+OF_LIBRARIES = frozenset((*PROVIDER_VARIABLES, *FORGE_TOKENS, *TELEMETRY_VARIABLES))
+_ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE|ENDPOINT)")
 _CREDENTIAL = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|HEADERS)")
 _DISCORD = f"{PREFIX}DISCORD_API"
 _ASSIGNED = re.compile(r"\s{0,9}(?:export\s{1,9})?([A-Za-z_][A-Za-z0-9_]{0,80})\s{0,9}=")
@@ -84,11 +89,9 @@ class Sources:
         """Return every name that is set anywhere."""
         return {*self.environment, *(name for file in self.files for name in file.values)}
 
-    def for_providers(self) -> dict[str, str]:
-        """Return the providers' variables that the files set."""
-        return {
-            name: value for name, value in self.from_files().items() if name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
-        }
+    def for_libraries(self) -> dict[str, str]:
+        """Return the variables of providers, hosts and OpenTelemetry that the files set."""
+        return {name: value for name, value in self.from_files().items() if name in OF_LIBRARIES}
 
     def mixed(self) -> Iterator[Mistake]:
         """Yield addresses from a file that would be used with a key from elsewhere."""
@@ -212,4 +215,4 @@ def _ours(name: str) -> str:
 
 
 def _counts(name: str) -> bool:
-    return _ours(name).startswith(PREFIX) or _ours(name) == TOKEN or name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
+    return _ours(name).startswith(PREFIX) or _ours(name) == TOKEN or name in OF_LIBRARIES

@@ -16,6 +16,7 @@ from bot.config.settings import (
     variable,
 )
 from bot.config.settings_example import example
+from bot.config.settings_sources import TELEMETRY_VARIABLES
 
 ROOT = Path(__file__).parents[3]
 
@@ -105,12 +106,13 @@ def test_the_example_file_is_made_from_the_settings_and_shows_each_once() -> Non
     """``python -m bot.config.settings_example > .env.example`` writes it."""
     assert (ROOT / ".env.example").read_text() == example()
     shown = re.findall(r"^#([A-Z][A-Z0-9_]*)=", example(), re.MULTILINE)
-    assert sorted(shown) == sorted([*PROVIDER_VARIABLES, *(variable(field) for field in Settings.model_fields)])
+    libraries = (*PROVIDER_VARIABLES, *TELEMETRY_VARIABLES)
+    assert sorted(shown) == sorted([*libraries, *(variable(field) for field in Settings.model_fields)])
     assert all(info.description for info in Settings.model_fields.values())
 
 
 def test_the_example_file_begins_with_what_everybody_needs() -> None:
     text = example()
-    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Experts"]
+    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Watching", "7. Experts"]
     assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
     assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")
