@@ -118,7 +118,7 @@ async def record(turns: int) -> Trajectory:
     store = MemoryStore()
     lease = await store.acquire(THREAD, "bench")
     assert lease is not None
-    loop = Loop(store, ScriptedModel(_answers(turns)), SystemClock(), build="0.1.0")
+    loop = Loop(store, ScriptedModel(answers(turns)), SystemClock(), build="0.1.0")
     finished = await loop.run(lease, "x1", toolbox, asyncio.Event(), started(toolbox, turns))
     assert finished.finished is not None
     assert finished.turn.number > turns, f"it ended after {finished.turn.number} turns: {finished.finished}"
@@ -126,7 +126,7 @@ async def record(turns: int) -> Trajectory:
     return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
 
 
-def _answers(turns: int) -> Iterator[Answer]:
+def answers(turns: int) -> Iterator[Answer]:
     for turn in range(turns):
         arguments = {
             "command": f"sed -n {turn},{turn + 40}p src/module_{turn}.py",

@@ -31,7 +31,6 @@ from opentelemetry.trace import (
     TraceFlags,
     set_span_in_context,
 )
-from typing_extensions import override
 
 from bot.telemetry import names
 from bot.telemetry.execution_spans import EndedSpan, Value
@@ -84,7 +83,6 @@ class _Session(requests.Session):
 
     problem = ""
 
-    @override
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
         try:
             kwargs["stream"] = True
@@ -102,7 +100,6 @@ class _Spans(OTLPSpanExporter):
         self.http, self._reception = _Session(), reception
         super().__init__(session=self.http)
 
-    @override
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = super().export(spans)
         problem = "" if result is SpanExportResult.SUCCESS else self.http.problem or "it cannot be sent"
@@ -115,7 +112,6 @@ class _Metrics(OTLPMetricExporter):
         self.http, self._reception = _Session(), reception
         super().__init__(session=self.http)
 
-    @override
     def export(
         self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **kwargs: Any
     ) -> MetricExportResult:
@@ -130,11 +126,9 @@ class _GivenIds(IdGenerator):
 
     trace = span = 0
 
-    @override
     def generate_trace_id(self) -> int:
         return self.trace
 
-    @override
     def generate_span_id(self) -> int:
         return self.span
 
