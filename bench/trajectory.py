@@ -134,7 +134,7 @@ async def record(turns: int) -> Trajectory:
     return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
 
 
-def _answers(turns: int) -> Iterator[Answer]:
+def answers(turns: int) -> Iterator[Answer]:
     for turn in range(turns):
         arguments = {
             "command": f"sed -n {turn},{turn + 40}p src/module_{turn}.py",

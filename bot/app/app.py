@@ -15,6 +15,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ from bot.after_run.webhook_server import CannotListen, WebhookServer
 from bot.app.adapters import chooser, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
+from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
 from bot.app.options import options_from
 from bot.app.services import Backstage
 from bot.charts.renderer import Studio
@@ -109,6 +111,10 @@ from bot.sessions.dependencies import Ground
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
 from bot.sessions.start import Beginning, caps_from, policy_from
+from bot.telemetry.health_server import HealthServer
+from bot.telemetry.process_state import ProcessState
+from bot.telemetry.reporting import Reporting, wanted
+from bot.telemetry.trace_sink import TraceSink
 from bot.threads.registry import Roster, Threads
 from bot.workspace.attachments import download
 from bot.workspace.environment import environment
@@ -167,6 +173,10 @@ class App:
         self.bot = bot
         self.guild = guild
         self.watchdog = watchdog
+        self.closing = False
+        """It is ending, and begins nothing new."""
+        self._reporting: Reporting | None = None
+        self._watched: ProcessState | None = None
         self.watch: PullWatch | None = None
         self.webhooks: WebhookServer | None = None
         self.deaf: CannotListen | None = None
@@ -189,6 +199,7 @@ class App:
         """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
         async with AsyncExitStack() as stack:
             app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
+            await app._be_watched(stack, place)
             stack.push_async_callback(app._close)
             if place.recovers:
                 await settle_leftovers(app.store, caps_from(settings))
@@ -250,6 +261,11 @@ class App:
         stack.push_async_callback(forges.close)
         git = HostGit(forges, settings.forge_ssh_key, settings.repository_mb * MB)
         purse = BudgetLedger(store, caps_from(settings))
+        watched = ProcessState(
+            store, clock, watchdog.longest,
+            lambda: Counter(session.state.phase.value for session in roster.sessions.values()),
+        )  # fmt: skip
+        reporting = _reporting(settings, store, watched, bot.feed.discretion.text)
         policy_for = partial(
             policy_from, settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
         )
@@ -359,7 +375,7 @@ class App:
                 store,
                 Courteous(router, courtesy),
                 clock,
-                (feed, roster, children, *sinks),
+                (feed, roster, children, *((reporting.sink,) if reporting is not None else ()), *sinks),
                 BUILD,
                 caps_from(settings),
                 leaving,
@@ -381,6 +397,7 @@ class App:
             allow=heartbeat.allow,
             furnish=workshop.furnish,
             children=children,
+            lease_lost=watched.lease_lost,
             missed=missed,
         )
         threads = Threads(ground, roster, learning, workshop.receive)
@@ -402,7 +419,23 @@ class App:
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.watch = watch
         app.webhooks = _webhooks(stack, settings, watch, place)
+        app._reporting, app._watched = reporting, watched
         return app
+
+    async def _be_watched(self, stack: AsyncExitStack, place: AppHome) -> None:
+        """Say how it is, and what it does, to those who watch it; until everything has ended, so as to tell of that too."""
+        if self.settings.health_address is not None and place.recovers:
+            checks = (
+                draining_check(lambda: self.closing), store_check(self.store), discord_check(self.bot),
+                sandbox_check(self.workshop.tried), models_check(lambda: self.library),
+            )  # fmt: skip
+            server = HealthServer(self.settings.health_address, "run", checks, self.watchdog.longest)
+            await server.open()
+            stack.push_async_callback(server.close)
+        if self._reporting is not None and self._watched is not None:
+            self._reporting.begin()
+            stack.push_async_callback(self._reporting.close)
+            self.beside("process state", self._watched.run())
 
     async def online(self) -> None:
         """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
@@ -511,6 +544,7 @@ class App:
 
     async def _close(self) -> None:
         """Take nothing more in, end what runs (it goes on after the next start), then let the adapters close."""
+        self.closing = True
         background = tuple(self._background)
         for task in background:
             task.cancel()
@@ -529,6 +563,15 @@ def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> Shar
     objects = open_objects(aws)
     stack.push_async_callback(objects.close)
     return SharedCopies(objects, root)
+
+
+def _reporting(settings: Settings, store: Store, watched: ProcessState, mask: Callable[[str], str]) -> Reporting | None:
+    """What sends traces and metrics, where somebody wants them."""
+    signals = wanted(os.environ)
+    if not signals:
+        return None
+    sink = TraceSink(store.read, mask if settings.trace_content else None)
+    return Reporting(sink, signals, BUILD, watched.observed())
 
 
 def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:

@@ -113,5 +113,7 @@ class Ground:
     """Makes ready what a thread's work needs before it begins, such as its repository. Never fails."""
     children: ChildRegistry | None = None
     """The child executions of the process; without it there are none."""
+    lease_lost: Callable[[], None] = lambda: None
+    """Hears that another owner has a thread that this process worked on, or wanted to."""
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until the messages that a thread missed while the bot was offline have been read."""

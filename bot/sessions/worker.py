@@ -15,6 +15,7 @@ from functools import partial
 from agentic.core.events.execution_events import InboxItem, Sort, Started
 from agentic.core.events.ids import execution_id, is_child
 from agentic.core.state.execution import Execution
+from agentic.log_context import of_thread
 from agentic.ports.errors import (
     AgenticError,
     LeaseLost,
@@ -84,19 +85,25 @@ async def serve(session: Session, opine: Opine) -> None:
     """Do the thread's work; failures are reported in the thread."""
     serving = _Serving(session, opine)
     try:
-        while await serving.work():
-            pass
-    except AgenticError as trouble:
-        log.error("thread %s: %s", session.thread, trouble)
-        await serving.report(trouble)
-    except Exception as bug:
-        log.exception("a fault of ours in thread %s", session.thread)
-        await serving.report(bug)
+        with of_thread(session.thread):
+            await _served(serving, session.thread)
     finally:
         session.task = None
         session.rests()
         if session.doorbell.is_set() or session.again:
             session.wake()
+
+
+async def _served(serving: _Serving, thread: str) -> None:
+    try:
+        while await serving.work():
+            pass
+    except AgenticError as trouble:
+        log.error("thread %s: %s", thread, trouble)
+        await serving.report(trouble)
+    except Exception as bug:
+        log.exception("a fault of ours in thread %s", thread)
+        await serving.report(bug)
 
 
 class _GateClosed(Exception):
@@ -125,6 +132,8 @@ class _Serving:
         try:
             await self._perform(work)
         except (SandboxLost, LeaseLost) as lost:
+            if isinstance(lost, LeaseLost):
+                self._ground.lease_lost()
             if self._resumed >= RESUMES:
                 raise
             self._resumed += 1
