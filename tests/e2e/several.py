@@ -1,4 +1,4 @@
-"""A gateway and workers as processes of their own on one home, and a Discord in this one, in which a test acts as people do."""
+"""A gateway and workers as processes of their own on one home, and in this one a Discord, where a test acts as people do."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import Envelope
+from agentic.core.events.execution_events import Envelope, OwnerChanged
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.records import Message
+from bot.local_discord.model.records import Message, MessageFlag
 from tests.e2e.processes import Running, environment, started
 
 SECONDS = 40.0
@@ -89,9 +89,29 @@ class Several:
 
     async def owner(self, thread: int) -> str:
         """The worker that has the thread, by its name here."""
-        holder = await self.store.holder(str(thread))
-        number = holder.split("/")[2] if holder else ""
+        return self._named(await self.store.holder(str(thread)))
+
+    async def owners_of(self, thread: int) -> list[str]:
+        """The workers that took up the thread's newest execution after the first one."""
+        return [
+            self._named(each.event.worker) for each in await self.log(thread) if isinstance(each.event, OwnerChanged)
+        ]
+
+    def _named(self, process: str) -> str:
+        number = process.split("/")[2] if process else ""
         return next((name for name, one in self.running.items() if str(one.process.pid) == number), "")
+
+    async def slash(self, channel: int, command: str) -> str:
+        """Use a slash command; the words of its answer."""
+        id = await self.guild.slash(channel, command)
+
+        def answer(guild: LocalGuild) -> str:
+            original = guild.interaction(id).original_id
+            found = (m for m in guild.messages(channel, viewer=guild.you.name) if m.id == original)
+            message = next((m for m in found if not m.flags & MessageFlag.LOADING), None)
+            return f"{message.content} {message.embeds}" if message is not None else ""
+
+        return await self.guild.wait_for(lambda guild: answer(guild) or None, SECONDS)
 
 
 @asynccontextmanager
