@@ -21,7 +21,7 @@ import aioboto3
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from agentic.ports.doorbell import Ring
+from agentic.doorbells.doorbell import Ring
 from agentic.ports.errors import DoorbellSilent
 
 if TYPE_CHECKING:

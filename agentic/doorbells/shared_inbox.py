@@ -5,7 +5,7 @@ A look costs a fraction of a millisecond, and there is nothing that could be los
 
 from __future__ import annotations
 
-from agentic.ports.doorbell import Ring
+from agentic.doorbells.doorbell import Ring
 from agentic.ports.errors import DoorbellSilent, StoreError
 from agentic.ports.runtime import Clock, Inbox
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
+from agentic.doorbells.doorbell import Doorbell
 from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
@@ -33,7 +34,6 @@ from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
-from agentic.ports.doorbell import Doorbell
 from agentic.ports.errors import AgenticError, ModelLibraryBroken
 from agentic.ports.lookup import Embedder
 from agentic.ports.pictures import Sight

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
 from agentic.core.state.execution import Execution
+from agentic.doorbells.doorbell import Doorbell
 from agentic.ports.children import Children, OwnWorkspaces
-from agentic.ports.doorbell import Doorbell
 from agentic.ports.runtime import (
     Clock,
     Lease,

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from agentic.core.events.ids import is_child
-from agentic.ports.doorbell import Doorbell, Ring
+from agentic.doorbells.doorbell import Doorbell, Ring
 from agentic.ports.errors import AgenticError, DoorbellSilent
 from agentic.ports.runtime import Clock, Store
 from bot.threads.registry import Threads
