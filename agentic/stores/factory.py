@@ -28,7 +28,7 @@ def open_store(where: Path | Place | None) -> Store:
 
 def open_objects(place: Place) -> VersionedObjects:
     """The bucket of a store on AWS, for snapshots of workspaces."""
-    from agentic.stores.aws.workspace_objects import WorkspaceObjects  # with the SDK
+    from agentic.stores.aws.bucket import WorkspaceObjects  # with the SDK
 
     return WorkspaceObjects.open(place)
 

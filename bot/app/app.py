@@ -18,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Self
 
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
+from agentic.doorbells.doorbell import Doorbell
+from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
@@ -40,7 +42,7 @@ from agentic.ports.runtime import Clock, SessionRow, Sink, Store
 from agentic.remotes.host_git import MB, HostGit
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import Publisher
-from agentic.runtime.budget_ledger import BudgetLedger
+from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
@@ -66,7 +68,7 @@ from bot.after_run.announce_lessons import AnnounceLessons
 from bot.after_run.auto_retry import AutoRetry
 from bot.after_run.calibration_labels import CalibrationLabels
 from bot.after_run.feedback_survey import FeedbackSurvey
-from bot.after_run.pipeline import AfterRunPipeline
+from bot.after_run.pipeline import AfterRunPipeline, turn_of
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
 from bot.app.adapters import chooser, mcp_servers, watching, web_tools
@@ -74,7 +76,7 @@ from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
 from bot.app.options import options_from
-from bot.app.services import Backstage
+from bot.app.services import Backstage, Roles
 from bot.charts.renderer import Studio
 from bot.config.home import (
     ACCOUNTS,
@@ -116,6 +118,7 @@ from bot.telemetry.process_state import ProcessState
 from bot.telemetry.reporting import Reporting, wanted
 from bot.telemetry.trace_sink import TraceSink
 from bot.threads.registry import Roster, Threads
+from bot.threads.take_up import TakeUp
 from bot.workspace.attachments import download
 from bot.workspace.environment import environment
 from bot.workspace.folders import Workspaces
@@ -148,13 +151,14 @@ class AppHome:
     """Where an app keeps its state, and how it stands to people.
 
     ``bound``: the one folder that every thread works in; ``attended``: somebody can answer questions;
-    ``recovers``: what an earlier process left in this home is taken up.
+    ``recovers``: what an earlier process left in this home is taken up; ``roles``: what this process does of it all.
     """
 
     home: Path
     bound: Path | None = None
     attended: bool = True
     recovers: bool = True
+    roles: Roles = field(default_factory=Roles)
 
 
 class App:
@@ -187,8 +191,12 @@ class App:
         self.library = ""
         """Why a library that asks the models cannot be loaded, in words; '' where it can."""
         self._background: set[asyncio.Task[None]] = set()
+        self.roles = Roles()
+        self.take_up: TakeUp | None = None
+        """Brings the work that other processes store; None where this one is alone, or does not work."""
         self._connection: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
+        self._left = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
@@ -201,9 +209,8 @@ class App:
             app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
             await app._be_watched(stack, place)
             stack.push_async_callback(app._close)
-            if place.recovers:
-                await settle_leftovers(app.store, caps_from(settings))
-                await app.threads.recover()
+            if place.recovers and place.roles.works:
+                await _recovered(app, caps_from(settings), place.roles)
             app._connect()
             yield app
 
@@ -218,6 +225,7 @@ class App:
         clock: Clock,
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
+        roles = place.roles
         durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
         aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
@@ -293,13 +301,13 @@ class App:
 
         workshop.may_still = bot.may_still_approve
 
-        def doing(thread: str) -> ThreadState:
-            return threads.state(thread)
+        async def doing(thread: str) -> ThreadState:
+            return threads.state(thread) if await threads.knows(thread) else "unknown"
 
         around = Around(pulls.changed, tell, deliver, doing, present)
-        watch = PullWatch(store, forges, around, settings.pull_request_seconds)
+        watch = PullWatch(store, forges, around, settings.pull_request_seconds, alone=roles.alone)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
-        may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: len(bot.guilds))
+        may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: bot.servers)
         accounts = _accounts(stack, settings, place)
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
@@ -313,6 +321,7 @@ class App:
                 AutoRetry(store, lessons, clock, purse, tell, deliver, BUILD),
                 FeedbackSurvey(store, clock, bot.desk, tell, BUILD),
             ),
+            roles.name_among_others(),
         )  # fmt: skip
         stack.push_async_callback(learning.close)
 
@@ -398,7 +407,9 @@ class App:
             furnish=workshop.furnish,
             children=children,
             lease_lost=watched.lease_lost,
-            missed=missed,
+            missed=missed if roles.talks else None,
+            works=roles.works,
+            doorbell=await _doorbell(stack, roles, store, clock, aws),
         )
         threads = Threads(ground, roster, learning, workshop.receive)
 
@@ -414,9 +425,12 @@ class App:
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
-                      equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files),
+                      equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files,
+                      roles=roles),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
+        app.roles = roles
+        app._among_others(stack, ground, clock)
         app.watch = watch
         app.webhooks = _webhooks(stack, settings, watch, place)
         app._reporting, app._watched = reporting, watched
@@ -437,8 +451,18 @@ class App:
             stack.push_async_callback(self._reporting.close)
             self.beside("process state", self._watched.run())
 
+    def _among_others(self, stack: AsyncExitStack, ground: Ground, clock: Clock) -> None:
+        """Make what brings work from processes that talk to those that work, where they are not one."""
+        bell = ground.doorbell
+        if bell is None:
+            return
+        stack.push_async_callback(bell.close)
+        if self.roles.works:
+            room = self.settings.max_executions
+            self.take_up = TakeUp(self.threads, self.store, bell, clock, room, self.bot.used)
+
     async def online(self) -> None:
-        """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
+        """Wait until the bot hears what is said, or may begin with work.  Raises ``CannotConnect``."""
         connection = self._connection
         assert connection is not None
         ready = asyncio.create_task(self._ready(), name="ready")
@@ -448,9 +472,12 @@ class App:
             ready.cancel()
         if connection.done():
             raise_why(connection)
-        self.beside("warm-up", self._warm_up())
-        self.beside("eviction", self._evict())
-        if self.watch is not None:
+        if self.take_up is not None:
+            self.beside("what others store", self.take_up.run())
+        if self.roles.works:
+            self.beside("warm-up", self._warm_up())
+            self.beside("eviction", self._evict())
+        if self.watch is not None and self.roles.talks:
             self.beside("pull requests", self.watch.run())
         if self.webhooks is not None:
             try:
@@ -461,7 +488,8 @@ class App:
 
     async def _ready(self) -> None:
         await self._begun.wait()  # before it begins, a client cannot be waited for
-        await self.bot.wait_until_ready()
+        if self.roles.talks:
+            await self.bot.wait_until_ready()
 
     async def until(self, stopped: asyncio.Event) -> None:
         """Wait until ``stopped``, or raise ``CannotConnect`` when Discord shuts the bot out."""
@@ -501,6 +529,11 @@ class App:
         elsewhere = self.settings.discord_api
         if self.guild is None and elsewhere != DISCORD:
             await attach_over_http(elsewhere, token)
+        if not self.roles.talks:
+            await self.bot.login(token)
+            self._begun.set()
+            await self._left.wait()
+            return
         self._begun.set()
         await self.bot.start(token)
 
@@ -552,8 +585,35 @@ class App:
         await self.workshop.close()
         await self.threads.close()
         await self.bot.close()
+        self._left.set()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+async def _recovered(app: App, caps: DailyCaps, roles: Roles) -> None:
+    """Take up what earlier processes left; where others work, that is looked for by ``TakeUp``."""
+
+    async def learned_from(execution: str) -> bool:
+        return bool(await app.store.holder(turn_of(execution)))
+
+    await settle_leftovers(app.store, caps, None if roles.alone else learned_from)
+    if roles.alone:
+        await app.threads.recover()
+    else:
+        app.threads.learn_on()
+
+
+async def _doorbell(
+    stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, aws: Place | None
+) -> Doorbell | None:
+    """What tells the processes that work what the others stored; None for a process that is alone."""
+    if roles.alone:
+        return None
+    if aws is None or not aws.queue:
+        return SharedInbox(store, clock)
+    from agentic.doorbells.queue_doorbell import queue_doorbell  # with the SDK
+
+    return await stack.enter_async_context(queue_doorbell(aws.queue, aws.region, aws.endpoint))
 
 
 def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> SharedCopies | None:
@@ -584,7 +644,7 @@ def _voices(settings: Settings, router: ModelRouter, store: Store, purse: Budget
 
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:
     """What receives webhooks, where they are wanted and something lasts that they could be about."""
-    if settings.webhook_address is None or not place.recovers:
+    if settings.webhook_address is None or not place.recovers or not place.roles.talks:
         return None
     secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
     server = WebhookServer(settings.webhook_address, secret, watch.rung)

@@ -1,5 +1,5 @@
-"""`threadwright setup | run | page | task | health | doctor | mcp | skills | search | replay | calibration | costs |
-lessons | backup | export | import`.
+"""`threadwright setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay |
+calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -125,10 +125,10 @@ def _tell_of_unread(sources: Sources | None) -> None:
 
 def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     """Return the command's coroutine; only its own modules are imported."""
-    if wanted.command == "run":
+    if wanted.command in ("run", "gateway", "worker"):
         from bot.cli.run import run
 
-        return run(settings)
+        return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
     if wanted.command == "page":
         from bot.cli.page_link import page
 
@@ -268,8 +268,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | page | task | health | doctor | mcp | skills | search | replay | calibration | costs | lessons | "
-        "backup | export | import"
+        "setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay | calibration | "
+        "costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -294,6 +294,10 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
     )
+    commands.add_parser(
+        "gateway", help="talk with Discord, and leave the work to `threadwright worker` on the same store"
+    )
+    commands.add_parser("worker", help="work on what `threadwright gateway` hears; run as many as you like")
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
         "task",

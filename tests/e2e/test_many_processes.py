@@ -1,0 +1,104 @@
+"""A gateway and two workers on one home: what one hears the others do, wherever it is done and whoever dies."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agentic.core.events.execution_events import Envelope, Event, Finished, HandedOver, InputReceived
+from agentic.models.scripted.captured_request import CapturedRequest
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.replies import Reply
+from tests.e2e.several import SECONDS, Several, several
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+
+FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
+PROMISED = timedelta(seconds=2)
+"""From a stop to its end."""
+
+
+def script(request: CapturedRequest) -> Reply:
+    """What the task's words say."""
+    text = request.text()
+    if "choose" in text and len(request.messages) == 1:
+        return Reply(calls=(("ask_user", {"question": "Which one?", "options": ["this", "that"]}),))
+    if "wait" in text and not request.answers:
+        return Reply(calls=(("shell", {"command": "echo once >> runs.txt; sleep 120", "timeout": 300}),))
+    return FINISH
+
+
+async def waits(them: Several, words: str) -> tuple[int, Path]:
+    """A task whose command runs, and the file that it wrote first."""
+    thread = await them.mention(f"wait {words}")
+    file = them.home / "workspaces" / str(thread) / "runs.txt"
+    await them.until(file.exists, "the command runs")
+    return thread, file
+
+
+async def noted(them: Several, thread: int, kind: type[Event]) -> Envelope:
+    """The first event of a kind in the log of a thread, once it is there."""
+    found: list[Envelope] = []
+
+    async def look() -> bool:
+        found[:] = [envelope for envelope in await them.log(thread) if isinstance(envelope.event, kind)]
+        return bool(found)
+
+    async with asyncio.timeout(SECONDS):
+        while not await look():
+            await asyncio.sleep(0.02)
+    return found[0]
+
+
+async def goes_on_elsewhere(them: Several, thread: int, file: Path, before: str) -> None:
+    """Another worker takes the task up and ends it; the command did not run again, and nothing was said twice."""
+    await them.says(thread, r"It is done\.")
+    log = await them.log(thread)
+    assert len({envelope.fence for envelope in log}) == 2
+    assert file.read_text() == "once\n"
+    said = [message.content for message in them.said(thread)]
+    assert sum("It is done." in text for text in said) == 1
+    assert len(said) == len(set(said)), said
+    assert before not in await them.owners_of(thread)
+
+
+async def test_what_the_gateway_hears_the_workers_do(tmp_path: Path) -> None:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(script) as endpoint, several(tmp_path, endpoint) as them:
+        talk = await them.mention("hello")
+        await them.says(talk, r"It is done\.")
+
+        asking = await them.mention("choose")
+        question = await them.says(asking, r"Which one\?")
+        await them.guild.click(question.id, question.custom_ids()[0])
+        await them.says(asking, r"It is done\.")
+
+        long, _ = await waits(them, "here")
+        status = await them.slash(long, "status")
+        assert "wait here" in status
+        assert "Working" in status
+        await them.guild.post(long, "use the blue one")
+        assert (await noted(them, long, InputReceived)).event.text == "use the blue one"  # type: ignore[attr-defined]
+        progress = next(message for message in them.said(long))
+        given = datetime.now(UTC)
+        await them.guild.react(progress.id, "🛑")
+        ended = await noted(them, long, Finished)
+        assert ended.event.reason == "stopped"  # type: ignore[attr-defined]
+        assert ended.at - given < PROMISED
+
+        crashes, file = await waits(them, "for a crash")
+        owner = await them.owner(crashes)
+        await them.running[owner].kill()
+        await goes_on_elsewhere(them, crashes, file, owner)
+
+        await them.start("worker", "worker 2")
+        hands_over, file = await waits(them, "to be handed over")
+        owner = await them.owner(hands_over)
+        them.running[owner].process.send_signal(signal.SIGTERM)
+        assert await them.running[owner].ended() == 0
+        await goes_on_elsewhere(them, hands_over, file, owner)
+        assert any(isinstance(envelope.event, HandedOver) for envelope in await them.log(hands_over))
