@@ -280,7 +280,7 @@ class StoredObject(ObjectVersion):
 
 
 class VersionedObjects(Protocol):
-    """VersionedObjects in a bucket that keeps versions; all raise ``StoreUnavailable``."""
+    """Objects in a bucket that keeps versions; all raise ``StoreUnavailable``."""
 
     async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
         """Write an object whole, durably.
@@ -307,6 +307,10 @@ class VersionedObjects(Protocol):
 
     async def erase(self, prefix: str) -> None:
         """Delete all versions of all objects whose names begin so."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of all connections."""
         ...
 
 

@@ -47,9 +47,10 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.factory import open_store
+from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
+from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
@@ -123,6 +124,7 @@ from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
 
 if TYPE_CHECKING:
+    from agentic.stores.aws.place import Place
     from bot.local_discord import LocalGuild
     from reflexion.ports import LessonStore
 
@@ -227,7 +229,9 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
+        kept = place.home / CHECKPOINTS
+        shared = _shared(stack, aws, kept) if aws else None
+        snapshots = Snapshots(kept, home=settings.home, needed=partial(undoable, store), shared=shared)
         meaning = embedder(settings.embeddings)
         code_search = CodeSearch(place.home / CODE_INDEX, meaning)
         stack.push_async_callback(code_search.close)
@@ -515,6 +519,13 @@ class App:
         await self.bot.close()
         if self._connection is not None:
             await asyncio.gather(self._connection, return_exceptions=True)
+
+
+def _shared(stack: AsyncExitStack, aws: Place, kept: Path) -> SharedCopies:
+    """What other machines find of the snapshots that are ``kept`` here."""
+    objects = open_objects(aws)
+    stack.push_async_callback(objects.close)
+    return SharedCopies(objects, kept)
 
 
 def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:

@@ -15,6 +15,7 @@ from agentic.ports.stores import ObjectVersion, StoredObject
 from agentic.stores.aws.aws_errors import code_of, plainly
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Answer, Clients
+from agentic.stores.aws.place import Place
 
 PART_BYTES = 16 << 20
 """What is larger goes in parts of this size."""
@@ -30,6 +31,15 @@ class WorkspaceObjects:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._bucket = Bucket(clients)
+
+    @classmethod
+    def open(cls, place: Place) -> WorkspaceObjects:
+        """The bucket of this place; nothing is asked until something is needed."""
+        return cls(Clients(place))
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._clients.close()
 
     async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
         """Write an object whole, durably; with ``expected`` only where that stands there, else None."""
