@@ -280,7 +280,7 @@ class StoredObject(ObjectVersion):
 
 
 class VersionedObjects(Protocol):
-    """Objects in a bucket that keeps versions; all raise ``StoreUnavailable``."""
+    """VersionedObjects in a bucket that keeps versions; all raise ``StoreUnavailable``."""
 
     async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
         """Write an object whole, durably.
@@ -310,7 +310,7 @@ class VersionedObjects(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of connections."""
         ...
 
 

@@ -27,15 +27,15 @@ def open_store(where: Path | Place | None) -> Store:
 
 
 def open_objects(place: Place) -> VersionedObjects:
-    """The bucket that machines share files in."""
-    from agentic.stores.aws.workspace_objects import WorkspaceObjects  # the same
+    """The bucket of a store on AWS, for snapshots of workspaces."""
+    from agentic.stores.aws.workspace_objects import WorkspaceObjects  # with the SDK
 
     return WorkspaceObjects.open(place)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # the same
+    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 

@@ -47,6 +47,7 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
@@ -124,7 +125,6 @@ from reflexion.service import Reflexion
 from reflexion.stores.factory import open_lessons
 
 if TYPE_CHECKING:
-    from agentic.stores.aws.place import Place
     from bot.local_discord import LocalGuild
     from reflexion.ports import LessonStore
 
@@ -229,9 +229,10 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        kept = place.home / CHECKPOINTS
-        shared = _shared(stack, aws, kept) if aws else None
-        snapshots = Snapshots(kept, home=settings.home, needed=partial(undoable, store), shared=shared)
+        shared = _shared_copies(stack, aws if durable else None, place.home / CHECKPOINTS)
+        snapshots = Snapshots(
+            place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store), shared=shared
+        )
         meaning = embedder(settings.embeddings)
         code_search = CodeSearch(place.home / CODE_INDEX, meaning)
         stack.push_async_callback(code_search.close)
@@ -521,11 +522,13 @@ class App:
             await asyncio.gather(self._connection, return_exceptions=True)
 
 
-def _shared(stack: AsyncExitStack, aws: Place, kept: Path) -> SharedCopies:
-    """What other machines find of the snapshots that are ``kept`` here."""
+def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> SharedCopies | None:
+    """Snapshots in the bucket, where other machines may go on with a thread."""
+    if aws is None:
+        return None
     objects = open_objects(aws)
     stack.push_async_callback(objects.close)
-    return SharedCopies(objects, kept)
+    return SharedCopies(objects, root)
 
 
 def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:

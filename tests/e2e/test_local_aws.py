@@ -14,6 +14,11 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.aws.place import Place
+from agentic.text.word_query import WordQuery
+from bot.cli.costs import CostsArguments, costs
+from bot.cli.replay.replay import newest, replay
+from bot.cli.word_search import search
+from bot.config.settings import read_settings
 from deploy.aws_local.resources import client, environment
 from tests.e2e.living import living
 
@@ -47,7 +52,9 @@ def works(request: CapturedRequest) -> Reply:
     return Reply(calls=(("finish", {"answer": "It is done.", "files": ["notes.md"]}),))
 
 
-async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(aws_place: Place, tmp_path: Path) -> None:
+async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
+    aws_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = dict(environment(aws_place))
     async with asyncio.timeout(120), ScriptedEndpoint.start(works) as endpoint:
         async with living(tmp_path, endpoint, **settings) as bot:
@@ -78,3 +85,13 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(aws
     names = [name.removeprefix(f"threads/{thread}/") for name in files(aws_place, thread)]
     assert {"workspace.json", "files/notes.md", "files/runs.txt"} <= set(names)
     assert any(name.startswith("checkpoints/") for name in names)
+
+    for name, value in {**settings, "THREADWRIGHT_HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    read = read_settings()  # commands of another process find it too
+    execution = told[0]["execution"]["S"]
+    assert await newest(read) == await replay(read, execution, deciding_again=True) == 0
+    assert await search(read, WordQuery.of("runs.txt")) == await costs(read, CostsArguments()) == 0
+    said = capsys.readouterr().out
+    assert f"{execution}  " in said
+    assert "The log is sound" in said

@@ -34,11 +34,11 @@ class WorkspaceObjects:
 
     @classmethod
     def open(cls, place: Place) -> WorkspaceObjects:
-        """The bucket of this place; nothing is asked until something is needed."""
+        """The bucket of a place, over clients of its own."""
         return cls(Clients(place))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of connections."""
         await self._clients.close()
 
     async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
