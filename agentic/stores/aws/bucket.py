@@ -87,13 +87,20 @@ class Bucket:
 
     async def versions(self, names: Sequence[str]) -> list[Version]:
         """All that is there of these objects, what was replaced and deleted too."""
-        found = await asyncio.gather(*map(self._versions, names))
-        return [version for versions in found for version in versions]
+        found = await asyncio.gather(*map(self.versions_below, names))
+        return [version for name, below in zip(names, found, strict=True) for version in below if version.name == name]
 
-    async def _versions(self, name: str) -> list[Version]:
-        answer = await self.call("list_object_versions", Prefix=name)
-        every = (*answer.get("Versions", []), *answer.get("DeleteMarkers", []))
-        return [Version(name, each["VersionId"]) for each in every if each["Key"] == name]
+    async def versions_below(self, prefix: str) -> list[Version]:
+        """The same of all objects whose names begin so."""
+        found: list[Version] = []
+        arguments: dict[str, Any] = {"Prefix": prefix}
+        while True:
+            answer = await self.call("list_object_versions", **arguments)
+            every = (*answer.get("Versions", []), *answer.get("DeleteMarkers", []))
+            found += [Version(each["Key"], each["VersionId"]) for each in every]
+            if not answer.get("IsTruncated"):
+                return found
+            arguments |= {"KeyMarker": answer["NextKeyMarker"], "VersionIdMarker": answer["NextVersionIdMarker"]}
 
     async def erase(self, versions: Sequence[Version]) -> None:
         """Let nothing be left of these; what was written since stays."""

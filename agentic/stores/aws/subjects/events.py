@@ -121,7 +121,7 @@ class Events(Part):
         append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
         reach("store.append.before")
-        await contents.keep(self._aws, blobs, contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, blobs, execution, append.rows)
         await self._commit(append, outbox, inbox_acks)
         reach("store.append.after")
 
@@ -132,7 +132,7 @@ class Events(Part):
         check_append(execution, 0, lease, events)
         append = await self._prepared(execution, 0, lease, events)
         reach("store.append.before")
-        await contents.keep(self._aws, (), contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, (), execution, append.rows)
         await self._commit(append, outbox, ())
         reach("store.append.after")
 
@@ -228,7 +228,7 @@ class Events(Part):
         first = append.events[0].event
         writes: list[Write] = []
         if isinstance(first, Started):
-            task = await self._aws.bodies.pack(first.task.encode(), f"threads/{thread}/log/{execution}")
+            task = await self._aws.bodies.pack(first.task.encode(), log_folder(thread, execution))
             writes.append(Put(keyed(layout.execution_place(execution), {"thread": thread, **task}), ABSENT))
             writes.append(changed(self._aws, thread, execution))
         if append.finished:
@@ -257,7 +257,7 @@ class Events(Part):
         ]
 
     async def _packed(self, rows: Sequence[EventRow], thread: str, execution: str) -> Item:
-        body = await self._aws.bodies.pack(orjson.dumps(rows), f"threads/{thread}/log/{execution}")
+        body = await self._aws.bodies.pack(orjson.dumps(rows), log_folder(thread, execution))
         return {"first": rows[0][0], "order": self._aws.order.next(), **body}
 
     async def _turn_so_far(self, execution: str, thread: str, head: int) -> TurnSoFar:
@@ -417,7 +417,7 @@ class Events(Part):
         """Those that began last, oldest first."""
         found: list[Item] = []
         if limit:
-            async for item in self._table.query(LIST, newest=True, index=LISTED):
+            async for item in self._table.query(LIST, newest=True, page=limit + 1, index=LISTED):
                 if not is_child(text(item, SORT).removeprefix(layout.prefix("EXEC"))):
                     found.append(item)
                 if len(found) == limit:
@@ -498,6 +498,11 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def log_folder(thread: str, execution: str) -> str:
+    """Where in the bucket larger parts of a log lie."""
+    return f"threads/{thread}/log/{execution}"
 
 
 def changed(aws: Aws, thread: str, execution: str) -> Put:

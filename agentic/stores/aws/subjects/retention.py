@@ -30,7 +30,7 @@ from agentic.stores.aws.bodies import BODY, OBJECT
 from agentic.stores.aws.items import PRESENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import LISTED, PARTITION, SORT, Key, padded
 from agentic.stores.aws.subjects import blobs, budgets
-from agentic.stores.aws.subjects.events import GONE, LIST, Events, changed
+from agentic.stores.aws.subjects.events import GONE, LIST, Events, changed, log_folder
 from agentic.stores.aws.subjects.inbox import waiting_threads
 from agentic.stores.aws.subjects.outbox import LIST_OF_SENT, Outbox
 from agentic.stores.event_rows import micros, moment, to_row
@@ -150,9 +150,10 @@ class Retention(Events, Outbox):
             piece = [item async for item in self._table.query(thread, f"{sort}#{name}#", most=ITEMS_A_PIECE)]
             rows = [row for item in piece for row in await self._whole_rows(item)]
             await self._unname(name, blobs.hashes(rows))
-            await self._drop(piece)
+            await self._table.delete_all([key_of(item) for item in piece])
             if len(piece) == ITEMS_A_PIECE:
                 return
+        await self._aws.bucket.erase(await self._aws.bucket.versions_below(f"{log_folder(thread, name)}/"))
         await self._drop(await self._turns(thread, name))
         below = (f"{name}.", f"{name}/")
         await self._drop_effects([item for item in await self._effects(thread) if text(item, "key").startswith(below)])
@@ -304,7 +305,7 @@ class Retention(Events, Outbox):
                     await self._replace(item, old, new, execution)
         first = log[0].event
         said = first.task.encode() if isinstance(first, Started) else b""
-        task = await self._aws.bodies.pack(said, f"threads/{thread}/log/{execution}")
+        task = await self._aws.bodies.pack(said, log_folder(thread, execution))
         kept = {name: value for name, value in place.items() if name not in BODY}
         with suppress(Refused):
             await self._table.write(Put({**kept, **task}, f"{PRESENT} AND attribute_not_exists(#{GONE})"))
@@ -357,7 +358,7 @@ class Retention(Events, Outbox):
         return [cast(EventRow, tuple(row)) for row in orjson.loads(await self._aws.bodies.unpack(item))]
 
     async def _whole_rows(self, item: Item) -> list[EventRow]:
-        """The same, none where they are damaged, or were half deleted before."""
+        """The same, none where they are damaged."""
         with suppress(StoreCorrupt, ValueError):
             return await self._rows_of(item)
         return []
