@@ -35,7 +35,7 @@ def open_objects(place: Place) -> VersionedObjects:
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+    from agentic.stores.aws_inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 

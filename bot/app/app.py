@@ -292,7 +292,7 @@ class App:
         async def spoken(item: InboxItem) -> str:
             return await bot.wakes.spoken(item)
 
-        workshop.alarms = alarm if place.recovers else None
+        workshop.alarms, workshop.tell = (alarm if place.recovers else None), tell
         skills = ThreadSkills(SkillStore(settings.home), workshop, tell)
         workshop.read_skill = skills.read
 

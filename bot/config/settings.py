@@ -26,7 +26,7 @@ from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from agentic.stores.aws.place import Place
-from bot.config.home import COPIES
+from bot.config.home import COPIES, LESSONS, databases
 from bot.config.settings_errors import (
     OWN_NAMES,
     PREFIX,
@@ -559,6 +559,23 @@ class Settings(BaseSettings):
             self.aws_table, self.aws_bucket, self.aws_region, self.aws_endpoint,
             self.aws_doorbell_queue, self.aws_events_queue, self.home / COPIES,
         )  # fmt: skip
+
+    def stores(self) -> list[Path | Place]:
+        """Every store of this bot that is there: its own, then those of single tasks, newest first."""
+        files = databases(self.home)
+        if self.aws_place is None:
+            return [*files]
+        return [self.aws_place, *(path for path in files if path.parent != self.home)]
+
+    @property
+    def kept_in(self) -> Path | Place:
+        """What people look for where something is missing: the home, or what stands in for it."""
+        return self.aws_place or self.home
+
+    @property
+    def lessons_place(self) -> Path | Place:
+        """Where lessons are kept; a file need not be there yet."""
+        return self.aws_place or self.home / LESSONS
 
     @property
     def health_address(self) -> tuple[str, int] | None:

@@ -16,6 +16,7 @@ from agentic.core.events.execution_events import (
     FileChange,
     FileRef,
     InboxItem,
+    OutboxItem,
     Person,
     QuotedMessage,
     WorkspaceGuide,
@@ -70,6 +71,11 @@ PLACE_SECONDS = 0.3
 """Seconds that a start waits for the name of its sandbox."""
 
 TRYING_SECONDS = 5.0
+
+EARLIER_FILES = (
+    "⚠ The newest copy of this thread's files can't be read any more, so I continue with the one before. Its last changes are "
+    "missing: please check. `/checkpoints` lists the copies there are."
+)
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +133,8 @@ class Workshop:
     """The MCP servers of the owner's file; None where there is no such file."""
     web: WebTools | None = None
     """The web, where it is open for a thread."""
+    tell: Callable[[OutboxItem], Awaitable[None]] | None = None
+    """Tells the people of a thread what happened to its files."""
     _notebooks: set[str] = field(default_factory=set[str])
     """Threads to which a notebook was sent."""
     read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
@@ -336,6 +344,9 @@ class Workshop:
             log.info("thread %s: %s files came from another machine", thread, len(restored.files))
             if restored.left:
                 log.warning("thread %s: left as they were here: %s", thread, restored.left)
+            if restored.lost and self.tell is not None:
+                key = f"{thread}.files.{restored.lost}"
+                await self.tell(OutboxItem(key=key, thread=thread, execution="", sort="notice", text=EARLIER_FILES))
 
     async def _sweep(self, thread: str) -> None:
         """Delete copies of the workspace that an earlier task left: nothing works in them any more."""

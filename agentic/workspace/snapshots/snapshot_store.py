@@ -136,16 +136,31 @@ class Snapshots:
     async def take_over(self, thread: str, workspace: Path) -> Restored | None:
         """Bring the workspace to where its last owner on another machine shared it; None where it is here already.
 
+        Where that snapshot is lost, to the newest that is whole, and the result says so.
         Raises ``StoreUnavailable``, ``Overtaken``, ``SnapshotLost`` and ``OSError``; doing it again goes on from there.
         """
         name = await self._shared.take(thread) if self._shared is not None else None
         if self._shared is None or name is None:
             return None
-        wanted = await self.load(thread, name) if name else Manifest()
+        wanted, lost = await self._newest_whole(thread, name, self._shared) if name else (Manifest(), "")
         now = await self.look(workspace, wanted)
         restored = await self.restore(thread, workspace, {**dict.fromkeys(now.entries), **wanted.entries}, now)
+        restored.lost = lost
         await self._shared.is_as(thread)
         return restored
+
+    async def _newest_whole(self, thread: str, name: str, shared: SharedCopies) -> tuple[Manifest, str]:
+        """The snapshot, or the newest before it that is whole, with the name of the one that is lost."""
+        try:
+            return await self.load(thread, name), ""
+        except SnapshotLost as lost:
+            if isinstance(lost.__cause__, StoreUnavailable):
+                raise  # it may be there, and only the way to it is broken
+            for earlier in reversed(await shared.listed(thread)):
+                if earlier != name:
+                    with suppress(SnapshotLost):
+                        return await self.load(thread, earlier), name
+            raise
 
     async def content(self, thread: str, manifest: str, path: str, at_most: int = 1 << 20) -> bytes | None:
         """A file as it was; None where it was no file, is too large or its content is damaged.  Raises ``SnapshotLost``."""
