@@ -19,13 +19,9 @@ from typing import Any
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.ports.runtime import SessionRow, Store
 from agentic.runtime.budget_ledger import DailyCaps
-from agentic.stores.aws.bodies import Bodies
-from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Answer, Clients, Service
-from agentic.stores.aws.part import Aws
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
-from agentic.stores.aws.table import Table
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
 from bench.figures import Figure, size
@@ -134,8 +130,7 @@ async def _task(store: Store, turns: int, renewals: int = 0, caps: DailyCaps | N
 async def _processor(place: Place) -> AsyncIterator[Figure]:
     """The same task over three stores, and of the one on AWS what is ours, the client's and the local AWS's."""
     clients = TimedClients(place)
-    bucket = Bucket(clients)
-    aws = AwsStore(Aws(clients, Table(clients), bucket, Bodies(bucket), lambda: datetime.now(UTC).timestamp()))
+    aws = AwsStore.over(clients)
     with tempfile.TemporaryDirectory(prefix="bench-aws-", dir=Path.cwd()) as folder:
         stores: dict[str, Store] = {
             "memory": MemoryStore(),

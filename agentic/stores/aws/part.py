@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.core.events.upcasting import ReaderVersion
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Clients
@@ -16,7 +16,6 @@ from agentic.stores.aws.layout import Key
 from agentic.stores.aws.subjects.turn_rows import TurnSoFar
 from agentic.stores.aws.table import Table
 from agentic.stores.aws.words_copy import Log, WordsCopy
-from agentic.stores.process_identity import this_process
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -74,8 +73,9 @@ class Aws:
     words: WordsCopy
     seconds: Callable[[], float]
     """The clock that leases run by: that of the wall, which machines agree on."""
-    reading: ReaderVersion = READING
-    process: str = field(default_factory=this_process)
+    reading: ReaderVersion
+    process: str
+    """Who holds what is taken."""
     order: Order = field(default_factory=Order)
     threads: Known[str, str] = field(default_factory=Known[str, str])
     """The threads of executions."""

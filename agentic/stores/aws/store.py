@@ -24,6 +24,7 @@ from agentic.stores.aws.subjects.search import Search
 from agentic.stores.aws.subjects.sessions import Sessions
 from agentic.stores.aws.table import Table
 from agentic.stores.aws.words_copy import WordsCopy
+from agentic.stores.process_identity import this_process
 
 
 class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Search, Store):
@@ -40,10 +41,21 @@ class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Sched
         watcher: Watcher | None = None,
     ) -> Self:
         """The store of this place; nothing is asked until something is needed."""
-        clients = Clients(place, patience, watcher)
-        bucket = Bucket(clients)
+        return cls.over(Clients(place, patience, watcher), seconds, reading)
+
+    @classmethod
+    def over(
+        cls,
+        clients: Clients,
+        seconds: Callable[[], float] = time.time,
+        reading: ReaderVersion = READING,
+        process: str = "",
+    ) -> AwsStore:
+        """The store that these clients lead to; ``process``: who is told to hold what is taken, '' for this one."""
+        bucket, place = Bucket(clients), clients.place
         words = WordsCopy(place.copies, f"{place.table} {place.where}")
-        return cls(Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading))
+        aws = Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading, process or this_process())
+        return cls(aws)
 
     async def close(self) -> None:
         """Let go of all connections and files."""

@@ -31,11 +31,8 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.values import FileChange
 from agentic.ports.errors import AppendTooLarge, LeaseLost, SequenceConflict, StoreUnavailable
 from agentic.stores.aws import layout
-from agentic.stores.aws.bodies import Bodies
-from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Answer, Clients, Service
 from agentic.stores.aws.items import number, text
-from agentic.stores.aws.part import Aws
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.table import Table
@@ -71,13 +68,6 @@ class Forgetful(Clients):
         return await super().call(service, operation, {k: v for k, v in arguments.items() if k != "ClientRequestToken"})
 
 
-def opened(clients: Clients, seconds: Seconds, process: str = "") -> AwsStore:
-    """A store over these clients."""
-    bucket = Bucket(clients)
-    aws = Aws(clients, Table(clients), bucket, Bodies(bucket), seconds, process=process or this_process())
-    return AwsStore(aws)
-
-
 @pytest.fixture
 async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
     """The way to AWS, which can be broken."""
@@ -90,7 +80,7 @@ async def remembering(
     request: pytest.FixtureRequest, aws_place: Place, wire: WireFaults, seconds: Seconds
 ) -> AsyncIterator[AwsStore]:
     """A store behind that way, where AWS knows a transaction again by its token, or not."""
-    store = opened(request.param(replace(aws_place, endpoint=wire.address)), seconds)
+    store = AwsStore.over(request.param(replace(aws_place, endpoint=wire.address)), seconds)
     yield store
     await store.close()
 
@@ -98,7 +88,7 @@ async def remembering(
 @pytest.fixture
 async def behind(aws_place: Place, wire: WireFaults, seconds: Seconds) -> AsyncIterator[AwsStore]:
     """A store behind that way."""
-    store = opened(Clients(replace(aws_place, endpoint=wire.address)), seconds)
+    store = AwsStore.over(Clients(replace(aws_place, endpoint=wire.address)), seconds)
     yield store
     await store.close()
 
@@ -106,7 +96,7 @@ async def behind(aws_place: Place, wire: WireFaults, seconds: Seconds) -> AsyncI
 @pytest.fixture
 async def direct(aws_place: Place, seconds: Seconds) -> AsyncIterator[AwsStore]:
     """Another worker's, whose way is good."""
-    store = opened(Clients(aws_place), seconds)
+    store = AwsStore.over(Clients(aws_place), seconds)
     yield store
     await store.close()
 
@@ -163,7 +153,7 @@ async def test_what_met_another_or_was_one_too_many_is_tried_again(behind: AwsSt
 async def test_where_it_does_not_end_nothing_is_acknowledged_and_the_words_say_so(
     aws_place: Place, wire: WireFaults, seconds: Seconds
 ) -> None:
-    store = opened(Clients(replace(aws_place, endpoint=wire.address), patience=0.2), seconds)
+    store = AwsStore.over(Clients(replace(aws_place, endpoint=wire.address), patience=0.2), seconds)
     lease = await begin(store)
     wire.break_next(TRANSACTION, *["conflict"] * 200)
     with pytest.raises(StoreUnavailable, match="does not keep up"):
@@ -215,13 +205,13 @@ async def test_a_dead_process_is_succeeded_at_once_on_its_own_host_alone(aws_pla
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.strip()
     elsewhere = "/".join(["another-boot", *ended.split("/")[1:]])
     clients = Clients(aws_place)
-    us = opened(clients, seconds)
+    us = AwsStore.over(clients, seconds)
     for thread, process, taken in (
         ("here", ended, True),
         ("there", elsewhere, False),
         ("alive", this_process(), False),
     ):
-        left = await take(opened(clients, seconds, process), thread, "left")
+        left = await take(AwsStore.over(clients, seconds, process=process), thread, "left")
         lease = await us.acquire(thread, "successor")
         assert (lease is not None) is taken
         if lease is not None:
@@ -231,7 +221,7 @@ async def test_a_dead_process_is_succeeded_at_once_on_its_own_host_alone(aws_pla
 
 async def test_numbers_grow_over_owners_whose_clocks_differ(aws_place: Place, seconds: Seconds) -> None:
     """Else a later message would be delivered before an earlier one."""
-    ahead, behind = opened(Clients(aws_place), seconds), opened(Clients(aws_place), seconds)
+    ahead, behind = AwsStore.over(Clients(aws_place), seconds), AwsStore.over(Clients(aws_place), seconds)
     lease = await take(ahead)
     ahead._aws.order.heard(ahead._aws.order.next() + 3_600_000_000)
     await ahead.put_outbox([outbox_item("first")])

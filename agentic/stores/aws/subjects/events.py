@@ -417,7 +417,7 @@ class Events(Part):
         """Those that began last, oldest first."""
         found: list[Item] = []
         if limit:
-            async for item in self._table.query(LIST, newest=True, index=LISTED):
+            async for item in self._table.query(LIST, newest=True, page=limit + 1, index=LISTED):
                 if not is_child(text(item, SORT).removeprefix(layout.prefix("EXEC"))):
                     found.append(item)
                 if len(found) == limit:
