@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import signal
 from contextlib import AsyncExitStack
@@ -18,10 +19,11 @@ from agentic.models.scripted.replies import Reply
 from tests.e2e.living import ADDRESS
 from tests.e2e.person import person
 from tests.e2e.processes import environment, started
-from tests.e2e.several import SECONDS, WORKS, Several, several
+from tests.e2e.several import ONLINE, SECONDS, WORKS, Several, several
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
+MORE = bool(os.environ.get("THREADWRIGHT_ALL_KILLS"))
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 PROMISED = timedelta(seconds=2)
 """From a stop to its end."""
@@ -106,6 +108,35 @@ async def test_what_the_gateway_hears_the_workers_do(tmp_path: Path) -> None:
         assert await them.running[owner].ended() == 0
         await goes_on_elsewhere(them, hands_over, file, owner)
         assert any(isinstance(envelope.event, HandedOver) for envelope in await them.log(hands_over))
+
+
+@pytest.mark.skipif(not MORE, reason="waits for Discord's five seconds; THREADWRIGHT_ALL_KILLS=1 has it run")
+async def test_a_spare_gateway_takes_over_the_shard_of_a_dead_one(tmp_path: Path) -> None:
+    async with (
+        asyncio.timeout(180),
+        ScriptedEndpoint.start(script) as endpoint,
+        several(tmp_path, endpoint, shards=2) as them,
+    ):
+        spare = await them.start("gateway", "spare", ready=False)
+        async with asyncio.timeout(SECONDS):
+            while "stands by" not in spare.output:
+                await asyncio.sleep(0.02)
+        await them.says(await them.mention("hello"), r"It is done\.")
+        home = them.guild.guild_id >> 22
+        holder = await them.store.holder(f"shard: {home % 2}/2")
+        hearing = next(one for one in them.running.values() if str(one.process.pid) == holder.split("/")[2])
+        await hearing.kill()
+        meanwhile = await them.mention("hello, is nobody there?")
+        await spare.until_said(ONLINE)
+        await them.says(meanwhile, r"It is done\.")
+        await them.says(await them.mention("hello again"), r"It is done\.")
+        last = await them.start("gateway", "last", ready=False)
+        async with asyncio.timeout(SECONDS):
+            while "stands by" not in last.output:
+                await asyncio.sleep(0.02)
+        assert await last.end() == 0, "one that stands by can be ended"
+        left = them.guild._api.ratelimits.session_start_limit()["remaining"]
+        assert left == 1_000 - 3, "no start was wasted on a turn that came too early"
 
 
 async def test_without_a_token_workers_join_the_gateways_own_server_and_a_bot_that_is_alone_keeps_out(
