@@ -65,7 +65,7 @@ class Tending:
 
     async def look(self, thread: str, *, locked: bool | None = None) -> None:
         """Pause or resume a thread's execution as its access requires; ``locked`` is what Discord just reported."""
-        row = await self._store.session(thread)
+        row = await self._store.session(thread) if await self._conversation.knows(thread) else None
         if row is None or not self.hears(row.guild) or self._conversation.state(thread) in ("unknown", "idle"):
             self._held.pop(thread, None)
             return

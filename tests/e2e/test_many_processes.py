@@ -90,6 +90,8 @@ async def test_what_the_gateway_hears_the_workers_do(tmp_path: Path) -> None:
         await them.guild.post(long, "use the blue one")
         assert (await noted(them, long, InputReceived)).event.text == "use the blue one"  # type: ignore[attr-defined]
         progress = next(message for message in them.said(long))
+        await them.guild.react(progress.id, "▶️")
+        await them.says(long, r"Nothing is paused here; I'm working")
         given = datetime.now(UTC)
         await them.guild.react(progress.id, "🛑")
         ended = await noted(them, long, Finished)
