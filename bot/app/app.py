@@ -75,8 +75,10 @@ from bot.app.adapters import chooser, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
+from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.options import options_from
 from bot.app.services import Backstage, Roles
+from bot.app.shards import ShardLeases
 from bot.charts.renderer import Studio
 from bot.config.home import (
     ACCOUNTS,
@@ -110,6 +112,7 @@ from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
 from bot.schedules.gate import ScheduleGate
 from bot.sessions.dependencies import Ground
+from bot.sessions.lease import give_back, while_held
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
 from bot.sessions.start import Beginning, caps_from, policy_from
@@ -461,15 +464,22 @@ class App:
             room = self.settings.max_executions
             self.take_up = TakeUp(self.threads, self.store, bell, clock, room, self.bot.used)
 
-    async def online(self) -> None:
-        """Wait until the bot hears what is said, or may begin with work.  Raises ``CannotConnect``."""
+    async def online(self, stopped: asyncio.Event | None = None) -> bool:
+        """Wait until the bot hears what is said, or may begin with work; False where it is ``stopped`` before.
+
+        Raises ``CannotConnect``.
+        """
         connection = self._connection
         assert connection is not None
         ready = asyncio.create_task(self._ready(), name="ready")
+        ends = asyncio.create_task((stopped or asyncio.Event()).wait(), name="stop signal")
         try:
-            await asyncio.wait((ready, connection), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((ready, connection, ends), return_when=asyncio.FIRST_COMPLETED)
+            if ends.done() and not ready.done():
+                return False
         finally:
             ready.cancel()
+            ends.cancel()
         if connection.done():
             raise_why(connection)
         if self.take_up is not None:
@@ -477,14 +487,15 @@ class App:
         if self.roles.works:
             self.beside("warm-up", self._warm_up())
             self.beside("eviction", self._evict())
-        if self.watch is not None and self.roles.talks:
+        if self.watch is not None and self.roles.talks and self.bot.shard.first:
             self.beside("pull requests", self.watch.run())
-        if self.webhooks is not None:
+        if self.webhooks is not None and self.bot.shard.first:
             try:
                 await self.webhooks.open()
             except CannotListen as why:
                 log.warning("%s", why)
                 self.deaf = why
+        return True
 
     async def _ready(self) -> None:
         await self._begun.wait()  # before it begins, a client cannot be waited for
@@ -529,13 +540,33 @@ class App:
         elsewhere = self.settings.discord_api
         if self.guild is None and elsewhere != DISCORD:
             await attach_over_http(elsewhere, token)
-        if not self.roles.talks:
-            await self.bot.login(token)
+        if self.roles.alone:
+            self._begun.set()
+            await self.bot.start(token)
+            return
+        await self.bot.login(token)
+        if self.roles.talks:
+            await self._talk()
+        else:
             self._begun.set()
             await self._left.wait()
-            return
-        self._begun.set()
-        await self.bot.start(token)
+
+    async def _talk(self) -> None:
+        """Hear one shard for as long as nobody else may."""
+        clock, store = SystemClock(), self.store
+
+        async def starts() -> StartLimit:
+            return (await self.bot.start_limit())[1]
+
+        recommended, _ = await self.bot.start_limit()
+        shard, lease = await ShardLeases(store, clock, this_process()).take(recommended)
+        try:
+            self.bot.budget = IdentifyBudget(store, clock, starts)
+            self.bot.sit(shard)
+            self._begun.set()
+            await while_held(store, clock, lease, self.bot.connect())
+        finally:
+            await give_back(store, lease)
 
     async def _warm_up(self) -> None:
         """Import the libraries of the models in a thread, then try the sandbox."""
@@ -587,6 +618,8 @@ class App:
         await self.bot.close()
         self._left.set()
         if self._connection is not None:
+            if not self._begun.is_set():  # it stands by
+                self._connection.cancel()
             await asyncio.gather(self._connection, return_exceptions=True)
 
 

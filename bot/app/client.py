@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,9 @@ from agentic.stores.process_identity import this_process
 from bot.access.permissions import may, role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
+from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.services import Backstage
+from bot.app.shards import Shard
 from bot.catch_up.access_monitor import Tending
 from bot.catch_up.catch_up import CatchingUp
 from bot.catch_up.deleted_threads import Sweeping
@@ -110,6 +112,12 @@ class ThreadwrightBot(commands.Bot):
         self.titles = ThreadTitles(store, self.desk)
         self.approving = LessonApprovals(store, lessons, feed.outbox.set)
         self._continuity = Continuity()
+        self.shard = Shard()
+        """The part of the events that come here."""
+        self.seated = asyncio.Event()
+        """It is known which part that is."""
+        self.budget: IdentifyBudget | None = None
+        """Where other gateways identify as well."""
         self._running: list[asyncio.Task[None]] = []
         self._commanded: OrderedDict[int, None] = OrderedDict()
 
@@ -159,15 +167,18 @@ class ThreadwrightBot(commands.Bot):
             self.lanes,
             self.tending,
         )
+        self.tending.hears = self.catching.hears = self._hears
         self.delivery = ClaimDelivery(
             store, backstage.clock, MakerStanding(self, self.reader, self.desk), conversation.deliver, self._tell
         )
         self.wakes = WakeUps(store, self.schedules, backstage.clock, self._tell, self._unwoken)
-        self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery)
+        self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery, self._hears)
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed
         roles = backstage.roles
         self.preferences.shared = not roles.alone
+        if roles.alone:
+            self.seated.set()
         self.desk.connected, self.reader.asks = roles.talks, not roles.talks
 
     async def setup_hook(self) -> None:
@@ -189,13 +200,44 @@ class ThreadwrightBot(commands.Bot):
             self._begin("questions", self.questions.run())
         if roles.talks:
             self._begin("watermarks", self.watermarks.run())
-            self._begin("commands", self.registration.run())
+            self._begin("commands", self._as_first(self.registration.run))
             self._begin("sweeping", self.sweeping.run())
-            self._begin("retention", self.retention.run())
-            self._begin("search", self.searching.run())
+            self._begin("retention", self._as_first(self.retention.run))
+            self._begin("search", self._as_first(self.searching.run))
             self._begin("schedules", self._scheduled())
         if not roles.alone:
             self._begin("servers", self._count_servers())
+
+    def sit(self, shard: Shard) -> None:
+        """Hear this part of the events from the next connection on."""
+        self.shard = shard
+        if shard.count > 1:
+            self.shard_id, self.shard_count = shard.number, shard.count
+            self._connection.shard_count = shard.count
+        self.seated.set()
+
+    def _hears(self, guild: str) -> bool:
+        """Whether the events of a server come to this process; '' for direct messages."""
+        return self.shard.has(guild)
+
+    async def _as_first(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Do what one of several gateways does for all."""
+        await self.seated.wait()
+        if self.shard.first:
+            await run()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Wait for this gateway's turn."""
+        if self.budget is None:
+            await super().before_identify_hook(shard_id, initial=initial)
+        else:
+            await self.budget.wait(shard_id or 0)
+
+    async def start_limit(self) -> tuple[int, StartLimit]:
+        """Into how many shards Discord would divide, and which starts are left. Raises what discord.py raises."""
+        shards, _, told = await self.http.get_bot_gateway()
+        seconds = told["reset_after"] / 1000
+        return shards, StartLimit(told["total"], told["remaining"], seconds, max(1, told["max_concurrency"]))
 
     @property
     def servers(self) -> int:
@@ -251,7 +293,8 @@ class ThreadwrightBot(commands.Bot):
 
     async def _server(self, guild: int) -> discord.Guild | None:
         """A server; None where the bot is not in it any more. Raises what discord.py raises."""
-        return self.get_guild(guild) if self.backstage.roles.talks else await guild_of(self, guild)
+        told = self.backstage.roles.talks and self.shard.has(str(guild))
+        return self.get_guild(guild) if told else await guild_of(self, guild)
 
     async def may_still_approve(self, thread: str, person: Person) -> bool:
         """Whether somebody who allowed something in a thread may approve there now."""

@@ -121,12 +121,12 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
             app = await stack.enter_async_context(App.open(settings, place, guild=guild))
             unsound: list[str] = []
             try:
-                await app.online()
-                _greet(app)
-                app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
-                if roles.works:
-                    app.beside("table", _show_components(app))
-                await app.until(stopped)
+                if await app.online(stopped):
+                    _greet(app)
+                    app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
+                    if roles.works:
+                        app.beside("table", _show_components(app))
+                    await app.until(stopped)
             except CannotConnect as error:
                 return fail(str(error))
             if unsound:

@@ -200,7 +200,7 @@ class Outbox:
                 return OF_OTHERS_SECONDS
             async with shared.turn(thread) as ours:
                 if not ours:  # should whoever has the turn die, what waits now may stand there already
-                    self._doubts.inherit(rows)
+                    self._doubts.arise(rows[0].item)
                     return TURN_SECONDS
                 for row in rows:
                     if not await shared.may(row.item):

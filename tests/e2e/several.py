@@ -34,12 +34,12 @@ class Several:
     store: SQLiteStore
     running: dict[str, Running] = field(default_factory=dict[str, Running])
 
-    async def start(self, command: str, name: str = "", **settings: str) -> Running:
-        """Start a process and wait until it is ready."""
-        env = {**self.env, **settings}
-        running = await self.stack.enter_async_context(started(command, env=env, cwd=self.home))
+    async def start(self, command: str, name: str = "", *, ready: bool = True) -> Running:
+        """Start a process, and wait until it is ``ready``."""
+        running = await self.stack.enter_async_context(started(command, env=self.env, cwd=self.home))
         self.running[name or command] = running
-        await running.until_said(WORKS if command == "worker" else ONLINE)
+        if ready:
+            await running.until_said(WORKS if command == "worker" else ONLINE)
         return running
 
     @property
@@ -115,10 +115,13 @@ class Several:
 
 
 @asynccontextmanager
-async def several(home: Path, endpoint: ScriptedEndpoint, workers: int = 2, **settings: str) -> AsyncGenerator[Several]:
-    """A gateway and so many workers, online."""
+async def several(
+    home: Path, endpoint: ScriptedEndpoint, *, shards: int = 1, **settings: str
+) -> AsyncGenerator[Several]:
+    """Two workers and a gateway for each shard, online."""
     home.mkdir(parents=True, exist_ok=True)
-    async with await LocalGuild.start() as guild, AsyncExitStack() as stack:
+    async with await LocalGuild.start(limits="discord") as guild, AsyncExitStack() as stack:
+        guild.recommend_shards(shards, required=shards > 1)
         env = environment(
             home, endpoint.environment(),
             **{
@@ -131,7 +134,6 @@ async def several(home: Path, endpoint: ScriptedEndpoint, workers: int = 2, **se
         store = SQLiteStore.open(home / "threadwright.sqlite")
         stack.push_async_callback(store.close)
         them = Several(guild, home, env, stack, store)
-        await asyncio.gather(
-            them.start("gateway"), *(them.start("worker", f"worker {number}") for number in range(workers))
-        )
+        gateways = (them.start("gateway", f"gateway {number}") for number in range(shards))
+        await asyncio.gather(*gateways, *(them.start("worker", f"worker {number}") for number in range(2)))
         yield them
