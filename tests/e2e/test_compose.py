@@ -29,6 +29,9 @@ pytestmark = [
 ]
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE = ["docker", "compose"] if shutil.which("docker-compose") is None else ["docker-compose"]
+BACK_UP = "cd && threadwright backup b.tgz >&2 && cat b.tgz && rm b.tgz"
+RESTORE = "cat > /tmp/b.tgz && threadwright import /tmp/b.tgz --into /var/lib/threadwright"
+"""Both as docs/deployment.md says."""
 LOOK = (
     "id -u; cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null; echo kept > kept.txt"
 )
