@@ -424,7 +424,7 @@ class ThreadwrightStack(Stack):
             ),
             docker_security_options=["no-new-privileges"],
             stop_timeout=60,
-            health_check=_health(["CMD", "threadwright", "health"], start=90),
+            health_check=_health(["CMD", "threadwright", "health", "--live"], start=90),
             depends_on=[
                 ecs.CfnTaskDefinition.ContainerDependencyProperty(container_name="engine", condition="HEALTHY")
             ] if engine else None,
@@ -646,7 +646,7 @@ def _assumed_by(service: str) -> dict[str, object]:
 
 def _health(command: list[str], *, start: int) -> ecs.CfnTaskDefinition.HealthCheckProperty:
     return ecs.CfnTaskDefinition.HealthCheckProperty(
-        command=command, interval=30, timeout=5, retries=3, start_period=start
+        command=command, interval=30, timeout=10, retries=3, start_period=start
     )
 
 

@@ -115,7 +115,7 @@ async def test_compose_up_answers_a_mention_and_keeps_what_was_done(settings: di
         project = Project({**settings, **endpoint.environment(), "THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5"})
         try:
             project("up", "-d")
-            await project.until_healthy("engine")
+            await project.until_healthy("bot")
 
             # It is nobody special, its files cannot be changed, and no key is in the image.
             assert project("exec", "-T", "bot", "id", "-u").strip() == "65532"
@@ -139,7 +139,7 @@ async def test_compose_up_answers_a_mention_and_keeps_what_was_done(settings: di
 
                 # A stop is orderly, and all is there afterwards.
                 project("restart", "-t", "30", "bot")
-                await project.until_healthy("engine")
+                await project.until_healthy("bot")
             link = project("exec", "-T", "bot", "threadwright", "page").split()[-1]
             async with person(link) as newcomer:
                 await newcomer.sees(thread, r"It says: .*65532")
@@ -153,7 +153,7 @@ async def test_compose_up_answers_a_mention_and_keeps_what_was_done(settings: di
             project("down", "-v", "-t", "10")
             project("run", "--rm", "-T", "--no-deps", "--entrypoint", "sh", "bot", "-c", RESTORE, given=kept)
             project("up", "-d")
-            await project.until_healthy("engine")
+            await project.until_healthy("bot")
             link = project("exec", "-T", "bot", "threadwright", "page").split()[-1]
             async with person(link) as newcomer:
                 await newcomer.sees(thread, r"It says: .*\| kept \|")
