@@ -176,6 +176,7 @@ async def house(
     receive: Receive | None = None,
     acts: Acts | None = None,
     clock: Clock | None = None,
+    lease_lost: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
     kept = store or MemoryStore()
@@ -207,6 +208,7 @@ async def house(
         begin=Beginning(kept, reflexion, policy, receive, tell),
         tell=tell,
         acts=acts,
+        lease_lost=lease_lost,
     )
     threads = Threads(ground, roster, reflexion, receive)
     built = House(kept, model, tools, threads, slots, roster)
