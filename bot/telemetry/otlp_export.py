@@ -101,9 +101,12 @@ class _Spans(OTLPSpanExporter):
         super().__init__(session=self.http)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = super().export(spans)
-        problem = "" if result is SpanExportResult.SUCCESS else self.http.problem or "it cannot be sent"
-        self._reception.came_to(len(spans), problem)
+        result = SpanExportResult.FAILURE
+        try:
+            result = super().export(spans)
+        finally:  # each is accounted for, or the room it took would never be free
+            problem = "" if result is SpanExportResult.SUCCESS else self.http.problem or "they cannot be sent"
+            self._reception.came_to(len(spans), problem)
         return result
 
 
@@ -116,7 +119,7 @@ class _Metrics(OTLPMetricExporter):
         self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **kwargs: Any
     ) -> MetricExportResult:
         result = super().export(metrics_data, timeout_millis)  # pyright: ignore[reportUnknownMemberType]
-        problem = "" if result is MetricExportResult.SUCCESS else self.http.problem or "it cannot be sent"
+        problem = "" if result is MetricExportResult.SUCCESS else self.http.problem or "they cannot be sent"
         self._reception.came_to(1, problem)
         return result
 

@@ -17,7 +17,7 @@ from bot.telemetry.trace_sink import Export, TraceSink
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 SIGNALS = ("traces", "metrics")
-FLUSH_SECONDS = 3.0
+FLUSH_SECONDS = 2.0
 """So long the end of the process waits for what is still to be sent."""
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ class Reporting:
             self.export = await asyncio.to_thread(self._open)
         except Exception as error:  # whatever is wrong with it, tasks do not need it
             log.warning("no traces and metrics are sent: %s", error, exc_info=log.isEnabledFor(logging.DEBUG))
-            self.sink.shut = True
+            self.sink.end()
         finally:
             self._opened.set()
         if self.export is not None:

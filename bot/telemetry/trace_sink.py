@@ -18,7 +18,7 @@ from bot.telemetry import names
 from bot.telemetry.execution_spans import EndedSpan, ExecutionSpans, Mask, Value
 from bot.telemetry.names import Metric
 
-EVENTS = 4_096
+EVENTS = 2_048
 """Events that wait to be read at most."""
 KNOWN = 1_024
 """Executions that are remembered between two events; of others the log is read again."""
@@ -74,6 +74,12 @@ class TraceSink:
 
     def streamed(self, execution: str, text: str) -> None:
         """Ignore streamed text."""
+
+    def end(self) -> None:
+        """Note nothing more, and let go of what waits."""
+        self.shut = True
+        while not self._events.empty():
+            self._events.get_nowait()
 
     async def run(self, export: Export) -> None:
         """Make spans of events and have them told, until cancelled; what waits then is read by ``rest``."""

@@ -21,6 +21,7 @@ from bot.config.settings import (
     read_settings,
     variable,
 )
+from bot.config.settings_sources import TELEMETRY_VARIABLES
 from tests.e2e.processes import ANEW, environment, started
 from tests.walls.tally import Wall
 
@@ -121,7 +122,11 @@ async def test_commands_run_no_module_that_a_folder_holds(tmp_path: Path, comman
     assert not touched.exists(), touched.read_text() + said
 
 
-FILES = [name for name in (*PROVIDER_VARIABLES, "THREADWRIGHT_DISCORD_API") if not name.endswith("KEY")]
+FILES = [
+    name
+    for name in (*PROVIDER_VARIABLES, "OTEL_EXPORTER_OTLP_ENDPOINT", "THREADWRIGHT_DISCORD_API")
+    if not name.endswith("KEY")
+]
 
 
 @pytest.mark.wall("settings")
@@ -131,9 +136,13 @@ def test_an_address_of_a_file_meets_no_key_from_elsewhere(
     home, other = tmp_path / "home", tmp_path / "other.env"
     home.mkdir()
     for name in FILES:
-        stem = name.removesuffix("_BASE_URL").removesuffix("_API_BASE")
+        stem = name.removesuffix("_BASE_URL").removesuffix("_API_BASE").removesuffix("_ENDPOINT")
         keys = ("DISCORD_TOKEN",) if name.startswith("THREADWRIGHT") else (f"{stem}_API_KEY",)
-        more = () if name.startswith("THREADWRIGHT") else (f"{stem}_AUTH_TOKEN", f"{stem}_CUSTOM_HEADERS")
+        more = (
+            ()
+            if name.startswith("THREADWRIGHT")
+            else (f"{stem}_AUTH_TOKEN", f"{stem}_CUSTOM_HEADERS", f"{stem}_HEADERS")
+        )
         for key in (*keys, *more):
             for from_home in (True, False):
                 with monkeypatch.context() as patch:
@@ -142,7 +151,7 @@ def test_an_address_of_a_file_meets_no_key_from_elsewhere(
                     (home / ".env").write_text(f"{name}=http://127.0.0.1:9\n" if from_home else "")
                     other.write_text("" if from_home else f"{name}=http://127.0.0.1:9\n")
                     wall.held(f"{name} of a file, {key} of the environment", refused(other))
-                    if key in PROVIDER_VARIABLES or key == "DISCORD_TOKEN":
+                    if key in (*PROVIDER_VARIABLES, *TELEMETRY_VARIABLES, "DISCORD_TOKEN"):
                         patch.delenv(key)
                         (other if from_home else home / ".env").write_text(f"{key}=the-real-one\n")
                         wall.held(f"{name} and {key} of two files", refused(other))

@@ -184,6 +184,17 @@ async def test_a_collector_that_fails_delays_nothing_is_told_of_once_and_holds_u
     assert collector.sent < 16_000_000, "nobody reads an endless answer to its end"
 
 
+async def test_what_is_not_sampled_is_counted_all_the_same(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.0")
+    async with process(MemoryStore(), [answer("", ("finish", {}))]) as here:
+        assert (await here.begin(Bench())).finished is not None
+        await collector.until(lambda: names.AGENT_SECONDS.name in collector.names())
+    assert collector.spans == []
+
+
 async def test_events_that_nobody_reads_are_dropped_and_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

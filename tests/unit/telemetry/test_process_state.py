@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 from agentic.core.events.execution_events import OutboxItem
+from agentic.models.scripted.model import answer
 from agentic.ports.errors import StoreUnavailable
-from agentic.ports.runtime import OutboxRow
+from agentic.ports.runtime import Lease, OutboxRow
 from agentic.stores.memory import MemoryStore
 from bot.telemetry import names
 from bot.telemetry.process_state import ProcessState
+from tests.unit.threads.house import Bench, house
 
 
 class Hands:
@@ -35,6 +38,26 @@ class Failing(MemoryStore):
         if self.fails:
             raise StoreUnavailable("it is away")
         return await super().undelivered(thread)
+
+
+async def test_a_thread_that_another_owner_took_is_counted_and_gone_on_with() -> None:
+    store, bench, lost = MemoryStore(), Bench(), list[str]()
+    bench.hold = asyncio.Event()
+    script = [answer("", ("work", {})), *[answer("", ("finish", {}))] * 3]
+    async with house(script, store=store, bench=bench, lease_lost=lambda: lost.append("lost")) as home:
+        await home.say("work")
+        async with asyncio.timeout(20):
+            await bench.began.wait()
+            [first, *_] = await home.log()
+            await store.release(Lease("100", "this", first.fence))
+            other = await store.acquire("100", "another")
+            assert other is not None
+            await store.release(other)
+            bench.hold.set()
+            await home.threads.idle("100")
+            assert await home.reasons() == ["done"]
+            assert {envelope.fence for envelope in await home.log()} == {first.fence, other.fence + 1}
+    assert lost == ["lost"]
 
 
 def item(key: str) -> OutboxItem:

@@ -180,6 +180,7 @@ async def house(
     owner: str = "this",
     works: bool = True,
     doorbell: Doorbell | None = None,
+    lease_lost: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
     kept = store or MemoryStore()
@@ -213,6 +214,7 @@ async def house(
         acts=acts,
         works=works,
         doorbell=doorbell,
+        lease_lost=lease_lost,
     )
     threads = Threads(ground, roster, reflexion, receive)
     built = House(kept, model, tools, threads, slots, roster)
