@@ -1,6 +1,6 @@
 """Every setting, in one frozen object that is read once at start and passed down.
 
-A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except ``DISCORD_TOKEN``. Values come from the
+A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except those of ``OWN_NAMES``. Values come from the
 environment, then from the files that `settings_sources.py` names. All mistakes are reported at once, each with what to
 write instead, so that nobody has to start the bot five times to find five mistakes.
 
@@ -13,17 +13,29 @@ import os
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
+from agentic.event_targets.event_queue import check_queue
+from agentic.event_targets.event_webhook import MAKE_SECRET, check_address, key_from
 from agentic.forges.hosts import host_from
 from agentic.forges.repository_list import pattern_from
 from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from bot.config.settings_errors import (
+    OWN_NAMES,
     PREFIX,
     Mistake,
     SettingsMistaken,
@@ -33,7 +45,6 @@ from bot.config.settings_errors import (
 )
 from bot.config.settings_sources import (
     PROVIDER_VARIABLES,
-    TOKEN,
     Sources,
     gather,
     home_of,
@@ -226,6 +237,27 @@ class Settings(BaseSettings):
         default=None,
         description="The secret that the host signs its webhooks with, at least 16 characters; without it none is received.",
     )
+    events_file: Path | None = Field(
+        default=None,
+        description="A file that gets a line of JSON for what happens in tasks (started, a turn, a question, ended): "
+        "docs/outside-events.schema.json. It is renamed at 16 MB, and 4 older ones are kept.",
+    )
+    events_webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="The secret that these requests are signed with, as Standard Webhooks has it; make one with: "
+        'echo "whsec_$(openssl rand -base64 32)"',
+    )
+    events_webhook: str = Field(
+        default="",
+        description="The address that the same events are posted to, such as https://example.org/threadwright. Its host may "
+        "be in your own network only if THREADWRIGHT_NETWORK_PRIVATE names it.",
+    )
+    aws_events_queue: str = Field(
+        default="",
+        validation_alias=AliasChoices("AGENTIC_EVENTS_QUEUE_URL"),
+        description="The URL of an SQS queue that the same events are sent to; one that ends in .fifo keeps the order of a "
+        "task. Credentials and region come from the usual AWS_ variables or the machine's role.",
+    )
     pull_request_seconds: float = Field(
         default=20.0,
         ge=0.05,
@@ -404,6 +436,38 @@ class Settings(BaseSettings):
         private_places(value)
         return value
 
+    @field_validator("events_file")
+    @classmethod
+    def _whole_path(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.expanduser().is_absolute():
+            raise ValueError("it does not begin with / or ~, so it would be another file wherever you are")
+        return value.expanduser() if value is not None else None
+
+    @field_validator("events_webhook_secret")
+    @classmethod
+    def _signs(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            key_from(value.get_secret_value())
+        return value
+
+    @field_validator("events_webhook")
+    @classmethod
+    def _posted_to(cls, value: str, others: ValidationInfo) -> str:
+        if value.strip():
+            check_address(value.strip(), private_places(others.data.get("network_private", "")))
+            if others.data.get("events_webhook_secret") is None:
+                raise ValueError(
+                    f"events are posted signed: set THREADWRIGHT_EVENTS_WEBHOOK_SECRET too ({MAKE_SECRET})"
+                )
+        return value.strip()
+
+    @field_validator("aws_events_queue")
+    @classmethod
+    def _queue(cls, value: str) -> str:
+        if value.strip():
+            check_queue(value.strip())
+        return value.strip()
+
     @field_validator("judge_model")
     @classmethod
     def _one_model(cls, value: str) -> str:
@@ -469,7 +533,9 @@ def settings_from(sources: Sources) -> Settings:
     fields = Settings.model_fields
     mistakes = (*unknown_names(sources.names(), fields), *sources.mixed())
     files = sources.from_files()
-    said = {name if name == TOKEN else field: files[name] for field in fields if (name := variable(field)) in files}
+    said = {
+        name if field in OWN_NAMES else field: files[name] for field in fields if (name := variable(field)) in files
+    }
     try:
         settings = Settings(**said)  # pyright: ignore[reportArgumentType]  # texts, as the environment has them
     except ValidationError as error:

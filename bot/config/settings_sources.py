@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dotenv import dotenv_values
 
-from bot.config.settings_errors import PREFIX, Mistake, SettingsMistaken
+from bot.config.settings_errors import OWN_NAMES, PREFIX, Mistake, SettingsMistaken
 
 ENV_FILE = ".env"
 OPTION = "--env-file"
@@ -208,8 +208,10 @@ def _same(path: Path, about: os.stat_result) -> bool:
 
 def _ours(name: str) -> str:
     """Return the name of one of our settings in capitals, since pydantic reads them in any case."""
-    return name.upper() if name.upper().startswith(PREFIX) or name.upper() == TOKEN else name
+    high = name.upper()
+    return high if high.startswith(PREFIX) or high in OWN_NAMES.values() else name
 
 
 def _counts(name: str) -> bool:
-    return _ours(name).startswith(PREFIX) or _ours(name) == TOKEN or name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
+    ours = _ours(name)
+    return ours.startswith(PREFIX) or ours in OWN_NAMES.values() or name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
