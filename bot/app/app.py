@@ -31,6 +31,7 @@ from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
+from agentic.event_targets.event_publisher import EventPublisher
 from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
@@ -71,7 +72,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline, turn_of
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, mcp_servers, watching, web_tools
+from bot.app.adapters import chooser, event_targets, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
@@ -185,6 +186,8 @@ class App:
         self._reporting: Reporting | None = None
         self._watched: ProcessState | None = None
         self.watch: PullWatch | None = None
+        self.events: EventPublisher | None = None
+        """Tells targets outside what happens, if there are any."""
         self.webhooks: WebhookServer | None = None
         self.deaf: CannotListen | None = None
         """Why webhooks are not received although they are wanted."""
@@ -212,6 +215,8 @@ class App:
             app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
             await app._be_watched(stack, place)
             stack.push_async_callback(app._close)
+            if app.events is not None:
+                await app.events.open()
             if place.recovers and place.roles.works:
                 await _recovered(app, caps_from(settings), place.roles)
             app._connect()
@@ -234,6 +239,8 @@ class App:
         feed, roster = Feed(), Roster()
         store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
+        events = EventPublisher(store, clock, this_process(), event_targets(settings) if place.recovers else ())
+        stack.push_async_callback(events.close)
         lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
@@ -387,7 +394,7 @@ class App:
                 store,
                 Courteous(router, courtesy),
                 clock,
-                (feed, roster, children, *((reporting.sink,) if reporting is not None else ()), *sinks),
+                (feed, roster, children, events, *((reporting.sink,) if reporting is not None else ()), *sinks),
                 BUILD,
                 caps_from(settings),
                 leaving,
@@ -434,7 +441,7 @@ class App:
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
         app.roles = roles
         app._among_others(stack, ground, clock)
-        app.watch = watch
+        app.watch, app.events = watch, events
         app.webhooks = _webhooks(stack, settings, watch, place)
         app._reporting, app._watched = reporting, watched
         return app

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -31,7 +31,6 @@ from bot.config.home import own, usable, why_unusable
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
-    from agentic.ports.maintenance import StoreFinding
     from bot.app.app import App
     from bot.app.services import Roles
     from bot.local_discord import LocalGuild
@@ -86,10 +85,8 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
 
     if settings.sandbox == "host":
         say(NO_WALLS)
-    if settings.aws_place is not None:
-        wrong = [each for each in await inspect_store(settings.aws_place) if each.verdict == "wrong"]
-        if wrong:
-            return fail(_not_on_aws(wrong))
+    if said := await _not_on_aws(settings):
+        return fail(said)
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
@@ -135,8 +132,12 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     return 0
 
 
-def _not_on_aws(wrong: Sequence[StoreFinding]) -> str:
-    """Say why nothing can be kept on AWS like this, a line for each part."""
+async def _not_on_aws(settings: Settings) -> str:
+    """Say why nothing can be kept on AWS like this, a line for each part; '' where it can, or is kept elsewhere."""
+    place = settings.aws_place
+    wrong = [each for each in await inspect_store(place) if each.verdict == "wrong"] if place is not None else []
+    if not wrong:
+        return ""
     lines = [f"- {' '.join(filter(None, (each.part, each.name)))}: {each.said}" for each in wrong]
     return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines))
 
@@ -209,6 +210,7 @@ async def _show_components(app: App) -> None:
     components = (
         doctor.guild(app.settings, address), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
+        *await doctor.events(app.settings),
     )  # fmt: skip
     doctor.show(components)
 

@@ -60,7 +60,8 @@ GROUPS = (
         "5. The rest",
         "",
         ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "repositories", "forge_ssh_key",
-         "search_url", "webhooks", "webhook_secret", "trials", "embeddings", "code_search", "transcription",
+         "search_url", "webhooks", "webhook_secret", "events_file", "events_webhook", "events_webhook_secret",
+         "aws_events_queue", "trials", "embeddings", "code_search", "transcription",
          "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(
@@ -68,7 +69,7 @@ GROUPS = (
         "Only with THREADWRIGHT_STORE=aws, which keeps everything in DynamoDB, S3 and SQS. `make aws-local` makes all of it "
         "on this machine, to try it. Without a key here, the SDK looks where it always does: environment, ~/.aws, the "
         "role of the machine.",
-        ("aws_table", "aws_bucket", "aws_doorbell_queue", "aws_events_queue", "aws_region", "aws_endpoint",
+        ("aws_table", "aws_bucket", "aws_doorbell_queue", "aws_region", "aws_endpoint",
          "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
     ),
     SettingsGroup(

@@ -22,7 +22,7 @@ from agentic.ports.maintenance import SESSION_FIELDS, Row, Value
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Item, Put, Value, keyed, number, text
+from agentic.stores.aws.items import ABSENT, Item, Put, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING, Index, Key
 from agentic.stores.aws.part import Part
 from agentic.stores.event_rows import micros, moment
@@ -99,7 +99,7 @@ class Sessions(Part):
         """Keep a fact if it is as it was; a request that is sent again is known by its mark."""
         attempt = uuid4().hex
         condition = ABSENT if before is None else "#value = :before"
-        values: dict[str, Value] = {} if before is None else {"before": before}
+        values: dict[str, str] = {} if before is None else {"before": before}
         fact = keyed(layout.fact(key), {"value": after, "attempt": attempt})
         try:
             await self._table.write(Put(fact, condition, values))
