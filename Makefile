@@ -25,10 +25,10 @@ OTHERS := build/mcp-servers
 SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
 SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
 
-.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws
+.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws
 
 help: ## what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
 setup: $(STAMP) ## build .venv from the hashed requirement files
 
@@ -137,6 +137,12 @@ $(AWS_STAMP):
 	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/aws.txt
 	@rm -f $(AWS)/.set-up-*
 	@touch $(AWS_STAMP)
+
+aws-local: setup aws ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
+	@exec $(BIN)/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
+
+conformance-aws: setup aws ## what DynamoDB, S3 and SQS must do for us: AWS_ENDPOINT_URL=... (default MiniStack), REAL=yes for your account
+	@$(BIN)/python -m tests.aws.conformance $(REAL:%=--real)
 
 # agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
 $(DOJO_STAMP):

@@ -9,20 +9,29 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place
 from tests.walls.tally import Walls, pytest_itemcollected, wall
 
-__all__ = ["pytest_itemcollected", "wall"]
+__all__ = ["aws_credentials", "aws_endpoint", "aws_place", "pytest_itemcollected", "wall"]
 
 settings.register_profile("any-machine", settings(), deadline=None)  # how busy the machine is makes no test fail
 settings.load_profile("any-machine")
+
+OURS = ("THREADWRIGHT_", "AWS_", "AGENTIC_", "DYNAMODB_", "S3_")
+NO_ACCOUNT = {
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_CONFIG_FILE": os.devnull, "AWS_EC2_METADATA_DISABLED": "true",
+}  # fmt: skip
+"""Where else the SDK of AWS would find somebody's account."""
 
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every setting and provider's variable out of the environment."""
     for name in list(os.environ):
-        if name.startswith("THREADWRIGHT_") or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
+        if name.startswith(OURS) or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
             monkeypatch.delenv(name)
+    for name, nothing in NO_ACCOUNT.items():
+        monkeypatch.setenv(name, nothing)
 
 
 def pytest_collection_finish() -> None:

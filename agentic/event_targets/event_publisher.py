@@ -88,9 +88,14 @@ class _Line:
 
     async def _round(self) -> bool:
         """Deliver a page of what waits; whether there may be more."""
-        if not await self._store.unpublished(self.target.name, 1) or not await self._holds():
-            return False
+        held = self._is_held
         entries = await self._store.unpublished(self.target.name, PAGE)
+        if entries and not held:
+            if not await self._holds():
+                return False
+            entries = await self._store.unpublished(self.target.name, PAGE)  # another process may have told some of it
+        if not entries:
+            return False
         steps = await self._followed(entries)
         events = [event for step in steps for event in step.told]
         keys, problem = await self._delivered(events)
@@ -104,7 +109,7 @@ class _Line:
             self._failed(problem)
         else:
             self._succeeded()
-        return bool(entries)
+        return True
 
     async def _delivered(self, events: Sequence[AnyOutsideEvent]) -> tuple[set[str], str]:
         """Keys of those that arrived in time, and why a target that is not merely slow did not take all."""
@@ -120,11 +125,14 @@ class _Line:
             return keys, "" if keys else silent
         return keys, ""
 
+    @property
+    def _is_held(self) -> bool:
+        """Whether this process surely is the one that delivers to the target."""
+        return self._lease is not None and self._clock.monotonic() < self._until
+
     async def _holds(self) -> bool:
-        """Whether this process is the one that delivers to the target."""
+        """Become the one that delivers to the target, or go on to be; False where another process is."""
         now = self._clock.monotonic()
-        if self._lease is not None and now < self._until:
-            return True
         if self._lease is None or not await self._store.renew(self._lease, LEASE_SECONDS):
             self._lease = await self._store.acquire(f"events to {self.target.name}", self._owner, LEASE_SECONDS)
         self._until = now + RENEW_SECONDS

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from agentic.core.events.execution_events import Envelope
 from agentic.ports.errors import StoreError
@@ -37,6 +37,18 @@ class Damage:
     what: str
     execution: str = ""
     """The execution whose log it stands in, '' where it concerns the whole store."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFinding:
+    """How a part of a store on other machines stands: such as its table."""
+
+    part: str
+    name: str
+    verdict: Literal["ok", "limited", "wrong"]
+    """wrong: nothing can be kept like this; limited: it can, and something is missing."""
+    said: str
+    """In words, with what to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from agentic.core.events.execution_events import BlobRef, Envelope, Started
+from agentic.core.events.execution_events import BlobRef, Envelope, OutboxItem, Started
 from agentic.ports.errors import AppendTooLarge, LogInvalid, StoreTooNew
 from agentic.ports.runtime import Lease
 
@@ -65,3 +65,14 @@ def check_blob(ref: BlobRef, content: bytes) -> None:
 def blob_ref(content: bytes, media: str = "text/plain") -> BlobRef:
     """The name of content: its SHA-256 in hexadecimal digits, and its size."""
     return BlobRef(sha=hashlib.sha256(content).hexdigest(), size=len(content), media=media)
+
+
+LOST = (
+    "⚠️ Something that I had to say here was damaged on the disk before I could say it, and is lost. Ask me again; whoever "
+    "runs the bot: `threadwright doctor` shows more."
+)
+
+
+def lost_item(key: str, thread: str) -> OutboxItem:
+    """What is said in the place of an outbox item that cannot be read, so that what follows it goes on."""
+    return OutboxItem(key=key, thread=thread, execution="", sort="notice", text=LOST, notify=True)

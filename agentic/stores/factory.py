@@ -4,19 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.ports.maintenance import DatabaseMaintenance, StoreMaintenance
+from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
 from agentic.ports.stores import Store
+from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(database: Path | None) -> Store:
-    """The store in a file, or one that forgets."""
-    if database is None:
-        return MemoryStore()
-    database.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(database)
+def open_store(where: Path | Place | None) -> Store:
+    """The store in a file, the one on AWS, or one that forgets."""
+    match where:
+        case None:
+            return MemoryStore()
+        case Place():
+            from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
+
+            return AwsStore.open(where)
+        case Path():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            return SQLiteStore.open(where)
+
+
+async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
+    """Look at all that a store on AWS needs, without changing anything."""
+    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+
+    return await inspect(place)
 
 
 def store_maintenance(database: Path) -> StoreMaintenance:

@@ -33,6 +33,11 @@ def provably_dead(process: str) -> bool:
     return _started(int(pid)) != started
 
 
+def dead_here(process: str) -> bool:
+    """The same where many machines share a store: another boot may be that of another machine, which proves nothing."""
+    return bool(_boot()) and process.partition("/")[0] == _boot() and provably_dead(process)
+
+
 def seconds_since_boot() -> float:
     """Seconds that all processes of this boot agree on; it counts sleep and ignores changes of the wall clock."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -210,13 +210,14 @@ class App:
         clock: Clock,
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
-        durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
+        durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
+        aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        store = open_store(place.home / DATABASE if durable else None)
+        store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
         events = EventPublisher(store, clock, this_process(), event_targets(settings) if place.recovers else ())
         stack.push_async_callback(events.close)
-        lessons = open_lessons(place.home / LESSONS if durable else None)
+        lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)
@@ -541,7 +542,7 @@ def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place
 
 def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> LinkedAccounts:
     """What people link; like everything else it does not last where nothing is kept on a disk."""
-    if settings.store == "sqlite":
+    if settings.store != "memory":
         return LinkedAccounts(place.home / ACCOUNTS)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentic.ports.errors import StoreError
-from agentic.stores.factory import store_maintenance
+from agentic.stores.factory import inspect_store, open_store, store_maintenance
 from bot.cli.console import say
 from bot.cli.integrity import troubles
 from bot.config.home import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from agentic.core.events.execution_events import Tier
     from agentic.models.providers.server_check import Finding
     from agentic.models.tier_config import TierChoice
+    from agentic.ports.maintenance import StoreFinding
     from agentic.sandbox.pool import Choice
     from bot.after_run.webhook_server import CannotListen
     from bot.cli.checks.model_access import Answer
@@ -85,7 +86,7 @@ async def doctor(settings: Settings, *, as_json: bool, search: bool = False) -> 
 async def examine(settings: Settings, *, search: bool = False) -> tuple[Component, ...]:
     """Check all components, side by side; ``search``: public search engines too."""
     stored, walls, tiers, loaded, places, learned = await asyncio.gather(
-        asyncio.to_thread(store, settings, thoroughly=True),
+        stores(settings, thoroughly=True),
         sandbox(settings),
         models(settings),
         libraries(settings),
@@ -104,7 +105,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
         *places,
         *hosts,
         *private(settings),
-        stored,
+        *stored,
         *([much] if much else []),
         walls,
         *servers,
@@ -454,7 +455,7 @@ async def events(settings: Settings) -> tuple[Component, ...]:
         where = f"{target.name} {target.place}"
         trouble = await target.trouble() if isinstance(target, EventQueue) else ""
         await target.close()
-        since = await asyncio.to_thread(_waiting_since, settings, target.name)
+        since = await _waiting_since(settings, target.name)
         waited = datetime.now(UTC) - since if since is not None else timedelta()
         if trouble:
             rows.append(Component("events", where, "limited", trouble))
@@ -468,14 +469,22 @@ async def events(settings: Settings) -> tuple[Component, ...]:
     return tuple(rows)
 
 
-def _waiting_since(settings: Settings, target: str) -> datetime | None:
+async def _waiting_since(settings: Settings, target: str) -> datetime | None:
+    """When the oldest event happened that waits; None for nothing, and where the row of the store says what is wrong."""
     path = settings.home / DATABASE
-    if settings.store != "sqlite" or not path.is_file():
-        return None
     try:
-        return store_maintenance(path).waiting_since(target)
+        if settings.aws_place is not None:
+            store = open_store(settings.aws_place)
+            try:
+                waiting = await store.unpublished(target, 1)
+            finally:
+                await store.close()
+            return waiting[0].envelope.at if waiting else None
+        if settings.store == "sqlite" and path.is_file():
+            return await asyncio.to_thread(store_maintenance(path).waiting_since, target)
     except StoreError:
-        return None  # the row of the store says what is wrong
+        pass
+    return None
 
 
 async def web_search(settings: Settings, *, asks: bool) -> Component:
@@ -587,8 +596,30 @@ def roles(settings: Settings) -> tuple[Component, ...]:
     return (Component("roles", names, "limited", "set by name; anybody could name a role like that", todo),)
 
 
+async def stores(settings: Settings, *, thoroughly: bool = False) -> tuple[Component, ...]:
+    """Check the store, part by part where it is on AWS; with ``thoroughly``, each row on the disk against its checksum."""
+    if settings.aws_place is None:
+        return (await asyncio.to_thread(store, settings, thoroughly=thoroughly),)
+    return (
+        await asyncio.to_thread(room, settings, "AWS", "many processes can work on it; caches are"),
+        *aws_components(settings, await inspect_store(settings.aws_place)),
+    )
+
+
+def aws_components(settings: Settings, findings: Sequence[StoreFinding]) -> Iterator[Component]:
+    """Show each part of a store on AWS, and what is not set."""
+    states: Mapping[str, State] = {"ok": "ok", "limited": "limited", "wrong": "missing"}
+    for each in findings:
+        yield Component(each.part, each.name, states[each.verdict], each.said)
+    if not settings.aws_doorbell_queue:
+        todo = "set AGENTIC_DOORBELL_QUEUE_URL"
+        yield Component("queue", "none", "limited", "other processes notice a message only when they look around", todo)
+    if not settings.aws_events_queue:
+        yield Component("events", "none", "ok", "nobody outside is told what happens (AGENTIC_EVENTS_QUEUE_URL)")
+
+
 def store(settings: Settings, *, thoroughly: bool = False) -> Component:
-    """Check the store; with ``thoroughly``, each row against its checksum."""
+    """Check the store on this machine; with ``thoroughly``, each row against its checksum."""
     if settings.store == "memory":
         return Component(
             "store",
@@ -597,30 +628,36 @@ def store(settings: Settings, *, thoroughly: bool = False) -> Component:
             "everything is lost when it stops",
             "remove THREADWRIGHT_STORE=memory to keep it",
         )
-    path = settings.home / DATABASE
+    there = room(settings, f"SQLite, {settings.home / DATABASE}", "saved")
+    if there.state != "missing":
+        for trouble in troubles(settings.home, thoroughly=thoroughly):
+            state: State = "missing" if trouble.stops else "limited"
+            return Component("store", f"SQLite, {settings.home / trouble.file}", state, trouble.what, trouble.todo)
+    return there
+
+
+def room(settings: Settings, adapter: str, what: str) -> Component:
+    """Check whether the home can be written to, and how much room its disk has for ``what`` lies there."""
     try:
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         free = shutil.disk_usage(settings.home).free
         writable = os.access(settings.home, os.W_OK)
     except OSError as error:
         todo = "set THREADWRIGHT_HOME to another folder"
-        return Component("store", f"SQLite, {path}", "missing", why_unusable(settings.home, error), todo)
+        return Component("store", adapter, "missing", why_unusable(settings.home, error), todo)
     if not writable:
         todo = "make it writable, or set THREADWRIGHT_HOME to another folder"
-        return Component("store", f"SQLite, {path}", "missing", "the folder is not writable", todo)
-    for trouble in troubles(settings.home, thoroughly=thoroughly):
-        state: State = "missing" if trouble.stops else "limited"
-        return Component("store", f"SQLite, {settings.home / trouble.file}", state, trouble.what, trouble.todo)
+        return Component("store", adapter, "missing", "the folder is not writable", todo)
     if free < LEAST_FREE:
-        state = "missing" if free < LEAST_TO_START else "limited"
-        return Component("store", f"SQLite, {path}", state, f"only {free // 1_000_000} MB free", "make room")
-    return Component("store", f"SQLite, {path}", "ok", f"saved on disk; {free // 1_000_000_000} GB free")
+        state: State = "missing" if free < LEAST_TO_START else "limited"
+        return Component("store", adapter, state, f"only {free // 1_000_000} MB free", "make room")
+    return Component("store", adapter, "ok", f"{what} on disk; {free // 1_000_000_000} GB free")
 
 
 def kept(settings: Settings) -> Component | None:
     """Show how much is stored, since when, and for how long; None where nothing is stored yet, or it cannot be read."""
     path = settings.home / DATABASE
-    if settings.store == "memory" or not path.is_file():
+    if settings.store != "sqlite" or not path.is_file():
         return None
     try:
         there = store_maintenance(path).kept()

@@ -8,12 +8,13 @@ import errno
 import fcntl
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
+from agentic.stores.factory import inspect_store
 from bot.cli.console import (
     NO_WALLS,
     fail,
@@ -24,6 +25,7 @@ from bot.config.home import own, usable, why_unusable
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
+    from agentic.ports.maintenance import StoreFinding
     from bot.app.app import App
     from bot.local_discord import LocalGuild
 
@@ -54,6 +56,10 @@ async def _run(settings: Settings, lock: TextIO) -> int:
 
     if settings.sandbox == "host":
         say(NO_WALLS)
+    if settings.aws_place is not None:
+        wrong = [each for each in await inspect_store(settings.aws_place) if each.verdict == "wrong"]
+        if wrong:
+            return fail(_not_on_aws(wrong))
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
@@ -91,6 +97,12 @@ async def _run(settings: Settings, lock: TextIO) -> int:
                 return fail(f"{unsound[0]}. Stopping here, so that nothing gets worse.")
             note("Stopping. Running tasks continue after the next start.")
     return 0
+
+
+def _not_on_aws(wrong: Sequence[StoreFinding]) -> str:
+    """Say why nothing can be kept on AWS like this, a line for each part."""
+    lines = [f"- {' '.join(filter(None, (each.part, each.name)))}: {each.said}" for each in wrong]
+    return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines))
 
 
 def with_people(guild: LocalGuild, settings: Settings) -> Settings:
@@ -156,10 +168,10 @@ async def _show_components(app: App) -> None:
 
     choice = await app.workshop.choice()
     address = app.guild.url if app.guild is not None else ""
-    kept = await asyncio.to_thread(doctor.store, app.settings)
+    kept = await doctor.stores(app.settings)
     asked = await doctor.models(app.settings)
     components = (
-        doctor.guild(app.settings, address), kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        doctor.guild(app.settings, address), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
         *await doctor.events(app.settings),
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Every setting, in one frozen object that is read once at start and passed down.
 
-A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except those of ``OWN_NAMES``. Values come from the
+A setting's name is ``THREADWRIGHT_`` and the field's name in capitals, except those in ``OWN_NAMES``. Values come from the
 environment, then from the files that `settings_sources.py` names. All mistakes are reported at once, each with what to
 write instead, so that nobody has to start the bot five times to find five mistakes.
 
@@ -10,6 +10,8 @@ Providers' own variables (``OPENAI_API_KEY`` and the like) are not fields: the l
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -34,6 +36,8 @@ from agentic.forges.repository_list import pattern_from
 from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
+from agentic.stores.aws.place import Place
+from bot.config.home import COPIES
 from bot.config.settings_errors import (
     OWN_NAMES,
     PREFIX,
@@ -68,6 +72,9 @@ def _split(value: object) -> object:
     return value
 
 
+_TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Names separated by commas."""
 
@@ -84,7 +91,7 @@ class Settings(BaseSettings):
 
     discord_token: SecretStr | None = Field(
         default=None,
-        validation_alias=AliasChoices("DISCORD_TOKEN"),
+        validation_alias=AliasChoices(*OWN_NAMES["discord_token"]),
         description="Your bot's token. Without it the bot starts its own Discord on this machine, to try it out.",
     )
     discord_api: str = Field(
@@ -95,9 +102,41 @@ class Settings(BaseSettings):
         default=Path("~/.threadwright"),
         description="The folder where everything is kept: database, workspaces, settings.",
     )
-    store: Literal["sqlite", "memory"] = Field(
+    store: Literal["sqlite", "aws", "memory"] = Field(
         default="sqlite",
-        description="Where the bot keeps its data: 'sqlite' on disk; 'memory' loses everything at the end, for trying out.",
+        description="Where the bot keeps its data: 'sqlite' on disk; 'aws' in DynamoDB, S3 and SQS, for many machines; "
+        "'memory' loses everything at the end, for trying out.",
+    )
+    aws_table: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_table"]),
+        description="With THREADWRIGHT_STORE=aws: the table in DynamoDB.",
+    )
+    aws_bucket: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_bucket"]),
+        description="The bucket for files of threads and for what is too large for the table; it has to be versioned.",
+    )
+    aws_doorbell_queue: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_doorbell_queue"]),
+        description="The address of the standard queue that tells workers which thread to look at.",
+    )
+    aws_events_queue: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_events_queue"]),
+        description="The URL of an SQS queue that gets a message for what happens in tasks, as THREADWRIGHT_EVENTS_FILE has "
+        "it; one that ends in .fifo keeps the order of a task. With any store. Empty: none is sent.",
+    )
+    aws_region: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_region"]),
+        description="The region of all of these, such as eu-central-1.",
+    )
+    aws_endpoint: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["aws_endpoint"]),
+        description="Another address than Amazon's, such as that of a local AWS (`make aws-local`).",
     )
     retention_days: int = Field(
         default=30,
@@ -252,12 +291,6 @@ class Settings(BaseSettings):
         description="The address that the same events are posted to, such as https://example.org/threadwright. Its host may "
         "be in your own network only if THREADWRIGHT_NETWORK_PRIVATE names it.",
     )
-    aws_events_queue: str = Field(
-        default="",
-        validation_alias=AliasChoices("AGENTIC_EVENTS_QUEUE_URL"),
-        description="The URL of an SQS queue that the same events are sent to; one that ends in .fifo keeps the order of a "
-        "task. Credentials and region come from the usual AWS_ variables or the machine's role.",
-    )
     pull_request_seconds: float = Field(
         default=20.0,
         ge=0.05,
@@ -388,6 +421,49 @@ class Settings(BaseSettings):
             raise ValueError("it is an address that begins with https://, without anything behind a ?")
         return value.rstrip("/")
 
+    @field_validator("aws_table")
+    @classmethod
+    def _table(cls, value: str) -> str:
+        if value and not _TABLE.fullmatch(value):
+            raise ValueError(
+                "a table's name has 3 to 255 letters, digits, '_', '-' and '.'; it is no address and no ARN"
+            )
+        return value
+
+    @field_validator("aws_bucket")
+    @classmethod
+    def _bucket(cls, value: str) -> str:
+        if value and not _BUCKET.fullmatch(value):
+            raise ValueError("a bucket's name has 3 to 63 small letters, digits, '-' and '.', without s3:// before it")
+        return value
+
+    @field_validator("aws_events_queue")
+    @classmethod
+    def _events_queue(cls, value: str) -> str:
+        if value:
+            check_queue(value)
+        return value
+
+    @field_validator("aws_doorbell_queue")
+    @classmethod
+    def _queue(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError(
+                "it is a queue's address, such as https://sqs.eu-central-1.amazonaws.com/123456789012/name"
+            )
+        if value.endswith(".fifo"):
+            raise ValueError(
+                "it is a FIFO queue, which is too slow for this; make a standard queue and write its address"
+            )
+        return value
+
+    @field_validator("aws_endpoint")
+    @classmethod
+    def _endpoint(cls, value: str) -> str:
+        if value and not value.startswith(("https://", "http://")):
+            raise ValueError("it is an address that begins with https://, or http:// for a local AWS")
+        return value.rstrip("/")
+
     @field_validator("custom_emoji")
     @classmethod
     def _paired(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -461,13 +537,6 @@ class Settings(BaseSettings):
                 )
         return value.strip()
 
-    @field_validator("aws_events_queue")
-    @classmethod
-    def _queue(cls, value: str) -> str:
-        if value.strip():
-            check_queue(value.strip())
-        return value.strip()
-
     @field_validator("judge_model")
     @classmethod
     def _one_model(cls, value: str) -> str:
@@ -518,6 +587,16 @@ class Settings(BaseSettings):
         return address_from(self.webhooks) if self.webhooks else None
 
     @property
+    def aws_place(self) -> Place | None:
+        """Where everything is kept on AWS; None where it is not kept there."""
+        if self.store != "aws":
+            return None
+        return Place(
+            self.aws_table, self.aws_bucket, self.aws_region, self.aws_endpoint,
+            self.aws_doorbell_queue, self.aws_events_queue, self.home / COPIES,
+        )  # fmt: skip
+
+    @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:
         """The configured models of tiers 1 to 4."""
         return (self.tier_1, self.tier_2, self.tier_3, self.tier_4)
@@ -533,17 +612,28 @@ def settings_from(sources: Sources) -> Settings:
     fields = Settings.model_fields
     mistakes = (*unknown_names(sources.names(), fields), *sources.mixed())
     files = sources.from_files()
-    said = {
-        name if field in OWN_NAMES else field: files[name] for field in fields if (name := variable(field)) in files
-    }
+    said = {field: files[name] for field in fields if (name := variable(field)) in files and field not in OWN_NAMES}
+    for names in OWN_NAMES.values():
+        if not any(name in sources.environment for name in names):  # one of its names there wins over the other here
+            said |= {name: files[name] for name in names if name in files}
     try:
         settings = Settings(**said)  # pyright: ignore[reportArgumentType]  # texts, as the environment has them
     except ValidationError as error:
         raise SettingsMistaken(mistakes + tuple(wrong_values(error, fields))) from None
-    if mistakes:
+    if mistakes := (*mistakes, *_missing_for_aws(settings)):
         raise SettingsMistaken(mistakes)
     settings._env_file = sources.env_file  # pyright: ignore[reportPrivateUsage]
     return settings
+
+
+def _missing_for_aws(settings: Settings) -> Iterator[Mistake]:
+    """Yield what the store on AWS cannot do without."""
+    if settings.store == "aws":
+        needed = {"aws_table": ("the table", settings.aws_table), "aws_bucket": ("the bucket", settings.aws_bucket)}
+        for field, (what, value) in needed.items():
+            if not value:
+                problem = f"it is not set, and THREADWRIGHT_STORE=aws keeps everything in {what} of that name"
+                yield Mistake(variable(field), problem, f"Write the name of {what}; `make aws-local` makes one to try")
 
 
 def honour_provider_variables(sources: Sources) -> None:

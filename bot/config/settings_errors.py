@@ -16,9 +16,17 @@ from agentic.ports import failpoints
 from reflexion.text.secrets import REDACTED, redact_known
 
 PREFIX = "THREADWRIGHT_"
+OWN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "discord_token": ("DISCORD_TOKEN",),
+    "aws_table": ("DYNAMODB_EXECUTIONS_TABLE",),
+    "aws_bucket": ("S3_ARTIFACT_BUCKET",),
+    "aws_doorbell_queue": ("AGENTIC_DOORBELL_QUEUE_URL",),
+    "aws_events_queue": ("AGENTIC_EVENTS_QUEUE_URL",),
+    "aws_region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
+    "aws_endpoint": ("AWS_ENDPOINT_URL",),
+}
+"""Fields whose variables have other names than the prefix and the field's; the first that is set counts."""
 Fields = Mapping[str, FieldInfo]
-OWN_NAMES: Mapping[str, str] = {"discord_token": "DISCORD_TOKEN", "aws_events_queue": "AGENTIC_EVENTS_QUEUE_URL"}
-"""Fields whose variables are called otherwise than by our prefix."""
 SHORTEST_KEY = 16
 _KEY = re.compile(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
 _MIXED = re.compile(r"[a-zA-Z][0-9]|[0-9][a-zA-Z]")
@@ -56,7 +64,7 @@ def without_keys(text: str) -> str:
 
 def variable(field: str) -> str:
     """Return the environment variable of a field."""
-    return OWN_NAMES.get(field, PREFIX + field.upper())
+    return OWN_NAMES[field][0] if field in OWN_NAMES else PREFIX + field.upper()
 
 
 def unknown_names(names: Iterable[str], fields: Fields) -> Iterator[Mistake]:
@@ -73,7 +81,7 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
     """Yield invalid values, each with what is allowed."""
     for wrong in error.errors(include_url=False):
         field = str(wrong["loc"][0])
-        name = field if field in OWN_NAMES.values() else variable(field)
+        name = variable(field) if field in fields else field  # where it has a name of its own, that is what was wrong
         ours = wrong["type"] == "value_error"
         problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{shown(str(wrong['input']))} cannot be used"
         yield Mistake(name, problem, _instead(field, fields))
@@ -81,11 +89,9 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
 
 def _instead(field: str, fields: Fields) -> str:
     """Say what is allowed, from the field's type and bounds."""
-    if field == OWN_NAMES["discord_token"]:
-        return "Write the token as the developer portal shows it"
     info = fields.get(field)
     if info is None:
-        return "See .env.example for what may stand there"
+        return "Write the token as the developer portal shows it"
     choices = get_args(info.annotation)
     if choices and all(isinstance(choice, str) for choice in choices):
         return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))

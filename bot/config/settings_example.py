@@ -61,11 +61,19 @@ GROUPS = (
         "",
         ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "repositories", "forge_ssh_key",
          "search_url", "webhooks", "webhook_secret", "events_file", "events_webhook", "events_webhook_secret",
-         "aws_events_queue", "trials", "embeddings", "code_search", "transcription",
+         "trials", "embeddings", "code_search", "transcription",
          "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(
-        "6. Experts",
+        "6. Many machines: AWS",
+        "Only with THREADWRIGHT_STORE=aws, which keeps everything in DynamoDB, S3 and SQS. `make aws-local` makes all of it "
+        "on this machine, to try it. Without a key here, the SDK looks where it always does: environment, ~/.aws, the "
+        "role of the machine.",
+        ("aws_table", "aws_bucket", "aws_doorbell_queue", "aws_events_queue", "aws_region", "aws_endpoint",
+         "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
+    ),
+    SettingsGroup(
+        "7. Experts",
         "The defaults suit most people. Change these only if you know why.",
         ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
          "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
@@ -78,6 +86,8 @@ PROVIDERS_ABOUT: Mapping[str, str] = {
     "OLLAMA_API_BASE": "Where your Ollama runs, if not at http://127.0.0.1:11434. Its models are called ollama_chat/NAME.",
     "OPENAI_BASE_URL": "The address of a server of your own that speaks like OpenAI, such as https://models.example.org/v1.",
     "ANTHROPIC_BASE_URL": "The address of a server of your own that speaks like Anthropic.",
+    "AWS_ACCESS_KEY_ID": "A key of an account, or below the name of a profile in ~/.aws. Prompts, logs and sandboxes never "
+    "see it.",
     "OPENAI_API_BASE": "Another name of OPENAI_BASE_URL.",
     "HOSTED_VLLM_API_BASE": "A vLLM server: its address and its key. Its models are called hosted_vllm/NAME.",
 }

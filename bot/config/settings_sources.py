@@ -35,6 +35,12 @@ PROVIDER_VARIABLES = (
 """Variables of model providers that are read from the environment or from a file."""
 FORGE_TOKENS = ("GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN", "CODEBERG_TOKEN")
 """Tokens of hosts of repositories that may stand in a file; other names are read from the environment only."""
+AWS_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
+"""What the SDK of AWS signs requests with; it also looks where it always does. No secret of these is sent anywhere, so
+an address of AWS may come from another place than they do."""
+FOR_LIBRARIES = (*PROVIDER_VARIABLES, *FORGE_TOKENS, *AWS_CREDENTIALS)
+"""Variables that are no settings of ours, and that libraries read from the environment."""
+_OWN_NAMES = frozenset(name for names in OWN_NAMES.values() for name in names)
 _ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE)")
 _CREDENTIAL = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|HEADERS)")
 _DISCORD = f"{PREFIX}DISCORD_API"
@@ -85,10 +91,8 @@ class Sources:
         return {*self.environment, *(name for file in self.files for name in file.values)}
 
     def for_providers(self) -> dict[str, str]:
-        """Return the providers' variables that the files set."""
-        return {
-            name: value for name, value in self.from_files().items() if name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
-        }
+        """Return the variables for libraries that the files set."""
+        return {name: value for name, value in self.from_files().items() if name in FOR_LIBRARIES}
 
     def mixed(self) -> Iterator[Mistake]:
         """Yield addresses from a file that would be used with a key from elsewhere."""
@@ -208,10 +212,8 @@ def _same(path: Path, about: os.stat_result) -> bool:
 
 def _ours(name: str) -> str:
     """Return the name of one of our settings in capitals, since pydantic reads them in any case."""
-    high = name.upper()
-    return high if high.startswith(PREFIX) or high in OWN_NAMES.values() else name
+    return name.upper() if name.upper().startswith(PREFIX) or name.upper() in _OWN_NAMES else name
 
 
 def _counts(name: str) -> bool:
-    ours = _ours(name)
-    return ours.startswith(PREFIX) or ours in OWN_NAMES.values() or name in (*PROVIDER_VARIABLES, *FORGE_TOKENS)
+    return _ours(name).startswith(PREFIX) or _ours(name) in _OWN_NAMES or name in FOR_LIBRARIES

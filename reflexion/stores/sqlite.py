@@ -57,13 +57,13 @@ class SQLiteLessonStore:
         """Keep it; one that is known under this id is left as it is."""
         row = (reflection.id, reflection.guild, reflection.thread, reflection.model_dump_json())
         insert = "INSERT INTO reflection (id, guild, thread, body) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
-        await self._do(lambda db: list(db.execute(insert, row)))
+        await self._write(lambda db: list(db.execute(insert, row)))
 
     async def hear(self, guild: str, reflection: str, said: Sequence[str]) -> None:
         """Let a reflection hold what people said was wrong."""
         row = (json.dumps([*said]), reflection, guild)
         update = "UPDATE reflection SET body = json_set(body, '$.said', json(?)) WHERE id = ? AND guild = ?"
-        await self._do(lambda db: list(db.execute(update, row)))
+        await self._write(lambda db: list(db.execute(update, row)))
 
     async def reflections(self, guild: str, thread: str, limit: int) -> tuple[Reflection, ...]:
         """The last ones of a thread, newest first."""
@@ -215,7 +215,7 @@ class SQLiteLessonStore:
     async def _do(self, work: Callable[[Connection], T]) -> T:
         def run() -> T:
             if self._connection is None:
-                self._connection = _opened(self._path)
+                self._connection = self._open()
             try:
                 return work(self._connection)
             except _BROKEN:
@@ -230,19 +230,23 @@ class SQLiteLessonStore:
         except (apsw.Error, OSError, ValidationError) as error:
             raise LessonStoreUnavailable(f"{self._path} cannot be used: {error}") from error
 
+    def _open(self) -> Connection:
+        return opened(self._path)
+
     def _let_go(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
-def _opened(path: Path) -> Connection:
+def opened(path: Path, *, synchronous: str = "FULL") -> Connection:
+    """The file at the newest schema, made where it is missing."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)
     connection = connect(str(path))
     try:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+        for pragma in ("journal_mode = WAL", f"synchronous = {synchronous}", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}").fetchone()  # each alone: what follows a row is run when that is read
         migrate(connection)
         search_index.prepare(connection)

@@ -163,7 +163,11 @@ def save(db: Connection, lesson: Lesson) -> None:
         " ON CONFLICT (id) DO UPDATE SET signature = excluded.signature, status = excluded.status, body = excluded.body"
         " RETURNING number"
     )
-    number = int(str(db.execute(upsert, row).get))
+    let_be_found(db, int(str(db.execute(upsert, row).get)), lesson)
+
+
+def let_be_found(db: Connection, number: int, lesson: Lesson) -> None:
+    """What is made from a lesson's row, as it stands now: the executions it was seen in, and its words."""
     _note_seen(db, number, lesson.executions)
     search_index.index(db, number, lesson)
 

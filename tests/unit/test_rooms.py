@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.unit.test_house import PACKAGES, ROOT, place, sources
 
 MOST_MODULES = 12
-MIRRORED = ("agentic/models/", "agentic/sandbox/supervisor/", "bot/local_discord/")
+MIRRORED = ("agentic/models/", "agentic/sandbox/supervisor/", "agentic/stores/aws/", "bot/local_discord/")
 """Adapters that mirror each other, and programs that run by themselves."""
 
 

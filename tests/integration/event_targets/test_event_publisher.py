@@ -54,7 +54,7 @@ class Outside(EventTarget):
 
 
 @pytest.fixture(params=sorted(STORES))
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path, aws_credentials: None) -> AsyncIterator[Store]:
     made = STORES[str(request.param)](tmp_path, Seconds())
     yield made
     await made.close()

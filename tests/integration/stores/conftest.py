@@ -1,4 +1,4 @@
-"""Each contract test runs against both stores."""
+"""Each contract test runs against all three stores."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from tests.integration.stores.samples import STORES, Seconds
 def seconds() -> Seconds:
     """The clock that leases run by."""
     return Seconds()
+
+
+@pytest.fixture(autouse=True)
+def credentials(aws_credentials: None) -> None:
+    """Every test may open a store on AWS."""
 
 
 @pytest.fixture(params=sorted(STORES))

@@ -1,7 +1,7 @@
 """What the state machines share: a store that can be opened, crashed and opened again, and a clock that they move.
 
 A machine drives a store through drawn operations beside a plain model in Python, and compares what both say.  The same
-machine runs over both stores; a crash loses a store in memory, so there it is none.
+machine runs over all stores; a crash loses a store in memory, so there it is none.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     def crash(self) -> None:
         """The process dies: what was durable is there for the next one, and nothing else."""
+        if self.kind == "aws":
+            left, self.store = self.store, STORES[self.kind](self.folder, self.clock)
+            self.do(left.close())
         if self.kind == "sqlite":
             kept = _folder()
             shutil.copytree(self.folder, kept, dirs_exist_ok=True)  # as the disk was, with its log not copied back
@@ -72,7 +75,7 @@ def _folder() -> Path:
 
 def drive(machine: type[StoreMachine], kind: str, steps: int = 40) -> None:
     """Run a machine over one kind of store, with the same draws each time; a file costs more than a dictionary."""
-    examples = 30 if kind == "memory" else 8
+    examples = {"memory": 30, "sqlite": 8, "aws": 1}[kind]
     over = type(f"{machine.__name__}Over{kind}", (machine,), {"kind": kind})
     run_state_machine_as_test(
         over,

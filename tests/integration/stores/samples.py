@@ -1,4 +1,4 @@
-"""Small logs to write, and the two stores that must write them alike."""
+"""Small logs to write, and the three stores that must write them alike."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.runtime import Lease, Store
+from agentic.stores.aws.place import Place
+from agentic.stores.aws.store import AwsStore
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.file.connection import connect
 from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
 from agentic.stores.sqlite.store import SQLiteStore
+from tests.aws.accounts import local_aws, new_place
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ANNA = Person(id="7", name="Anna")
@@ -44,7 +47,18 @@ class Seconds:
 
 OpenStore = Callable[[Path, Seconds], Store]
 
+_PLACES: dict[Path, Place] = {}
+
+
+def _aws(folder: Path, seconds: Seconds) -> AwsStore:
+    """A store on AWS; opened again for the same folder it is the same one."""
+    if folder not in _PLACES:
+        _PLACES[folder] = new_place(local_aws())
+    return AwsStore.open(_PLACES[folder], seconds)
+
+
 STORES: dict[str, OpenStore] = {
+    "aws": _aws,
     "memory": lambda _folder, seconds: MemoryStore(seconds),
     "sqlite": lambda folder, seconds: SQLiteStore.open(folder / "threadwright.db", seconds),
 }

@@ -1,4 +1,4 @@
-"""Both stores answer alike, whatever is done in whatever order: leases, inbox, outbox and log, drawn at random."""
+"""The stores answer alike, whatever is done in whatever order: leases, inbox, outbox and log, drawn at random."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import ClassVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multiple, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multiple, rule, run_state_machine_as_test
 
 from agentic.core.events.execution_events import Event
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Lease, OutboxRow, Store
 from agentic.stores.memory import MemoryStore
-from agentic.stores.sqlite.store import SQLiteStore
-from tests.integration.stores.samples import Seconds, envelopes, inbox_item, log_of, notes, outbox_item, started
+from tests.integration.stores.samples import STORES, Seconds, envelopes, inbox_item, log_of, notes, outbox_item, started
 
 THREADS = st.sampled_from(["one", "two"])
 OWNERS = st.sampled_from(["anna", "ben"])
@@ -25,8 +26,9 @@ KEYS = st.lists(st.sampled_from(["k1", "k2", "k3", "k4"]), max_size=3)
 
 
 class BothStores(RuleBasedStateMachine):
-    """Does everything to both and compares what they answer."""
+    """Does everything to a store in memory and to another, and compares what they answer."""
 
+    kind: ClassVar[str] = "sqlite"
     leases = Bundle("leases")
 
     def __init__(self) -> None:
@@ -35,17 +37,21 @@ class BothStores(RuleBasedStateMachine):
         self.seconds = Seconds()
         self.runner = asyncio.Runner()
         self.memory = MemoryStore(self.seconds)
-        self.sqlite = SQLiteStore.open(Path(self.folder.name) / "both.db", self.seconds)
+        self.other = self.opened()
+
+    def opened(self) -> Store:
+        """The other store, which forgets nothing by being closed."""
+        return STORES[self.kind](Path(self.folder.name), self.seconds)
 
     def teardown(self) -> None:
         """Let go of the file."""
-        self.runner.run(self.sqlite.close())
+        self.runner.run(self.other.close())
         self.runner.close()
         self.folder.cleanup()
 
     def both(self, act: Callable[[Store], Awaitable[object]]) -> object:
         """What both answer, which is the same."""
-        answers = [self.runner.run(_outcome(act, store)) for store in (self.memory, self.sqlite)]
+        answers = [self.runner.run(_outcome(act, store)) for store in (self.memory, self.other)]
         assert answers[0] == answers[1]
         return answers[0]
 
@@ -103,9 +109,9 @@ class BothStores(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        """The one on disk forgets nothing by being closed."""
-        self.runner.run(self.sqlite.close())
-        self.sqlite = SQLiteStore.open(Path(self.folder.name) / "both.db", self.seconds)
+        """Another process goes on with it."""
+        self.runner.run(self.other.close())
+        self.other = self.opened()
 
 
 async def _outcome(act: Callable[[Store], Awaitable[object]], store: Store) -> object:
@@ -125,7 +131,17 @@ def _unnumbered(row: OutboxRow) -> tuple[object, ...]:
     return row.item, row.delivered, row.done
 
 
-TestBothStores = BothStores.TestCase
-TestBothStores.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+class WithAws(BothStores):
+    """The other one is on AWS."""
+
+    kind = "aws"
+
+
+def _settings(examples: int) -> settings:
+    slow = [HealthCheck.too_slow, HealthCheck.differing_executors]
+    return settings(max_examples=examples, stateful_step_count=40, deadline=None, suppress_health_check=slow)
+
+
+@pytest.mark.parametrize(("machine", "examples"), [(BothStores, 40), (WithAws, 4)])
+def test_stores_answer_alike(machine: type[BothStores], examples: int) -> None:
+    run_state_machine_as_test(machine, settings=_settings(examples))

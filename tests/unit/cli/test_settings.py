@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import Usage
+from agentic.stores.aws.place import Place
 from bot.config.settings import (
     PROVIDER_VARIABLES,
     Settings,
@@ -16,6 +17,7 @@ from bot.config.settings import (
     variable,
 )
 from bot.config.settings_example import example
+from bot.config.settings_sources import AWS_CREDENTIALS, gather
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,7 +51,7 @@ def test_a_misspelt_name_is_told_with_the_nearest_real_one(monkeypatch: pytest.M
     monkeypatch.setenv("THREADWRIGHT_STORE", "mysql")
     told = mistakes_by_name()
     assert "Write THREADWRIGHT_TIER_2 instead" in told["THREADWRIGHT_TEIR_2"]
-    assert "sqlite, memory" in told["THREADWRIGHT_STORE"]
+    assert "sqlite, aws, memory" in told["THREADWRIGHT_STORE"]
 
 
 def test_a_misspelt_name_in_the_file_is_told_too(tmp_path: Path) -> None:
@@ -105,12 +107,67 @@ def test_the_example_file_is_made_from_the_settings_and_shows_each_once() -> Non
     """``python -m bot.config.settings_example > .env.example`` writes it."""
     assert (ROOT / ".env.example").read_text() == example()
     shown = re.findall(r"^#([A-Z][A-Z0-9_]*)=", example(), re.MULTILINE)
-    assert sorted(shown) == sorted([*PROVIDER_VARIABLES, *(variable(field) for field in Settings.model_fields)])
+    assert sorted(shown) == sorted(
+        [*PROVIDER_VARIABLES, *AWS_CREDENTIALS, *(variable(field) for field in Settings.model_fields)]
+    )
     assert all(info.description for info in Settings.model_fields.values())
 
 
 def test_the_example_file_begins_with_what_everybody_needs() -> None:
     text = example()
-    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Experts"]
+    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Many machines", "7. Experts"]
     assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
     assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")
+
+
+AWS = {
+    "DYNAMODB_EXECUTIONS_TABLE": "threads",
+    "S3_ARTIFACT_BUCKET": "artifacts",
+    "AGENTIC_DOORBELL_QUEUE_URL": "http://127.0.0.1:4566/000000000000/doorbell",
+    "AGENTIC_EVENTS_QUEUE_URL": "http://127.0.0.1:4566/000000000000/events",
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:4566/",
+}
+
+
+def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """From a file as well; the region has two names, as the SDK has."""
+    assert read_settings().aws_place is None
+    lines = [f"{name}={value}" for name, value in {**AWS, "AWS_DEFAULT_REGION": "eu-west-1"}.items()]
+    (tmp_path / "home/.env").write_text("\n".join([*lines, "THREADWRIGHT_STORE=aws", "AWS_SECRET_ACCESS_KEY=sesame"]))
+    monkeypatch.setenv("AGENTIC_EVENTS_QUEUE_URL", "")
+    place = read_settings().aws_place
+    assert place == Place(
+        "threads", "artifacts", "eu-west-1", "http://127.0.0.1:4566", AWS["AGENTIC_DOORBELL_QUEUE_URL"],
+        AWS["AGENTIC_EVENTS_QUEUE_URL"], tmp_path / "home/copies",
+    )  # fmt: skip
+    for name, value in (("AWS_REGION", "eu-north-1"), ("DYNAMODB_EXECUTIONS_TABLE", "others")):
+        monkeypatch.setenv(name, value)
+    place = read_settings().aws_place
+    assert place is not None
+    assert (place.region, place.table) == ("eu-north-1", "others")
+    assert gather(None, {"THREADWRIGHT_HOME": str(tmp_path / "home")}).for_providers() == {
+        "AWS_SECRET_ACCESS_KEY": "sesame"
+    }
+
+
+def test_a_store_on_aws_needs_a_table_and_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADWRIGHT_STORE", "aws")
+    told = mistakes_by_name()
+    assert set(told) == {"DYNAMODB_EXECUTIONS_TABLE", "S3_ARTIFACT_BUCKET"}
+    assert "make aws-local" in told["S3_ARTIFACT_BUCKET"]
+
+
+def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = {
+        "DYNAMODB_EXECUTIONS_TABLE": ("arn:aws:dynamodb:eu-west-1:1:table/threads", "no ARN"),
+        "S3_ARTIFACT_BUCKET": ("s3://artifacts", "without s3://"),
+        "AGENTIC_DOORBELL_QUEUE_URL": ("https://sqs.eu-west-1.amazonaws.com/1/doorbell.fifo", "make a standard queue"),
+        "AGENTIC_EVENTS_QUEUE_URL": ("events", "a queue's URL"),
+        "AWS_ENDPOINT_URL": ("127.0.0.1:4566", "begins with https://"),
+    }
+    for name, (value, _) in wrong.items():
+        monkeypatch.setenv(name, value)
+    told = mistakes_by_name()
+    assert {name: words in told[name] for name, (_, words) in wrong.items()} == dict.fromkeys(wrong, True)

@@ -63,6 +63,10 @@ class Connection(Protocol):
         """Be told the WAL's pages after each commit, instead of automatic checkpoints."""
         ...
 
+    def set_update_hook(self, callable: Callable[[int, str, str, int], None] | None) -> None:  # noqa: A002  # apsw's name
+        """Be told of each row that changes: how, in which database and table, and its number."""
+        ...
+
     def wal_checkpoint(self, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
         """Copy the WAL into the database."""
         ...

@@ -23,6 +23,7 @@ from typing import Literal, cast
 from agentic.core.events.execution_events import Envelope
 from agentic.ports.maintenance import EventRow
 from agentic.ports.retention import Buried, Kept
+from agentic.stores.event_rows import micros, moment, to_row
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.schema import (
     BURIED,
@@ -31,7 +32,6 @@ from agentic.stores.sqlite.file.schema import (
     there,
 )
 from agentic.stores.sqlite.tables import search
-from agentic.stores.sqlite.tables.event_rows import micros, moment, to_row
 
 EVENTS_A_PIECE = 100
 """Events that are deleted in one transaction."""

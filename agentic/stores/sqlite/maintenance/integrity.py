@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import StoreCorrupt, StoreError, StoreTooNew
 from agentic.ports.maintenance import Damage
+from agentic.stores.event_rows import COLUMNS, to_envelope
 from agentic.stores.sqlite.file.connection import Connection
 from agentic.stores.sqlite.file.copy import open_quietly
 from agentic.stores.sqlite.file.schema import check, there
 from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.sqlite.tables import blobs, labels
-from agentic.stores.sqlite.tables.event_rows import COLUMNS, to_envelope
 
 SHOWN = 20
 """Problems beyond these are not listed."""

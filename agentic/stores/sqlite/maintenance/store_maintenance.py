@@ -24,6 +24,7 @@ from agentic.ports.maintenance import (
 )
 from agentic.ports.retention import Kept
 from agentic.ports.stores import LabelRow
+from agentic.stores.event_rows import to_envelope
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.copy import copy, open_quietly
 from agentic.stores.sqlite.file.presence_file import mark_closed
@@ -31,7 +32,6 @@ from agentic.stores.sqlite.file.schema import check
 from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.sqlite.maintenance import deletion, integrity, transfer
 from agentic.stores.sqlite.tables import blobs, labels, publications
-from agentic.stores.sqlite.tables.event_rows import to_envelope
 
 
 class SQLiteFile(DatabaseMaintenance):

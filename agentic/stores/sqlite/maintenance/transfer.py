@@ -11,6 +11,7 @@ import apsw
 
 from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import EXECUTION_FIELDS, SESSION_FIELDS, EventRow, Row, StoredExecution
+from agentic.stores.event_rows import COLUMNS
 from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.file.open import open_writer
 from agentic.stores.sqlite.file.presence_file import mark_closed, mark_open
@@ -21,7 +22,6 @@ from agentic.stores.sqlite.file.schema import (
     there,
 )
 from agentic.stores.sqlite.file.sqlite_errors import plainly
-from agentic.stores.sqlite.tables.event_rows import COLUMNS
 
 IMPORTED = "imported"
 """What stands in the place of its end for an execution that was open where it came from: nobody takes it up here."""

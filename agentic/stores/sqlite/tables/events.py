@@ -21,10 +21,10 @@ from agentic.ports.errors import (
 )
 from agentic.ports.maintenance import EventRow
 from agentic.ports.runtime import ExecutionRow, Lease
+from agentic.stores.event_rows import COLUMNS, moment, to_envelope, to_row
 from agentic.stores.sqlite.file import min_reader_version
 from agentic.stores.sqlite.file.connection import Connection, Value
 from agentic.stores.sqlite.tables import blobs, inbox, outbox
-from agentic.stores.sqlite.tables.event_rows import COLUMNS, moment, to_envelope, to_row
 
 _TOGETHER = 16
 """Events inserted with one statement."""

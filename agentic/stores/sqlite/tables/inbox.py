@@ -9,8 +9,8 @@ from typing import cast
 from pydantic import ValidationError
 
 from agentic.core.events.execution_events import InboxItem
+from agentic.stores.event_rows import micros
 from agentic.stores.sqlite.file.connection import Connection
-from agentic.stores.sqlite.tables.event_rows import micros
 
 log = logging.getLogger(__name__)
 

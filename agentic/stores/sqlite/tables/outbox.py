@@ -12,14 +12,10 @@ from pydantic import ValidationError
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import OutboxRow
+from agentic.stores.checks import lost_item
 from agentic.stores.sqlite.file.connection import Connection, Value
 
 log = logging.getLogger(__name__)
-
-LOST = (
-    "⚠️ Something that I had to say here was damaged on the disk before I could say it, and is lost. Ask me again; whoever "
-    "runs the bot: `threadwright doctor` shows more."
-)
 
 _ROW = "SELECT position, item, delivered FROM outbox"
 _WAITING = "INDEXED BY outbox_waiting WHERE delivered IS NULL"
@@ -99,10 +95,7 @@ def _readable(connection: Connection, values: tuple[Value, ...]) -> OutboxRow:
             "SELECT key, thread FROM outbox WHERE position = ?", values[:1]
         ).fetchone() or ("", "")
         log.error("outbox item %s is damaged; its thread is told that something is lost", key)
-        lost = OutboxItem(
-            key=cast(str, key), thread=cast(str, thread), execution="", sort="notice", text=LOST, notify=True
-        )
-        return _row(lost, values)
+        return _row(lost_item(cast(str, key), cast(str, thread)), values)
 
 
 def _row(item: OutboxItem, values: tuple[Value, ...]) -> OutboxRow:

@@ -14,8 +14,8 @@ from agentic.core.outside.outline import FOLLOWED, Stream
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
 from agentic.ports.maintenance import EventRow
 from agentic.ports.stores import LogEntry
+from agentic.stores.event_rows import COLUMNS, moment, to_envelope
 from agentic.stores.sqlite.file.connection import Connection
-from agentic.stores.sqlite.tables.event_rows import COLUMNS, moment, to_envelope
 
 Table = Literal["events", "outcomes"]
 _STREAMS: dict[Table, Stream] = {"events": "log", "outcomes": "outcome"}

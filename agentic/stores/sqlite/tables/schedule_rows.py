@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import cast
 
 from agentic.ports.schedules import ScheduleRow
+from agentic.stores.event_rows import micros, moment
 from agentic.stores.sqlite.file.connection import Connection
-from agentic.stores.sqlite.tables.event_rows import micros, moment
 
 _ROW = "SELECT id, guild, person, thread, due, body, revision FROM schedules"
 

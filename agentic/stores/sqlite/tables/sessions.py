@@ -9,8 +9,8 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.ports.runtime import SessionRow
+from agentic.stores.event_rows import micros, moment
 from agentic.stores.sqlite.file.connection import Connection, Value
-from agentic.stores.sqlite.tables.event_rows import micros, moment
 
 _ROW = "SELECT thread, channel, guild, title, created, accessed, confidence, settings FROM sessions"
 _AGE = "-coalesce(accessed, 0)"

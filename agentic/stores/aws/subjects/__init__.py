@@ -1,0 +1,1 @@
+"""What is kept in the table, a module a subject."""

@@ -1,0 +1,159 @@
+"""The table: what DynamoDB can do, over plain items."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from agentic.ports.errors import StoreUnavailable
+from agentic.stores.aws.clients import Answer, Clients
+from agentic.stores.aws.items import (
+    Check,
+    Delete,
+    Item,
+    Put,
+    Update,
+    Value,
+    Wire,
+    Write,
+    expression_values,
+    from_wire,
+    request,
+    to_wire,
+    wire_key,
+)
+from agentic.stores.aws.layout import PARTITION, SORT, Index, Key
+
+MOST_WRITES = 100
+"""Items of one transaction."""
+_MOST_GETS = 100
+_MOST_PUTS = 25
+_MOST_TRIES = 20
+_NAMES: dict[type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionCheck"}
+_SINGLY: dict[type[Write], str] = {Put: "put_item", Update: "update_item", Delete: "delete_item"}
+
+
+class Table:
+    """Reads are strongly consistent, but for those of an index."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._name = clients.place.table
+
+    async def call(self, operation: str, **arguments: Any) -> Answer:
+        """Any operation on the table."""
+        return await self._clients.call("dynamodb", operation, {"TableName": self._name, **arguments})
+
+    async def get(self, key: Key) -> Item | None:
+        """One item."""
+        found: Wire | None = (await self.call("get_item", Key=wire_key(key), ConsistentRead=True)).get("Item")
+        return None if found is None else from_wire(found)
+
+    async def get_all(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        """Those items of these that there are."""
+        parts = [keys[start : start + _MOST_GETS] for start in range(0, len(keys), _MOST_GETS)]
+        found = await asyncio.gather(*(self._get_part(list(dict.fromkeys(part))) for part in parts))
+        return {key: item for part in found for key, item in part.items()}
+
+    async def _get_part(self, keys: Sequence[Key]) -> dict[Key, Item]:
+        found: dict[Key, Item] = {}
+        asked: Any = {self._name: {"Keys": [wire_key(key) for key in keys], "ConsistentRead": True}}
+        for tried in range(_MOST_TRIES):
+            answer = await self._clients.call("dynamodb", "batch_get_item", {"RequestItems": asked})
+            for wire in answer.get("Responses", {}).get(self._name, []):
+                item = from_wire(wire)
+                found[str(item[PARTITION]), str(item[SORT])] = item
+            asked = answer.get("UnprocessedKeys")
+            if not asked:
+                return found
+            await asyncio.sleep(min(1.0, 0.02 * 2**tried))
+        raise StoreUnavailable("DynamoDB does not keep up with what is read: it is tried again later")
+
+    async def query(
+        self,
+        partition: str,
+        begins: str = "",
+        *,
+        after: str = "",
+        until: str = "",
+        newest: bool = False,
+        most: int = 0,
+        page: int = 0,
+        index: Index | None = None,
+    ) -> AsyncIterator[Item]:
+        """The items of a partition in the order of their sort keys, page by page; of an index their keys alone.
+
+        ``begins``: what the sort key begins with; or it is greater than ``after`` and, where that is given, at most
+        ``until``.  ``newest``: from the end.  ``most``: how many at most, 0 for all.  ``page``: how many
+        are asked for at a time where not all will be looked at, 0 for a megabyte.
+        """
+        first, second = (index.partition, index.sort) if index is not None else (PARTITION, SORT)
+        condition, values = f"#{first} = :partition", dict[str, Value](partition=partition)
+        if begins:
+            condition, values = f"{condition} AND begins_with(#{second}, :begins)", {**values, "begins": begins}
+        elif until:
+            if until <= after:
+                return  # DynamoDB refuses a range that holds nothing
+            condition = f"{condition} AND #{second} BETWEEN :after AND :until"
+            values = {**values, "after": after + "\0", "until": until}
+        elif after:
+            condition, values = f"{condition} AND #{second} > :after", {**values, "after": after}
+        arguments: dict[str, Any] = {
+            "KeyConditionExpression": condition,
+            "ScanIndexForward": not newest,
+            **({"ConsistentRead": True} if index is None else {"IndexName": index.name}),
+            **expression_values(condition, values),
+        }
+        told = 0
+        while True:
+            if most or page:
+                arguments["Limit"] = most - told if most else page
+            answer = await self.call("query", **arguments)
+            for wire in answer.get("Items", []):
+                yield from_wire(wire)
+                told += 1
+            last = answer.get("LastEvaluatedKey")
+            if not last or (most and told >= most):
+                return
+            arguments["ExclusiveStartKey"] = last
+
+    async def write(self, write: Put | Update | Delete) -> Item:
+        """One write by itself; the item as it is after an update.  Raises ``Refused``."""
+        arguments = request(write, self._name)
+        if isinstance(write, Update):
+            arguments["ReturnValues"] = "ALL_NEW"
+        answer = await self._clients.call("dynamodb", _SINGLY[type(write)], arguments)
+        return from_wire(answer.get("Attributes", {}))
+
+    async def transact(self, writes: Sequence[Write]) -> None:
+        """All of them or none, once, however often it has to be sent.  Raises ``Refused``, with a reason a write."""
+        await self._clients.call(
+            "dynamodb",
+            "transact_write_items",
+            {
+                "TransactItems": [{_NAMES[type(write)]: request(write, self._name)} for write in writes],
+                "ClientRequestToken": str(uuid4()),
+            },
+        )
+
+    async def put_all(self, items: Sequence[Item]) -> None:
+        """Write items whole, in no order and not together; each can be written again."""
+        await self._in_parts([{"PutRequest": {"Item": to_wire(item)}} for item in items])
+
+    async def delete_all(self, keys: Sequence[Key]) -> None:
+        """Take items away, in no order and not together."""
+        await self._in_parts([{"DeleteRequest": {"Key": wire_key(key)}} for key in keys])
+
+    async def _in_parts(self, requests: Sequence[Mapping[str, Any]]) -> None:
+        for start in range(0, len(requests), _MOST_PUTS):
+            asked: Any = {self._name: list(requests[start : start + _MOST_PUTS])}
+            for tried in range(_MOST_TRIES):
+                answer = await self._clients.call("dynamodb", "batch_write_item", {"RequestItems": asked})
+                asked = answer.get("UnprocessedItems")
+                if not asked:
+                    break
+                await asyncio.sleep(min(1.0, 0.02 * 2**tried))
+            else:
+                raise StoreUnavailable("DynamoDB does not keep up with what is written: it is tried again later")

@@ -1,0 +1,56 @@
+"""Accounts of a local AWS for tests: one server a test process, and for each test a table, bucket and queues of its own.
+
+The fixtures are at hand everywhere (`tests/conftest.py`); where MiniStack is not installed the tests that ask for them
+are skipped, and fail where ``CI`` is set.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+from contextlib import ExitStack
+from functools import cache
+
+import pytest
+
+from agentic.stores.aws.place import Place
+from deploy.aws_local.emulator import PYTHON, mini_stack
+from deploy.aws_local.resources import CREDENTIALS, make_resources
+
+NOT_INSTALLED = "MiniStack is not installed; set it up with: make aws"
+_numbers = itertools.count(1)
+
+
+@cache
+def local_aws() -> str:
+    """The address of a local AWS, a process of its own that ends with this one."""
+    if not PYTHON.exists():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(NOT_INSTALLED)
+    running = ExitStack()
+    atexit.register(running.close)
+    return running.enter_context(mini_stack())
+
+
+@pytest.fixture(scope="session")
+def aws_endpoint() -> str:
+    """The same for whoever asks for it."""
+    return local_aws()
+
+
+@pytest.fixture
+def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials that a local AWS takes, where the SDK looks first."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def aws_place(aws_endpoint: str, aws_credentials: None) -> Place:
+    """An empty table, bucket and queues that no other test uses."""
+    return new_place(aws_endpoint)
+
+
+def new_place(endpoint: str) -> Place:
+    """Make another table, bucket and queues."""
+    return make_resources(endpoint, f"t{os.getpid()}-{next(_numbers)}")
