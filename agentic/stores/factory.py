@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
+from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
 from agentic.ports.stores import Store
 from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
@@ -36,6 +36,15 @@ async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
 def store_maintenance(database: Path) -> StoreMaintenance:
     """What can be done to a store beside those who work on it."""
     return SQLiteMaintenance(database)
+
+
+def store_transfer(where: Path | Place) -> StoreTransfer:
+    """What takes executions out of a store and into it."""
+    if isinstance(where, Path):
+        return SQLiteMaintenance(where)
+    from agentic.stores.aws.maintenance.transfer import AwsTransfer  # with the SDK
+
+    return AwsTransfer(where)
 
 
 def database_maintenance(database: Path) -> DatabaseMaintenance:

@@ -13,6 +13,7 @@ from agentic.core.events.upcasting import ReaderVersion
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Clients
+from agentic.stores.aws.items import Item
 from agentic.stores.aws.layout import Key
 from agentic.stores.aws.subjects.turn_rows import TurnSoFar
 from agentic.stores.aws.table import Table
@@ -96,6 +97,8 @@ class Aws:
     """Where inbox items stand, by their ids."""
     outbox: Known[str, tuple[str, int]] = field(default_factory=Known[str, tuple[str, int]])
     """The threads and numbers of outbox items, by their keys."""
+    reserved: Known[str, Item] = field(default_factory=Known[str, Item])
+    """Reservations that this process made, by their keys; whether one still stands, a condition says."""
     due: deque[Log] = field(default_factory=deque[Log])
     """Logs whose words are to be taken in."""
     named: Known[Key, bool] = field(default_factory=Known[Key, bool])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Self
 
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
@@ -39,7 +40,7 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
         *,
         patience: float = PATIENCE,
         watcher: Watcher | None = None,
-    ) -> AwsStore:
+    ) -> Self:
         """The store of this place; nothing is asked until something is needed."""
         return cls.over(Clients(place, patience, watcher), seconds, reading)
 
@@ -50,7 +51,7 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
         seconds: Callable[[], float] = time.time,
         reading: ReaderVersion = READING,
         process: str = "",
-    ) -> AwsStore:
+    ) -> Self:
         """The store that these clients lead to; ``process``: who is told to hold what is taken, '' for this one."""
         bucket, place = Bucket(clients), clients.place
         words = WordsCopy(place.copies, f"{place.table} {place.where}")

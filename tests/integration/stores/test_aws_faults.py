@@ -30,6 +30,8 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.values import FileChange
 from agentic.ports.errors import AppendTooLarge, LeaseLost, SequenceConflict, StoreUnavailable
+from agentic.runtime.clock import SystemClock
+from agentic.runtime.event_recorder import Recorder
 from agentic.stores.aws import layout
 from agentic.stores.aws.clients import Answer, Clients, Service
 from agentic.stores.aws.items import number, text
@@ -264,6 +266,24 @@ async def test_more_effects_than_a_transaction_holds_are_refused_whole(behind: A
     assert [row.item.key for row in await behind.undelivered()] == [f"k{each}" for each in range(60)]
 
 
+async def test_what_is_noted_at_once_and_more_than_a_transaction_holds_is_written_in_order(
+    behind: AwsStore, wire: WireFaults
+) -> None:
+    """Each part with what it took in, and once, also where the answer to a part is lost."""
+    lease = await take(behind)
+    recorder = Recorder(behind, SystemClock(), (), lease, "x1", "build")
+    recorder.note(started())
+    items = [inbox_item(f"{each:03}", minute=each) for each in range(60)]
+    assert all(await asyncio.gather(*map(behind.put, items)))
+    for item in items:
+        recorder.note(Noted(text=item.id), taken=item.id)
+    wire.break_next(TRANSACTION, "lost", None, "half")
+    await recorder.commit()
+    said = [each.event.text for each in await log_of(behind, "x1", 1) if isinstance(each.event, Noted)]
+    assert said == [item.id for item in items]
+    assert await behind.pending("thread") == []
+
+
 def turn(number: int) -> list[Event]:
     """What happens in a turn with one call."""
     parts = ConfidenceParts(self_report=80.0, tool_ok=1.0, same_error=0, tests=0.0, progress=0.5, corrections=0)
@@ -300,3 +320,38 @@ async def test_turns_can_be_read_in_the_table_also_where_another_worker_goes_on(
     assert text(rows[3], "answer") == "done"
     began = (await log_of(direct, "x1"))[0].at.timestamp()
     assert {(number(row, layout.TTL) - began) // 86_400 for row in rows} == {30}
+
+
+async def test_what_this_process_wrote_is_known_before_the_index_shows_it(
+    direct: AwsStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The local AWS shows it at once, so the index is held back here."""
+    query, shown = Table.query, list[dict[str, object]]()
+
+    async def late(table: Table, partition: str, *args: object, **options: object) -> AsyncIterator[dict[str, object]]:
+        if options.get("index") is layout.WAITING:
+            for item in [each for each in shown if each["waits"] == partition]:
+                yield item
+            return
+        async for item in query(table, partition, *args, **options):  # type: ignore[arg-type]
+            yield item
+
+    async def in_index(sort: str) -> list[dict[str, object]]:
+        parts = [query(direct._aws.table, shard, index=layout.WAITING) for shard in layout.shards(sort)]
+        return [item for part in parts async for item in part]
+
+    monkeypatch.setattr(Table, "query", late)
+    lease = await begin(direct)
+    await direct.put_outbox([outbox_item("k")])
+    await direct.put(inbox_item("i"))
+    assert await direct.undelivered_threads() == await direct.pending_threads() == ["thread"]
+    assert [row.execution for row in await direct.open_executions()] == ["x1"]
+    shown += [*await in_index("outbox"), *await in_index("inbox"), *await in_index("open")]
+    assert len(shown) == 3
+    await direct.delivered("k", [])
+    await direct.discard(["i"])
+    await finish(direct, "x1", lease, 1)
+    assert await direct.undelivered_threads() == await direct.pending_threads() == []
+    assert await direct.open_executions() == await direct.undelivered() == []
+    shown.append({**shown[0], "pk": "other"})
+    assert await direct.undelivered_threads() == ["other"], "of what others wrote the index tells"

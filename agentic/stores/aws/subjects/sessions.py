@@ -17,6 +17,7 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.ports.errors import StoreCorrupt
+from agentic.ports.maintenance import SESSION_FIELDS, Row, Value
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.items import Item, Put, keyed, number, text
@@ -35,21 +36,8 @@ class Sessions(Part):
 
     async def save_session(self, row: SessionRow) -> None:
         """Create or replace."""
-        age = _age(row)
-        item = keyed(
-            layout.session(row.thread),
-            {
-                "channel": row.channel,
-                "guild": row.guild,
-                "title": row.title,
-                "created": _micros(row.created),
-                "accessed": _micros(row.accessed),
-                "confidence": row.confidence,
-                "settings": orjson.dumps(row.settings).decode(),
-                **layout.waiting(_SORT, row.thread, age),
-                **layout.listed(_list_of(row.guild), age),
-            },
-        )
+        fields = (row.thread, row.channel, row.guild, row.title, _micros(row.created), _micros(row.accessed))
+        item = item_of_row((*fields, row.confidence, orjson.dumps(row.settings).decode()))
         await self._table.write(Put(item))
 
     async def session(self, thread: str) -> SessionRow | None:
@@ -71,7 +59,7 @@ class Sessions(Part):
         """The last accessed, the last first."""
         lists = [_list_of(guild)] if guild is not None else layout.shards(_SORT)
         index = LISTED if guild is not None else WAITING
-        after = "" if before is None else _age(before)
+        after = "" if before is None else _age(before.thread, _micros(before.accessed))
         found = (
             await asyncio.gather(*(self._session_keys(index, each, after, limit) for each in lists))
             if limit > 0
@@ -106,12 +94,27 @@ class Sessions(Part):
         return None if item is None else text(item, "value")
 
 
+def item_of_row(row: Row) -> Item:
+    """A thread's row as an item."""
+    values = dict(zip(SESSION_FIELDS, row, strict=True))
+    thread, guild, accessed = str(row[0]), str(values["guild"]), cast("int | None", values["accessed"])
+    age = _age(thread, accessed)
+    del values["thread"]
+    indexed = {**layout.waiting(_SORT, thread, age), **layout.listed(_list_of(guild), age)}
+    return keyed(layout.session(thread), {**values, **indexed})
+
+
+def row_of_item(item: Item) -> Row:
+    """And back."""
+    return (text(item, "pk"), *(cast(Value, item.get(name)) for name in SESSION_FIELDS[1:]))
+
+
 def _list_of(guild: str) -> str:
     return f"{_SORT}#{guild}"
 
 
-def _age(row: SessionRow) -> str:
-    return f"{layout.padded(_FAR - (_micros(row.accessed) or 0))}#{row.thread}"
+def _age(thread: str, accessed: int | None) -> str:
+    return f"{layout.padded(_FAR - (accessed or 0))}#{thread}"
 
 
 def _micros(at: datetime | None) -> int | None:
