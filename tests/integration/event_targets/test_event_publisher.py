@@ -107,7 +107,7 @@ async def test_what_is_durable_is_told_at_once_and_a_target_that_is_down_delays_
         await up.until(lambda: len(up.got) == 4)
         assert up.got == whole
         await down.until(lambda: caplog.text != "")
-        assert await publisher.waiting_since() == {"webhook": envelopes("x1", lease, 1, notes(1))[0].at}
+        assert (await publisher.waiting_since())["webhook"] == envelopes("x1", lease, 1, notes(1))[0].at
         tries = down.tries
         await down.until(lambda: down.tries > tries + 3)
         down.takes = lambda event: event.turn < 2 if event.event == "turn_completed" else True  # takes the first two
