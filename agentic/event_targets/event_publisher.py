@@ -58,7 +58,8 @@ class _Line:
         self._store, self._clock, self._owner = store, clock, owner
         self._lease: Lease | None = None
         self._until = 0.0
-        self._outlines: OrderedDict[str, Outline] = OrderedDict()
+        self._known: OrderedDict[str, _Step] = OrderedDict()
+        """The last step that was told of each execution."""
         self._closing = asyncio.Event()
         self._pause = 0.0
         self._since = 0.0
@@ -71,6 +72,7 @@ class _Line:
             try:
                 more = await self._round()
             except StoreError as error:
+                self._known.clear()  # perhaps it was noted, and only the answer was lost
                 self._failed(f"the store cannot be read or written: {error}")
                 more = False
             if self._pause:
@@ -88,9 +90,16 @@ class _Line:
 
     async def _round(self) -> bool:
         """Deliver a page of what waits; whether there may be more."""
-        if not await self._store.unpublished(self.target.name, 1) or not await self._holds():
-            return False
+        held = self._is_held
         entries = await self._store.unpublished(self.target.name, PAGE)
+        if entries and not held:
+            if not await self._holds():
+                self._succeeded()
+                return False
+            entries = await self._store.unpublished(self.target.name, PAGE)  # another process may have told some of it
+        if not entries:
+            self._succeeded()
+            return False
         steps = await self._followed(entries)
         events = [event for step in steps for event in step.told]
         keys, problem = await self._delivered(events)
@@ -104,7 +113,7 @@ class _Line:
             self._failed(problem)
         else:
             self._succeeded()
-        return bool(entries)
+        return True
 
     async def _delivered(self, events: Sequence[AnyOutsideEvent]) -> tuple[set[str], str]:
         """Keys of those that arrived in time, and why a target that is not merely slow did not take all."""
@@ -120,12 +129,16 @@ class _Line:
             return keys, "" if keys else silent
         return keys, ""
 
+    @property
+    def _is_held(self) -> bool:
+        """Whether this process surely is the one that delivers to the target."""
+        return self._lease is not None and self._clock.monotonic() < self._until
+
     async def _holds(self) -> bool:
-        """Whether this process is the one that delivers to the target."""
+        """Become the one that delivers to the target, or go on to be; False where another process is."""
         now = self._clock.monotonic()
-        if self._lease is not None and now < self._until:
-            return True
         if self._lease is None or not await self._store.renew(self._lease, LEASE_SECONDS):
+            self._known.clear()  # another process may have told more since
             self._lease = await self._store.acquire(f"events to {self.target.name}", self._owner, LEASE_SECONDS)
         self._until = now + RENEW_SECONDS
         return self._lease is not None
@@ -140,10 +153,15 @@ class _Line:
         outlines: dict[str, Outline] = {}
         for entry in entries:
             name = entry.envelope.execution
-            outline = outlines.get(name) or self._outlines.get(name) or await self._outline_before(entry)
+            outline = outlines.get(name) or self._outline_of(entry) or await self._outline_before(entry)
             outlines[name], told = follow(outline, entry.envelope, entry.stream)
             steps.append(_Step(entry, told, outlines[name]))
         return steps
+
+    def _outline_of(self, entry: LogEntry) -> Outline | None:
+        """What is known of its execution, unless that is not from before it."""
+        step = self._known.get(entry.envelope.execution)
+        return step.outline if step is not None and _place(step.entry) < _place(entry) else None
 
     async def _outline_before(self, entry: LogEntry) -> Outline:
         """What the log says up to there; as far as it can be read."""
@@ -157,10 +175,10 @@ class _Line:
 
     def _remember(self, steps: Sequence[_Step]) -> None:
         for step in steps:
-            self._outlines[step.entry.envelope.execution] = step.outline
-            self._outlines.move_to_end(step.entry.envelope.execution)
-        while len(self._outlines) > OUTLINES:
-            self._outlines.popitem(last=False)
+            self._known[step.entry.envelope.execution] = step
+            self._known.move_to_end(step.entry.envelope.execution)
+        while len(self._known) > OUTLINES:
+            self._known.popitem(last=False)
 
     def _failed(self, problem: str) -> None:
         now = self._clock.monotonic()
@@ -182,6 +200,11 @@ class _Line:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await event.wait()
+
+
+def _place(entry: LogEntry) -> tuple[bool, int]:
+    """Where it stands in its execution."""
+    return entry.stream == "outcome", entry.envelope.seq
 
 
 def _first(steps: Sequence[_Step], keys: Set[str]) -> list[_Step]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import re
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import AsyncExitStack, contextmanager
@@ -37,7 +36,6 @@ _TODO = {
 _UNSENT = {
     "NoCredentialsError": "no AWS credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the "
     "machine a role",
-    "NoRegionError": "the region is not known: set AWS_REGION",
     "EndpointConnectionError": "it cannot be reached: check AGENTIC_EVENTS_QUEUE_URL, AWS_ENDPOINT_URL and the network",
 }
 
@@ -56,12 +54,12 @@ def region_of(url: str) -> str | None:
 
 
 class EventQueue(EventTarget):
-    """Sends to one queue."""
+    """Sends to one queue; ``region`` and ``endpoint`` count where its address does not say them."""
 
     name = "queue"
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, region: str = "", endpoint: str = "") -> None:
+        self._url, self._region, self._endpoint = url, region, endpoint
         self.place = urlsplit(url).path.rpartition("/")[2]
         self._fifo = url.endswith(".fifo")
         self._stack = AsyncExitStack()
@@ -132,12 +130,12 @@ class EventQueue(EventTarget):
             from aiobotocore.config import AioConfig
 
             amazon, at = region_of(self._url), urlsplit(self._url)
-            elsewhere = amazon is None and not {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SQS"} & os.environ.keys()
-            region = amazon or os.environ.get("AWS_REGION") or ("us-east-1" if elsewhere else None)
+            own = f"{at.scheme}://{at.netloc}" if amazon is None else None
+            endpoint = self._endpoint or own
+            region = amazon or self._region or ("us-east-1" if own else None)
             limits = AioConfig(
                 connect_timeout=5, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 2}
             )
-            endpoint = f"{at.scheme}://{at.netloc}" if elsewhere else None
             with self._plainly():
                 made = aioboto3.Session().client(  # pyright: ignore[reportUnknownMemberType]  # of other services nothing is known
                     "sqs", region_name=region, config=limits, endpoint_url=endpoint

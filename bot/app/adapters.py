@@ -114,5 +114,5 @@ def event_targets(settings: Settings) -> tuple[EventTarget, ...]:
         key = key_from(settings.events_webhook_secret.get_secret_value())
         targets.append(EventWebhook(settings.events_webhook, key, web_client(settings), time.time))
     if settings.aws_events_queue:
-        targets.append(EventQueue(settings.aws_events_queue))
+        targets.append(EventQueue(settings.aws_events_queue, settings.aws_region, settings.aws_endpoint))
     return tuple(targets)

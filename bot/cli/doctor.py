@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentic.ports.errors import StoreError
-from agentic.stores.factory import inspect_store, store_maintenance
+from agentic.stores.factory import inspect_store, open_store, store_maintenance
 from bot.cli.console import say
 from bot.cli.integrity import troubles
 from bot.config.home import (
@@ -456,7 +456,7 @@ async def events(settings: Settings) -> tuple[Component, ...]:
         where = f"{target.name} {target.place}"
         trouble = await target.trouble() if isinstance(target, EventQueue) else ""
         await target.close()
-        since = await asyncio.to_thread(_waiting_since, settings, target.name)
+        since = await _waiting_since(settings, target.name)
         waited = datetime.now(UTC) - since if since is not None else timedelta()
         if trouble:
             rows.append(Component("events", where, "limited", trouble))
@@ -470,14 +470,22 @@ async def events(settings: Settings) -> tuple[Component, ...]:
     return tuple(rows)
 
 
-def _waiting_since(settings: Settings, target: str) -> datetime | None:
+async def _waiting_since(settings: Settings, target: str) -> datetime | None:
+    """When the oldest event happened that waits; None for nothing, and where the row of the store says what is wrong."""
     path = settings.home / DATABASE
-    if settings.store != "sqlite" or not path.is_file():
-        return None
     try:
-        return store_maintenance(path).waiting_since(target)
+        if settings.aws_place is not None:
+            store = open_store(settings.aws_place)
+            try:
+                waiting = await store.unpublished(target, 1)
+            finally:
+                await store.close()
+            return waiting[0].envelope.at if waiting else None
+        if settings.store == "sqlite" and path.is_file():
+            return await asyncio.to_thread(store_maintenance(path).waiting_since, target)
     except StoreError:
-        return None  # the row of the store says what is wrong
+        pass
+    return None
 
 
 async def web_search(settings: Settings, *, asks: bool) -> Component:

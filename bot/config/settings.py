@@ -126,8 +126,8 @@ class Settings(BaseSettings):
     aws_events_queue: str = Field(
         default="",
         validation_alias=AliasChoices(*OWN_NAMES["aws_events_queue"]),
-        description="The address of a queue of SQS that is told of what happens in tasks, with any store; one that ends in "
-        ".fifo keeps the order of a task. Empty: none is told.",
+        description="The URL of an SQS queue that gets a message for what happens in tasks, as THREADWRIGHT_EVENTS_FILE has "
+        "it; one that ends in .fifo keeps the order of a task. With any store. Empty: none is sent.",
     )
     aws_region: str = Field(
         default="",
@@ -453,6 +453,13 @@ class Settings(BaseSettings):
             raise ValueError("a bucket's name has 3 to 63 small letters, digits, '-' and '.', without s3:// before it")
         return value
 
+    @field_validator("aws_events_queue")
+    @classmethod
+    def _events_queue(cls, value: str) -> str:
+        if value:
+            check_queue(value)
+        return value
+
     @field_validator("aws_doorbell_queue")
     @classmethod
     def _doorbell(cls, value: str) -> str:
@@ -551,13 +558,6 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"events are posted signed: set THREADWRIGHT_EVENTS_WEBHOOK_SECRET too ({MAKE_SECRET})"
                 )
-        return value.strip()
-
-    @field_validator("aws_events_queue")
-    @classmethod
-    def _events_queue(cls, value: str) -> str:
-        if value.strip():
-            check_queue(value.strip())
         return value.strip()
 
     @field_validator("judge_model")

@@ -89,11 +89,9 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
 
 def _instead(field: str, fields: Fields) -> str:
     """Say what is allowed, from the field's type and bounds."""
-    if field in OWN_NAMES["discord_token"]:
-        return "Write the token as the developer portal shows it"
     info = fields.get(field)
     if info is None:
-        return "See .env.example for what may stand there"
+        return "Write the token as the developer portal shows it"
     choices = get_args(info.annotation)
     if choices and all(isinstance(choice, str) for choice in choices):
         return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))

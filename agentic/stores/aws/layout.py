@@ -20,8 +20,9 @@ TTL = "ttl"
 _ROOT = re.compile(r"[^./]*")
 """Of a key the part that names its execution."""
 
-SHARDS = 8
-"""Partitions that each sort of what waits is spread over; one takes 1,000 writes a second."""
+SHARDS = 2
+"""Partitions that each sort of what waits is spread over: one takes 1,000 writes a second, and each costs a request a look.
+They can become more, never fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,14 @@ CHANGED = "CHANGED"
 def changed(order: int, execution: str) -> Key:
     """That a log began, is gone or was rewritten, for whoever keeps words of it elsewhere."""
     return CHANGED, f"{padded(order)}#{execution}"
+
+
+TARGETS = "TARGETS"
+
+
+def target(name: str) -> Key:
+    """Somewhere outside that is told what happens in executions."""
+    return TARGETS, name
 
 
 OUTBOX_AGES = "OUTBOX-AGES"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -20,19 +22,58 @@ from agentic.stores.aws.items import (
     Write,
     expression_values,
     from_wire,
+    key_of,
     request,
     to_wire,
     wire_key,
 )
-from agentic.stores.aws.layout import PARTITION, SORT, Index, Key
+from agentic.stores.aws.layout import PARTITION, SORT, WAITING, Index, Key
 
 MOST_WRITES = 100
 """Items of one transaction."""
 _MOST_GETS = 100
 _MOST_PUTS = 25
 _MOST_TRIES = 20
+_MOST_NOTED = 10_000
+INDEX_SECONDS = 60.0
+"""After this, what an index shows is true of what was written then; usually it takes less than one."""
 _NAMES: dict[type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionCheck"}
 _SINGLY: dict[type[Write], str] = {Put: "put_item", Update: "update_item", Delete: "delete_item"}
+
+
+class OwnWrites:
+    """What this process put among what waits, and took from it: the index shows either a little later."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._put = OrderedDict[Key, tuple[float, Item]]()
+        self._gone = OrderedDict[Key, float]()
+
+    def note(self, writes: Iterable[Write]) -> None:
+        """These were done."""
+        for write in writes:
+            if isinstance(write, Put) and WAITING.partition in write.item:
+                key = key_of(write.item)
+                names = (PARTITION, SORT, WAITING.partition, WAITING.sort)
+                self._put[key] = self._seconds(), {name: write.item[name] for name in names}
+                self._gone.pop(key, None)
+            elif isinstance(write, Delete):
+                self._put.pop(write.key, None)
+                self._gone[write.key] = self._seconds()
+        for kept in (self._put, self._gone):
+            while len(kept) > _MOST_NOTED:
+                kept.popitem(last=False)
+
+    def seen_in(self, sort: str, found: Iterable[Item]) -> list[Item]:
+        """What waits of a sort, by what the index shows, and this process knows better for a while."""
+        before = self._seconds() - INDEX_SECONDS
+        shown = {key_of(item): item for item in found}
+        ours = {key: item for key, (at, item) in self._put.items() if at > before and _is_of(sort, item)}
+        return [item for key, item in {**shown, **ours}.items() if self._gone.get(key, before) <= before]
+
+
+def _is_of(sort: str, item: Item) -> bool:
+    return str(item[WAITING.partition]).rpartition("#")[0] == sort
 
 
 class Table:
@@ -41,6 +82,7 @@ class Table:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
         self._name = clients.place.table
+        self.own = OwnWrites()
 
     async def call(self, operation: str, **arguments: Any) -> Answer:
         """Any operation on the table."""
@@ -125,6 +167,7 @@ class Table:
         if isinstance(write, Update):
             arguments["ReturnValues"] = "ALL_NEW"
         answer = await self._clients.call("dynamodb", _SINGLY[type(write)], arguments)
+        self.own.note([write])
         return from_wire(answer.get("Attributes", {}))
 
     async def transact(self, writes: Sequence[Write]) -> None:
@@ -137,6 +180,7 @@ class Table:
                 "ClientRequestToken": str(uuid4()),
             },
         )
+        self.own.note(writes)
 
     async def put_all(self, items: Sequence[Item]) -> None:
         """Write items whole, in no order and not together; each can be written again."""
@@ -145,6 +189,7 @@ class Table:
     async def delete_all(self, keys: Sequence[Key]) -> None:
         """Take items away, in no order and not together."""
         await self._in_parts([{"DeleteRequest": {"Key": wire_key(key)}} for key in keys])
+        self.own.note(map(Delete, keys))
 
     async def _in_parts(self, requests: Sequence[Mapping[str, Any]]) -> None:
         for start in range(0, len(requests), _MOST_PUTS):

@@ -16,6 +16,8 @@ from jsonschema import Draft202012Validator
 
 from agentic.event_targets import event_publisher
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.stores.aws.place import Place
+from agentic.stores.aws.store import AwsStore
 from agentic.stores.factory import store_maintenance
 from bot.cli import doctor
 from bot.config.home import DATABASE
@@ -23,6 +25,7 @@ from bot.config.settings import Settings, SettingsMistaken, read_settings
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.event_targets.receiver import SECRET, receiver
+from tests.integration.stores.samples import NOW, begin
 
 DOCS = Path(__file__).parents[3] / "docs"
 WORDS = "numbers nobody else may read"
@@ -127,3 +130,16 @@ def test_the_queue_is_set_under_the_name_that_others_use_too(tmp_path: Path) -> 
     with mock.patch.dict(os.environ, {"THREADWRIGHT_HOME": str(tmp_path), "AGENTIC_EVENTS_QUEUE_URL": "events"}):
         with pytest.raises(SettingsMistaken, match="AGENTIC_EVENTS_QUEUE_URL: it is a queue's URL"):
             read_settings()
+
+
+async def test_what_waits_in_a_store_on_aws_is_shown_too(aws_place: Place, tmp_path: Path) -> None:
+    store = AwsStore.open(aws_place)
+    await store.subscribe("file")
+    await begin(store)
+    await store.close()
+    settings: dict[str, object] = {
+        "home": tmp_path, "store": "aws", "events_file": tmp_path / "events.jsonl", "AWS_REGION": aws_place.region,
+        "DYNAMODB_EXECUTIONS_TABLE": aws_place.table, "S3_ARTIFACT_BUCKET": aws_place.bucket,
+        "AWS_ENDPOINT_URL": aws_place.endpoint,
+    }  # fmt: skip
+    assert await rows(settings) == {"file": ("limited", f"events wait since {NOW:%Y-%m-%d %H:%M} UTC")}

@@ -53,9 +53,17 @@ class Outside(EventTarget):
                 await self.changed.wait()
 
 
+@pytest.fixture
+def seconds() -> Seconds:
+    """The clock that leases run by."""
+    return Seconds()
+
+
 @pytest.fixture(params=sorted(STORES))
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    made = STORES[str(request.param)](tmp_path, Seconds())
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, aws_credentials: None, seconds: Seconds
+) -> AsyncIterator[Store]:
+    made = STORES[str(request.param)](tmp_path, seconds)
     yield made
     await made.close()
 
@@ -99,7 +107,7 @@ async def test_what_is_durable_is_told_at_once_and_a_target_that_is_down_delays_
         await up.until(lambda: len(up.got) == 4)
         assert up.got == whole
         await down.until(lambda: caplog.text != "")
-        assert await publisher.waiting_since() == {"webhook": envelopes("x1", lease, 1, notes(1))[0].at}
+        assert (await publisher.waiting_since())["webhook"] == envelopes("x1", lease, 1, notes(1))[0].at
         tries = down.tries
         await down.until(lambda: down.tries > tries + 3)
         down.takes = lambda event: event.turn < 2 if event.event == "turn_completed" else True  # takes the first two
@@ -169,6 +177,29 @@ async def test_of_two_processes_one_delivers(store: Store, monkeypatch: pytest.M
                 await one.until(lambda seen=number + 1: len(one.got) == seen)
             assert other.tries == 0
     assert await store.acquire("events to webhook", "somebody") is not None
+
+
+async def test_who_delivers_again_after_another_process_knows_what_that_one_told(
+    store: Store, seconds: Seconds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_publisher, "LOOK_SECONDS", 0.005)
+    monkeypatch.setattr(event_publisher, "RENEW_SECONDS", 0.0)
+    target = Outside()
+    async with publishing(store, target, owner="one") as publisher:
+        lease = await begin(store)
+        await append(store, publisher, lease, 1, Triaged(talk=False), turn(1, 50))
+        await target.until(lambda: len(target.got) == 2)
+        while await store.unpublished("webhook", 1):  # a store tells nobody, so it is asked
+            await asyncio.sleep(0.005)
+        seconds.advance(1_000)
+        other = await take(store, "events to webhook", "other")
+        lease = await take(store)
+        await append(store, None, lease, 3, turn(2, 40))
+        await store.published("webhook", await store.unpublished("webhook", 9))
+        await store.release(other)
+        await append(store, publisher, lease, 4, turn(3, 40))
+        await target.until(lambda: len(target.got) == 3)
+    assert target.got == ["x1/2 execution_started", "x1/3 turn_completed", "x1/5 turn_completed"]
 
 
 async def test_an_execution_whose_log_is_held_by_a_full_store_is_told_later(

@@ -320,3 +320,38 @@ async def test_turns_can_be_read_in_the_table_also_where_another_worker_goes_on(
     assert text(rows[3], "answer") == "done"
     began = (await log_of(direct, "x1"))[0].at.timestamp()
     assert {(number(row, layout.TTL) - began) // 86_400 for row in rows} == {30}
+
+
+async def test_what_this_process_wrote_is_known_before_the_index_shows_it(
+    direct: AwsStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The local AWS shows it at once, so the index is held back here."""
+    query, shown = Table.query, list[dict[str, object]]()
+
+    async def late(table: Table, partition: str, *args: object, **options: object) -> AsyncIterator[dict[str, object]]:
+        if options.get("index") is layout.WAITING:
+            for item in [each for each in shown if each["waits"] == partition]:
+                yield item
+            return
+        async for item in query(table, partition, *args, **options):  # type: ignore[arg-type]
+            yield item
+
+    async def in_index(sort: str) -> list[dict[str, object]]:
+        parts = [query(direct._aws.table, shard, index=layout.WAITING) for shard in layout.shards(sort)]
+        return [item for part in parts async for item in part]
+
+    monkeypatch.setattr(Table, "query", late)
+    lease = await begin(direct)
+    await direct.put_outbox([outbox_item("k")])
+    await direct.put(inbox_item("i"))
+    assert await direct.undelivered_threads() == await direct.pending_threads() == ["thread"]
+    assert [row.execution for row in await direct.open_executions()] == ["x1"]
+    shown += [*await in_index("outbox"), *await in_index("inbox"), *await in_index("open")]
+    assert len(shown) == 3
+    await direct.delivered("k", [])
+    await direct.discard(["i"])
+    await finish(direct, "x1", lease, 1)
+    assert await direct.undelivered_threads() == await direct.pending_threads() == []
+    assert await direct.open_executions() == await direct.undelivered() == []
+    shown.append({**shown[0], "pk": "other"})
+    assert await direct.undelivered_threads() == ["other"], "of what others wrote the index tells"

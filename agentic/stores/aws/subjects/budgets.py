@@ -55,6 +55,7 @@ class Budgets(Part):
             if known.refused:
                 return None
             return next(scope for scope, reason in zip(tightest.values(), full, strict=True) if reason.refused)
+        self._aws.reserved.put(key, keyed(layout.reservation(key), reservation))
         return None
 
     async def settle_usd(self, key: str, usd: float) -> None:
@@ -67,9 +68,10 @@ class Budgets(Part):
 
     async def _end_reservation(self, key: str, came_to: int | None) -> None:
         """Put what it came to in the place of what was set aside; for None, as if it had never been."""
-        at = layout.reservation(key)
+        at, known = layout.reservation(key), self._aws.reserved.get(key)
+        self._aws.reserved.drop(key)
         for _ in range(_ROUNDS):
-            item = await self._table.get(at)
+            item, known = known or await self._table.get(at), None
             if item is None or "scopes" not in item:
                 return
             made: dict[str, Value] = {"made": item["made"]}

@@ -92,7 +92,7 @@ async def waiting_items(aws: Aws, sort: str) -> list[Item]:
         return [item async for item in aws.table.query(shard, index=WAITING)]
 
     found = [item for part in await asyncio.gather(*map(of_shard, layout.shards(sort))) for item in part]
-    return sorted(found, key=lambda item: (text(item, WAITING.sort), text(item, SORT)))
+    return sorted(aws.table.own.seen_in(sort, found), key=lambda item: (text(item, WAITING.sort), text(item, SORT)))
 
 
 async def waiting_threads(aws: Aws, sort: str) -> list[str]:
