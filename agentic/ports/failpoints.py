@@ -57,6 +57,7 @@ POINTS: Final = {
     "schedule.claimed": "That a time has come is kept; nothing has followed from it.",
     "schedule.announced": "The message that a scheduled task begins under is in the outbox; the task is not in an inbox.",
     "schedule.delivered": "The task is in its thread's inbox; its schedule does not say so.",
+    "events.delivered": "Somebody outside was told of events; the store does not know.",
     "model.request.before": "The request is durable, and about to be sent.",
     "model.request.after": "The answer is there, and is noted nowhere.",
     "children.begin": "A child execution is about to begin, or to go on; others of the same call may run.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -170,6 +171,10 @@ class StoreMaintenance(DatabaseMaintenance, StoreTransfer, Protocol):
 
     def kept(self) -> Kept:
         """How much there is.  Raises ``StoreError``."""
+        ...
+
+    def waiting_since(self, target: str) -> datetime | None:
+        """When the oldest event happened that waits for a target outside; None for nothing.  Raises ``StoreError``."""
         ...
 
     def move_in(self) -> None:

@@ -1,4 +1,5 @@
-"""Protocols of what is kept: events, blobs, leases, inbox, outbox, sessions, facts, budgets, labels; with their rows.
+"""Protocols of what is kept: events and who was told of them, blobs, leases, inbox, outbox, sessions, facts, budgets, labels;
+with their rows.
 
 A label row says how an execution turned out; a calibrator is fitted from them.
 """
@@ -18,6 +19,7 @@ from agentic.core.events.execution_events import (
     InboxItem,
     OutboxItem,
 )
+from agentic.core.outside.outline import Stream
 from agentic.ports.lookup import Hit, Search, Wanted
 from agentic.ports.retention import Buried, Kept, Retention
 from agentic.ports.schedules import ScheduleRow, Schedules
@@ -104,9 +106,11 @@ __all__ = [
     "Labels",
     "Lease",
     "Leases",
+    "LogEntry",
     "Look",
     "Outbox",
     "OutboxRow",
+    "Publications",
     "Retention",
     "ScheduleRow",
     "Schedules",
@@ -408,9 +412,43 @@ class Budgets(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """An event that waits to be told to somebody outside; ``mark`` is the store's own word for its place."""
+
+    envelope: Envelope
+    stream: Stream
+    mark: str
+
+
+class Publications(Protocol):
+    """How far each target outside was told of the logs.
+
+    Events that say nothing outside (``core/outside/outline.py``) are passed over.  A target is told at least once: what it
+    was told and the store was not, because the process died between, waits again.  What was deleted before it was told, and
+    what was brought here from another store, never waits.
+    """
+
+    async def subscribe(self, target: str) -> None:
+        """From now on events wait for it; one that is known goes on where it was."""
+        ...
+
+    async def unpublished(self, target: str, limit: int) -> list[LogEntry]:
+        """Up to ``limit`` events that wait for it, those of one execution in their order, its log before its outcome.
+
+        One that cannot be read is left out.  Nothing waits for a target that is not known.
+        """
+        ...
+
+    async def published(self, target: str, entries: Sequence[LogEntry]) -> None:
+        """The first of what ``unpublished`` returned, up to some place, were told; they wait no more."""
+        ...
+
+
 class Store(
-    EventLog, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Schedules, Retention, Search, Protocol
-):
+    EventLog, Publications, Blobs, Leases, Inbox, Outbox, Sessions, Facts, Budgets, Labels, Schedules, Retention, Search,
+    Protocol,
+):  # fmt: skip
     """All of it, as one embedded store offers it."""
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import is_child
 from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.core.outside.outline import FOLLOWED, Stream
 from agentic.core.text.searchable import searchable
 from agentic.ports.errors import (
     LeaseLost,
@@ -33,6 +34,7 @@ from agentic.ports.runtime import (
     Kept,
     LabelRow,
     Lease,
+    LogEntry,
     OutboxRow,
     ScheduleRow,
     Scope,
@@ -67,6 +69,10 @@ class MemoryStore(Store):
         self._positions: dict[str, list[int]] = {}
         """When each event of a log was written, counted over all logs."""
         self._written = 0
+        self._told: dict[str, int] = {}
+        """How far each target was told of ``_tellable``."""
+        self._tellable: list[tuple[Stream, str, int]] = []
+        """Places of events that somebody outside may want, once there is a target."""
         self._outcomes: dict[str, list[Envelope]] = {}
         self._rows: dict[str, ExecutionRow] = {}
         self._blobs: dict[str, bytes] = {}
@@ -141,6 +147,7 @@ class MemoryStore(Store):
             self._positions.setdefault(execution, []).extend(range(self._written + 1, self._written + len(events) + 1))
             self._written += len(events)
             self._update_row(execution, events)
+            self._note_tellable(events, "log")
         self._add_outbox(outbox)
 
     async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -155,10 +162,12 @@ class MemoryStore(Store):
         if execution not in self._rows:
             raise LogInvalid(f"there is no execution {execution} to add an outcome to")
         stream = self._outcomes.setdefault(execution, [])
-        stream.extend(
+        added = [
             envelope.model_copy(update={"execution": execution, "seq": seq})
             for seq, envelope in enumerate(events, len(stream) + 1)
-        )
+        ]
+        stream.extend(added)
+        self._note_tellable(added, "outcome")
 
     async def read_outcome(self, execution: str) -> list[Envelope]:
         """The outcome stream, in order."""
@@ -198,6 +207,26 @@ class MemoryStore(Store):
         row = self._rows.get(execution)
         if row is not None and not row.finished:
             self._rows[execution] = replace(row, finished=reason)
+
+    # --- publications ---
+
+    async def subscribe(self, target: str) -> None:
+        """Events wait for it from now on."""
+        self._check_open()
+        self._told.setdefault(target, len(self._tellable))
+
+    async def unpublished(self, target: str, limit: int) -> list[LogEntry]:
+        """What waits for it, in order."""
+        self._check_open()
+        told = self._told.get(target, len(self._tellable))
+        waiting = [place for place in enumerate(self._tellable[told:], told + 1) if place[1][1] in self._rows]
+        return [LogEntry(self._standing(*place), place[0], str(number)) for number, place in waiting[:limit]]
+
+    async def published(self, target: str, entries: Sequence[LogEntry]) -> None:
+        """These wait no more."""
+        self._check_open()
+        if target in self._told:
+            self._told[target] = max([self._told[target], *(int(entry.mark) for entry in entries)])
 
     # --- blobs ---
 
@@ -596,6 +625,13 @@ class MemoryStore(Store):
         self._closed = True
 
     # --- inside ---
+
+    def _note_tellable(self, events: Sequence[Envelope], stream: Stream) -> None:
+        if self._told:
+            self._tellable.extend((stream, e.execution, e.seq) for e in events if e.event.kind in FOLLOWED)
+
+    def _standing(self, stream: Stream, execution: str, seq: int) -> Envelope:
+        return (self._logs if stream == "log" else self._outcomes)[execution][seq - 1]
 
     def _check_open(self) -> None:
         if self._closed:

@@ -1,15 +1,22 @@
-"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; the web; who looks on."""
+"""Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; the web; who looks on; where
+events go.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.egress.host_list import private_places
+from agentic.event_targets.event_file import EventFile
+from agentic.event_targets.event_queue import EventQueue
+from agentic.event_targets.event_target import EventTarget
+from agentic.event_targets.event_webhook import EventWebhook, key_from
 from agentic.mcp_client.server_file import FILE as MCP_FILE
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
@@ -96,3 +103,16 @@ def web_tools(settings: Settings, chosen: ThreadHosts, reach: ThreadHosts) -> We
     """The web for threads, by what is chosen for each."""
     client = web_client(settings)
     return WebTools(client, PageReader(), search_engine(settings, client), chosen, reach)
+
+
+def event_targets(settings: Settings) -> tuple[EventTarget, ...]:
+    """Where what happens in executions is told outside; nothing unless somebody set it."""
+    targets: list[EventTarget] = []
+    if settings.events_file is not None:
+        targets.append(EventFile(settings.events_file))
+    if settings.events_webhook and settings.events_webhook_secret is not None:
+        key = key_from(settings.events_webhook_secret.get_secret_value())
+        targets.append(EventWebhook(settings.events_webhook, key, web_client(settings), time.time))
+    if settings.aws_events_queue:
+        targets.append(EventQueue(settings.aws_events_queue, settings.aws_region, settings.aws_endpoint))
+    return tuple(targets)

@@ -28,6 +28,7 @@ from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, 
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
+from agentic.event_targets.event_publisher import EventPublisher
 from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
@@ -65,7 +66,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, mcp_servers, watching, web_tools
+from bot.app.adapters import chooser, event_targets, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.options import options_from
@@ -166,6 +167,8 @@ class App:
         self.guild = guild
         self.watchdog = watchdog
         self.watch: PullWatch | None = None
+        self.events: EventPublisher | None = None
+        """Tells targets outside what happens, if there are any."""
         self.webhooks: WebhookServer | None = None
         self.deaf: CannotListen | None = None
         """Why webhooks are not received although they are wanted."""
@@ -188,6 +191,8 @@ class App:
         async with AsyncExitStack() as stack:
             app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
             stack.push_async_callback(app._close)
+            if app.events is not None:
+                await app.events.open()
             if place.recovers:
                 await settle_leftovers(app.store, caps_from(settings))
                 await app.threads.recover()
@@ -210,6 +215,8 @@ class App:
         feed, roster = Feed(), Roster()
         store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
+        events = EventPublisher(store, clock, this_process(), event_targets(settings) if place.recovers else ())
+        stack.push_async_callback(events.close)
         lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
@@ -354,7 +361,7 @@ class App:
                 store,
                 Courteous(router, courtesy),
                 clock,
-                (feed, roster, children, *sinks),
+                (feed, roster, children, events, *sinks),
                 BUILD,
                 caps_from(settings),
                 leaving,
@@ -395,7 +402,7 @@ class App:
                       equipment=equipment, voices=_voices(settings, router, store), watchers=watcher_files),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
-        app.watch = watch
+        app.watch, app.events = watch, events
         app.webhooks = _webhooks(stack, settings, watch, place)
         return app
 

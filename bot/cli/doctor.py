@@ -12,11 +12,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agentic.ports.errors import StoreError
-from agentic.stores.factory import inspect_store, store_maintenance
+from agentic.stores.factory import inspect_store, open_store, store_maintenance
 from bot.cli.console import say
 from bot.cli.integrity import troubles
 from bot.config.home import (
@@ -55,6 +56,8 @@ SHOWN_WORDS = 200
 BACKENDS = {"docker": "Docker"}
 """Backends by the names that people know."""
 BY_WORDS = "found by words"
+WAITING = timedelta(minutes=1)
+"""Events that wait for longer are told of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
         discord(settings),
         lessons(settings),
     )
-    hosts = (*await repositories(settings), *await webhooks(settings))
+    hosts = (*await repositories(settings), *await webhooks(settings), *await events(settings))
     code = await asyncio.to_thread(code_search, settings, learned.adapter)
     servers, web = await mcp_servers(settings), await web_search(settings, asks=search)
     much = await asyncio.to_thread(kept, settings)
@@ -440,6 +443,48 @@ def webhook_components(settings: Settings, trouble: CannotListen | None) -> tupl
     return (
         Component("webhooks", settings.webhooks, "ok", "signed ones are received here; polling goes on beside them"),
     )
+
+
+async def events(settings: Settings) -> tuple[Component, ...]:
+    """Show where events go and whether any wait for long; the queue is asked whether it is there."""
+    from agentic.event_targets.event_queue import EventQueue
+    from bot.app.adapters import event_targets
+
+    rows: list[Component] = []
+    for target in event_targets(settings):
+        where = f"{target.name} {target.place}"
+        trouble = await target.trouble() if isinstance(target, EventQueue) else ""
+        await target.close()
+        since = await _waiting_since(settings, target.name)
+        waited = datetime.now(UTC) - since if since is not None else timedelta()
+        if trouble:
+            rows.append(Component("events", where, "limited", trouble))
+        elif since is not None and waited > WAITING:
+            why = f"events wait since {since:%Y-%m-%d %H:%M} UTC"
+            rows.append(
+                Component("events", where, "limited", why, "start the bot; once they waited a minute its log says why")
+            )
+        else:
+            rows.append(Component("events", where, "ok", "what happens in tasks is told there; nothing waits"))
+    return tuple(rows)
+
+
+async def _waiting_since(settings: Settings, target: str) -> datetime | None:
+    """When the oldest event happened that waits; None for nothing, and where the row of the store says what is wrong."""
+    path = settings.home / DATABASE
+    try:
+        if settings.aws_place is not None:
+            store = open_store(settings.aws_place)
+            try:
+                waiting = await store.unpublished(target, 1)
+            finally:
+                await store.close()
+            return waiting[0].envelope.at if waiting else None
+        if settings.store == "sqlite" and path.is_file():
+            return await asyncio.to_thread(store_maintenance(path).waiting_since, target)
+    except StoreError:
+        pass
+    return None
 
 
 async def web_search(settings: Settings, *, asks: bool) -> Component:

@@ -173,6 +173,7 @@ async def _show_components(app: App) -> None:
     components = (
         doctor.guild(app.settings, address), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
+        *await doctor.events(app.settings),
     )  # fmt: skip
     doctor.show(components)
 

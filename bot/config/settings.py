@@ -15,11 +15,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
+from agentic.event_targets.event_queue import check_queue
+from agentic.event_targets.event_webhook import MAKE_SECRET, check_address, key_from
 from agentic.forges.hosts import host_from
 from agentic.forges.repository_list import pattern_from
 from agentic.forges.webhook import SECRET_CHARACTERS, address_from
@@ -114,7 +125,8 @@ class Settings(BaseSettings):
     aws_events_queue: str = Field(
         default="",
         validation_alias=AliasChoices(*OWN_NAMES["aws_events_queue"]),
-        description="The address of the standard queue that gets an event for what happens in tasks. Empty: none is sent.",
+        description="The URL of an SQS queue that gets a message for what happens in tasks, as THREADWRIGHT_EVENTS_FILE has "
+        "it; one that ends in .fifo keeps the order of a task. With any store. Empty: none is sent.",
     )
     aws_region: str = Field(
         default="",
@@ -264,6 +276,21 @@ class Settings(BaseSettings):
         default=None,
         description="The secret that the host signs its webhooks with, at least 16 characters; without it none is received.",
     )
+    events_file: Path | None = Field(
+        default=None,
+        description="A file that gets a line of JSON for what happens in tasks (started, a turn, a question, ended): "
+        "docs/outside-events.schema.json. It is renamed at 16 MB, and 4 older ones are kept.",
+    )
+    events_webhook_secret: SecretStr | None = Field(
+        default=None,
+        description="The secret that these requests are signed with, as Standard Webhooks has it; make one with: "
+        'echo "whsec_$(openssl rand -base64 32)"',
+    )
+    events_webhook: str = Field(
+        default="",
+        description="The address that the same events are posted to, such as https://example.org/threadwright. Its host may "
+        "be in your own network only if THREADWRIGHT_NETWORK_PRIVATE names it.",
+    )
     pull_request_seconds: float = Field(
         default=20.0,
         ge=0.05,
@@ -410,7 +437,14 @@ class Settings(BaseSettings):
             raise ValueError("a bucket's name has 3 to 63 small letters, digits, '-' and '.', without s3:// before it")
         return value
 
-    @field_validator("aws_doorbell_queue", "aws_events_queue")
+    @field_validator("aws_events_queue")
+    @classmethod
+    def _events_queue(cls, value: str) -> str:
+        if value:
+            check_queue(value)
+        return value
+
+    @field_validator("aws_doorbell_queue")
     @classmethod
     def _queue(cls, value: str) -> str:
         if value and not value.startswith(("https://", "http://")):
@@ -477,6 +511,31 @@ class Settings(BaseSettings):
     def _hosts(cls, value: str) -> str:
         private_places(value)
         return value
+
+    @field_validator("events_file")
+    @classmethod
+    def _whole_path(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.expanduser().is_absolute():
+            raise ValueError("it does not begin with / or ~, so it would be another file wherever you are")
+        return value.expanduser() if value is not None else None
+
+    @field_validator("events_webhook_secret")
+    @classmethod
+    def _signs(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            key_from(value.get_secret_value())
+        return value
+
+    @field_validator("events_webhook")
+    @classmethod
+    def _posted_to(cls, value: str, others: ValidationInfo) -> str:
+        if value.strip():
+            check_address(value.strip(), private_places(others.data.get("network_private", "")))
+            if others.data.get("events_webhook_secret") is None:
+                raise ValueError(
+                    f"events are posted signed: set THREADWRIGHT_EVENTS_WEBHOOK_SECRET too ({MAKE_SECRET})"
+                )
+        return value.strip()
 
     @field_validator("judge_model")
     @classmethod

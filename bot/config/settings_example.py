@@ -60,7 +60,8 @@ GROUPS = (
         "5. The rest",
         "",
         ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "repositories", "forge_ssh_key",
-         "search_url", "webhooks", "webhook_secret", "trials", "embeddings", "code_search", "transcription",
+         "search_url", "webhooks", "webhook_secret", "events_file", "events_webhook", "events_webhook_secret",
+         "trials", "embeddings", "code_search", "transcription",
          "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(

@@ -119,7 +119,9 @@ SCENES: dict[str, Scene] = {
     "close.": ended, "children.": helped, "wal.": large, "store.blob": large, "outbox.put": told, "inbox.discard": undone,
 }  # fmt: skip
 """What is done for a point beside the task that lies there, by the beginning of its name."""
-ELSEWHERE = ("store.blob.", "fork.", "checkpoint.adopt", "judge.", "savepoint.", "schedule.", "publish.", "watch.")
+ELSEWHERE = (
+    "store.blob.", "fork.", "checkpoint.adopt", "judge.", "savepoint.", "schedule.", "publish.", "watch.", "events.",
+)  # fmt: skip
 """Large content is reached by no task (tools cut what they say before); the others have tests of their own."""
 
 

@@ -174,7 +174,8 @@ async def _queue(clients: Clients, part: str, url: str) -> list[StoreFinding]:
             return [StoreFinding(part, name, "wrong", no_queue(name, variable, place))]
         raise
     attributes = answer["Attributes"]
-    if attributes.get("FifoQueue") == "true":
+    fifo = attributes.get("FifoQueue") == "true"
+    if fifo and part == "queue":  # events may want the order that it keeps
         said = f"it is a FIFO queue, in which one busy server would hold up all others: name a standard queue in {variable}"
         return [StoreFinding(part, name, "wrong", said)]
     if "RedrivePolicy" not in attributes:
@@ -182,7 +183,7 @@ async def _queue(clients: Clients, part: str, url: str) -> list[StoreFinding]:
             "it has no dead-letter queue, so a message that nobody can work on comes for ever: give it a redrive policy"
         )
         return [StoreFinding(part, name, "limited", said)]
-    return [StoreFinding(part, name, "ok", "a standard queue with a dead-letter queue")]
+    return [StoreFinding(part, name, "ok", f"a {'FIFO' if fifo else 'standard'} queue with a dead-letter queue")]
 
 
 def _code(error: StoreError) -> str:

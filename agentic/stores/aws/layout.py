@@ -197,6 +197,14 @@ def changed(order: int, execution: str) -> Key:
     return CHANGED, f"{padded(order)}#{execution}"
 
 
+TARGETS = "TARGETS"
+
+
+def target(name: str) -> Key:
+    """Somewhere outside that is told what happens in executions."""
+    return TARGETS, name
+
+
 OUTBOX_AGES = "OUTBOX-AGES"
 
 

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Generic, TypeVar
 
 from agentic.core.events.upcasting import ReaderVersion
@@ -63,6 +64,18 @@ class Order:
         self.last = max(self.last, other)
 
 
+@dataclass(slots=True)
+class Following:
+    """What is known of the targets outside that are told of executions."""
+
+    targets: dict[str, int] = field(default_factory=dict[str, int])
+    """Since when each is told, in the order of what is written."""
+    looked_at: float = -inf
+    """When they were last read, in seconds that never run backwards."""
+    fresh: dict[Key, None] = field(default_factory=dict[Key, None])
+    """Heads of executions that were marked here, which the index may not show yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aws:
     """The table, the bucket, and what this process knows of them."""
@@ -90,6 +103,7 @@ class Aws:
     """Logs whose words are to be taken in."""
     named: Known[Key, bool] = field(default_factory=Known[Key, bool])
     """The items by which logs of open executions name contents, those that are written."""
+    following: Following = field(default_factory=Following)
     turns: Known[str, tuple[int, TurnSoFar]] = field(default_factory=lambda: Known[str, tuple[int, TurnSoFar]](1_000))
     """The turns that go on, by their executions, and where the log ended when that was known."""
 

@@ -11,6 +11,7 @@ from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import PATIENCE, Clients, Watcher
+from agentic.stores.aws.followers.publications import Publications
 from agentic.stores.aws.part import Aws
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.subjects.blobs import Blobs
@@ -27,7 +28,7 @@ from agentic.stores.aws.words_copy import WordsCopy
 from agentic.stores.process_identity import this_process
 
 
-class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Search, Store):
+class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Search, Store):
     """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
 
     @classmethod

@@ -28,6 +28,7 @@ from agentic.ports.runtime import (
     Kept,
     LabelRow,
     Lease,
+    LogEntry,
     OutboxRow,
     ScheduleRow,
     Scope,
@@ -50,6 +51,7 @@ from agentic.stores.sqlite.tables import (
     labels,
     leases,
     outbox,
+    publications,
     schedule_rows,
     search,
     sessions,
@@ -209,6 +211,20 @@ class SQLiteStore(Store):
         """Take an open execution out of those that are gone on with."""
         aside = "UPDATE executions SET finished = ? WHERE name = ? AND finished = ''"
         await self._writer.commit(lambda connection: connection.execute(aside, (reason, execution)).fetchone())
+
+    # --- publications ---
+
+    async def subscribe(self, target: str) -> None:
+        """Events wait for it from now on."""
+        await self._writer.commit(lambda connection: publications.subscribe(connection, target))
+
+    async def unpublished(self, target: str, limit: int) -> list[LogEntry]:
+        """What waits for it, in order."""
+        return self._read(lambda connection: publications.unpublished(connection, target, limit))
+
+    async def published(self, target: str, entries: Sequence[LogEntry]) -> None:
+        """These wait no more."""
+        await self._writer.commit(lambda connection: publications.published(connection, target, entries))
 
     # --- blobs ---
 

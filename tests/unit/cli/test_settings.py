@@ -164,7 +164,7 @@ def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monk
         "DYNAMODB_EXECUTIONS_TABLE": ("arn:aws:dynamodb:eu-west-1:1:table/threads", "no ARN"),
         "S3_ARTIFACT_BUCKET": ("s3://artifacts", "without s3://"),
         "AGENTIC_DOORBELL_QUEUE_URL": ("https://sqs.eu-west-1.amazonaws.com/1/doorbell.fifo", "make a standard queue"),
-        "AGENTIC_EVENTS_QUEUE_URL": ("events", "a queue's address"),
+        "AGENTIC_EVENTS_QUEUE_URL": ("events", "a queue's URL"),
         "AWS_ENDPOINT_URL": ("127.0.0.1:4566", "begins with https://"),
     }
     for name, (value, _) in wrong.items():

@@ -29,6 +29,7 @@ from agentic.ports.maintenance import EventRow
 from agentic.ports.stores import ExecutionRow, Lease
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Reason, Refused
+from agentic.stores.aws.followers import publications as followers
 from agentic.stores.aws.items import (
     ABSENT,
     PRESENT,
@@ -181,33 +182,40 @@ class Events(Part):
         """The lease that is checked, the head that moves, and the events; the lease first, then the head."""
         lease, thread = append.lease, append.lease.thread
         held = Check(layout.lease(thread), _HELD, {"fence": lease.fence, "owner": lease.owner})
-        head = self._head(append)
         if not append.events:
-            return [held, head]
-        turns = [Put(row) for row in append.turns]
-        return [held, head, *await self._begun(append), *await self._pieces(append), *turns]
+            return [held, self._head(append, {})]
+        pieces = await self._pieces(append)
+        head = self._head(append, await followers.mark(self._aws, thread, append.execution, append.events))
+        return [held, head, *await self._begun(append), *pieces, *(Put(row) for row in append.turns)]
 
-    def _head(self, append: _Append) -> Write:
+    def _head(self, append: _Append, marks: Item) -> Write:
         key = layout.execution(append.lease.thread, append.execution)
         if not append.expected:
-            return self._first(append) if append.events else Check(key, ABSENT)
+            return self._first(append, marks) if append.events else Check(key, ABSENT)
         at_its_end, expected = "#head = :expected", {"expected": append.expected}
         if not append.events:
             return Check(key, at_its_end, expected)
-        changes = ["#head = :head", "#fence = :fence", "#token = :token", "#last_at = :last_at"]
+        changes = [
+            "#head = :head",
+            "#fence = :fence",
+            "#token = :token",
+            "#last_at = :last_at",
+            *followers.changes(marks),
+        ]
         values: dict[str, Value] = {
             "head": append.head,
             "fence": append.lease.fence,
             "token": append.token,
             "last_at": append.rows[-1][1],
             **expected,
+            **marks,
         }
         if append.finished:
             changes.append("#finished = :finished")
             values["finished"] = append.finished
         return Update(key, f"SET {', '.join(changes)}", at_its_end, values)
 
-    def _first(self, append: _Append) -> Write:
+    def _first(self, append: _Append, marks: Item) -> Write:
         order = self._aws.order.next()
         attributes: Item = {
             "execution": append.execution,
@@ -219,6 +227,7 @@ class Events(Part):
             "token": append.token,
             "finished": append.finished,
             **layout.listed(LIST, f"{padded(append.rows[0][1])}#{padded(order)}"),
+            **marks,
         }
         return Put(keyed(layout.execution(append.lease.thread, append.execution), attributes), ABSENT)
 
@@ -366,18 +375,22 @@ class Events(Part):
         ]
         await contents.keep(self._aws, (), contents.references(execution, rows))
         last, last_at = rows[-1][:2]
-        values: dict[str, Value] = {"last": last, "token": token, "last_at": last_at}
+        item = keyed(layout.outcome(thread, execution, last), await self._packed(rows, thread, execution))
+        numbered = [envelope.model_copy(update={"seq": seq}) for seq, envelope in enumerate(events, head + 1)]
+        marks = await followers.mark(self._aws, thread, execution, numbered, "outcome")
+        changes = ["#outcome = :last", "#outcome_token = :token", "#last_at = :last_at", *followers.changes(marks)]
+        values: dict[str, Value] = {"last": last, "token": token, "last_at": last_at, **marks}
         at_its_end = "attribute_not_exists(#outcome)"
         if head:
             at_its_end, values = "#outcome = :head", {**values, "head": head}
         return [
             Update(
                 layout.execution(thread, execution),
-                "SET #outcome = :last, #outcome_token = :token, #last_at = :last_at",
+                f"SET {', '.join(changes)}",
                 f"{PRESENT} AND {at_its_end}",
                 values,
             ),
-            Put(keyed(layout.outcome(thread, execution, last), await self._packed(rows, thread, execution))),
+            Put(item),
         ]
 
     async def read_outcome(self, execution: str) -> list[Envelope]:

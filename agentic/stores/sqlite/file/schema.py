@@ -190,6 +190,13 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX schedules_due ON schedules (due) WHERE due IS NOT NULL;
     CREATE INDEX schedules_of_thread ON schedules (thread) WHERE thread != '';
     """,
+    """
+    CREATE TABLE publications (
+        target TEXT PRIMARY KEY,
+        events INTEGER NOT NULL,
+        outcomes INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
 )
 """Each brings the schema from the version of its index to the next; a released one is never changed."""
 

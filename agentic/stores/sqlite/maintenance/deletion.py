@@ -141,9 +141,10 @@ def _delete_piece(connection: Connection, table: str, number: int) -> bool:
         search.delete(connection, piece, (number,))
     connection.execute(f"DELETE FROM {table} WHERE position IN ({piece})", (number,))
     deleted = connection.changes()
-    if deleted:  # what comes next takes the positions of the last rows: a sweep that was there has to look again
+    if deleted:  # what comes next takes the positions of the last rows: who was there has to look again
         newest = f"(SELECT coalesce(max(position), 0) FROM {table})"
-        connection.execute(f"UPDATE sweep SET {table} = min({table}, {newest})")
+        for follower in ("sweep", "publications"):
+            connection.execute(f"UPDATE {follower} SET {table} = min({table}, {newest})")
         search.step_back(connection)
     return deleted == EVENTS_A_PIECE
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import apsw
@@ -29,7 +30,7 @@ from agentic.stores.sqlite.file.presence_file import mark_closed
 from agentic.stores.sqlite.file.schema import check
 from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.sqlite.maintenance import deletion, integrity, transfer
-from agentic.stores.sqlite.tables import blobs, labels
+from agentic.stores.sqlite.tables import blobs, labels, publications
 from agentic.stores.stored_executions import problems, streams
 
 
@@ -68,6 +69,11 @@ class SQLiteMaintenance(SQLiteFile, StoreMaintenance):
         """How much there is."""
         with plainly(), closing(open_quietly(self._path)) as connection:
             return deletion.kept(connection, self._path)
+
+    def waiting_since(self, target: str) -> datetime | None:
+        """When the oldest event happened that waits for a target."""
+        with plainly(), closing(open_quietly(self._path)) as connection:
+            return publications.waiting_since(connection, target)
 
     def move_in(self) -> None:
         """Check that it can be read, and give back all leases."""

@@ -1,0 +1,1 @@
+"""Who follows the logs from outside, and how far they were told."""
