@@ -91,21 +91,35 @@ async def figures() -> AsyncIterator[Figure]:
     os.environ.update(CREDENTIALS)
     with ExitStack() as stack:
         endpoint = stack.enter_context(mini_stack())
-        price = await priced(make_resources(endpoint, "price").place)
+        price = await priced(make_resources(endpoint, "price"))
         note = f"{TURNS} turns of one call and 2 kB, three daily caps, {RENEWALS} renewals, its messages delivered"
         yield Figure("aws_task_write_units", price.write, "units", "<=", MOST_UNITS, note)
         yield Figure("aws_task_requests", price.requests.total(), "requests", "<=", MOST_REQUESTS)
         yield Figure("aws_task_puts", price.puts, "puts", "<=", MOST_PUTS)
         yield Figure("aws_task_read_units", price.read, "units")
+        told = await priced(make_resources(endpoint, "told"), telling=True)
+        yield Figure(
+            "aws_task_told_write_units", told.write, "units", "<=", MOST_UNITS, "each step told to a queue at once"
+        )
         yield Figure("aws_task_price", price.usd, "USD", note="list prices of us-east-1")
-        async for figure in _processor(make_resources(endpoint, "processor").place):
+        async for figure in _processor(make_resources(endpoint, "processor")):
             yield figure
 
 
-async def priced(place: Place, turns: int = TURNS) -> Price:
-    """What a task asks of AWS from its message to its answer."""
+class Telling(AwsStore):
+    """Tells a target outside of each step at once, which is more often than anybody would."""
+
+    async def append(self, *args: Any, **options: Any) -> None:
+        """Write, then tell."""
+        await super().append(*args, **options)
+        await self.published("queue", await self.unpublished("queue", 100))
+
+
+async def priced(place: Place, turns: int = TURNS, *, telling: bool = False) -> Price:
+    """What a task asks of AWS from its message to its answer; ``telling``: with what one who tells of all tasks asks."""
     price = Price()
-    store = AwsStore.open(place, watcher=price)
+    store = (Telling if telling else AwsStore).open(place, watcher=price)
+    await store.subscribe("queue")
     await _task(store, turns, RENEWALS, CAPS)
     await store.close()
     return price

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentic.stores.aws.place import Place
 from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS, TURNS, priced
+from tests.aws.accounts import new_place
 
 
 async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_place: Place) -> None:
@@ -14,3 +15,5 @@ async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_plac
     assert 2 * TURNS < price.write <= MOST_UNITS
     assert price.puts <= MOST_PUTS
     assert 0 < price.usd < 0.001
+    told = await priced(new_place(aws_place.endpoint), TURNS, telling=True)
+    assert price.write < told.write <= MOST_UNITS, "also where a queue is told of each step"
