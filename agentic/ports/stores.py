@@ -333,6 +333,10 @@ class Leases(Protocol):
         """Give it back; a lease that is no longer ours is left alone.  The fence is kept for ever."""
         ...
 
+    async def holder(self, thread: str) -> str:
+        """Who has the thread now, '' where it can be taken."""
+        ...
+
 
 class Inbox(Protocol):
     """What people did, until an execution has taken it in."""
@@ -417,6 +421,10 @@ class Facts(Protocol):
 
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
+        ...
+
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep a fact if it still is as it was read (None: there is none); of several who try at once one succeeds."""
         ...
 
 

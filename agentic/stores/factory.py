@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
+from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
 from agentic.ports.stores import Store, VersionedObjects
 from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
@@ -28,7 +28,7 @@ def open_store(where: Path | Place | None) -> Store:
 
 def open_objects(place: Place) -> VersionedObjects:
     """The bucket of a store on AWS, for snapshots of workspaces."""
-    from agentic.stores.aws.workspace_objects import WorkspaceObjects  # with the SDK
+    from agentic.stores.aws.bucket import WorkspaceObjects  # with the SDK
 
     return WorkspaceObjects.open(place)
 
@@ -43,6 +43,15 @@ async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
 def store_maintenance(database: Path) -> StoreMaintenance:
     """What can be done to a store beside those who work on it."""
     return SQLiteMaintenance(database)
+
+
+def store_transfer(where: Path | Place) -> StoreTransfer:
+    """What takes executions out of a store and into it."""
+    if isinstance(where, Path):
+        return SQLiteMaintenance(where)
+    from agentic.stores.aws.maintenance.transfer import AwsTransfer  # with the SDK
+
+    return AwsTransfer(where)
 
 
 def database_maintenance(database: Path) -> DatabaseMaintenance:

@@ -154,6 +154,13 @@ class Workshop:
             self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
         return await asyncio.shield(self._trying)
 
+    def tried(self) -> Choice | None:
+        """Return which sandbox is used, None while that is not known; without a rung where it could not be tried."""
+        if self._trying is None or not self._trying.done():
+            return None
+        error = asyncio.CancelledError() if self._trying.cancelled() else self._trying.exception()
+        return self._trying.result() if error is None else Choice(None, str(error))
+
     def left(self) -> tuple[str, ...]:
         """Describe what an earlier process left in sandboxes and nobody can end."""
         return self.sandboxes.left

@@ -63,6 +63,8 @@ class AwsLessonStore(SQLiteLessonStore):
         self._copy: Path | None = None
         self._turn = asyncio.Lock()
         """One question or transaction of this process at a time: they share the copy."""
+        self._crowded = False
+        """Others write at the same time, so that each takes its turn."""
 
     @classmethod
     def open(cls, place: Place) -> AwsLessonStore:
@@ -85,6 +87,8 @@ class AwsLessonStore(SQLiteLessonStore):
     async def _write(self, work: Callable[[Connection], T]) -> T:
         async def attempt() -> T:
             for _ in range(ATTEMPTS):
+                if self._crowded:
+                    self._crowded = await self._items.take_turn()
                 head = await self._follow()
                 result, change = await self._here(lambda db: _tried(db, work))
                 try:
@@ -92,6 +96,7 @@ class AwsLessonStore(SQLiteLessonStore):
                     head = await self._commit(head, change)
                     reach("lessons.commit.after")
                 except Overtaken:
+                    self._crowded = True
                     continue
                 await self._here(lambda db, head=head: _counts(db, head))
                 return result

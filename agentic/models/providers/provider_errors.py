@@ -26,6 +26,7 @@ from agentic.ports.errors import (
     ModelUnknown,
 )
 
+INSTALL_ANEW: Final = "install Threadwright anew (in a clone: delete .venv, then `make setup`)"
 OVERFLOW: Final = re.compile(
     r"maximum context length|context[_ ]length[_ ]exceeded|context[_ ]window|prompt is too long|input is too long"
     r"|exceeds? (?:the )?(?:available )?context|exceed context limit|input token count|too many (?:input )?tokens"
@@ -230,5 +231,5 @@ def broken(library: str, error: Exception) -> ModelLibraryBroken:
     said = str(error).strip().partition("\n")[0][:200]
     return ModelLibraryBroken(
         f"The library {library} cannot be loaded ({type(error).__name__}: {said}), so its models cannot be asked. "
-        "Delete .venv and run `make setup`; `threadwright doctor` shows whether that helped."
+        f"Next: {INSTALL_ANEW}; `threadwright doctor` shows whether that helped."
     )

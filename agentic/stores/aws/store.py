@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Self
 
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
@@ -38,7 +39,7 @@ class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Sched
         *,
         patience: float = PATIENCE,
         watcher: Watcher | None = None,
-    ) -> AwsStore:
+    ) -> Self:
         """The store of this place; nothing is asked until something is needed."""
         return cls.over(Clients(place, patience, watcher), seconds, reading)
 

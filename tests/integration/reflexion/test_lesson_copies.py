@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from reflexion.stores.aws import AwsLessonStore
 from reflexion.stores.lesson_items import Head
 from reflexion.stores.replica import Change
 from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.aws.wire_faults import Fault, FaultPlan, WireFaults
 from tests.integration.reflexion import test_store_isolation as isolation
 from tests.integration.reflexion.conftest import lessons_on_aws, went
 from tests.integration.reflexion.test_lesson_stores import lesson, reflection
@@ -67,6 +69,25 @@ async def test_what_many_do_at_once_counts_once_each_and_every_copy_tells_the_sa
         assert len(await each.verdicts("g1")) == 24
     first = await rows(copies[0])
     assert first == await rows(copies[1]) == await rows(copies[2])
+
+
+async def test_where_the_wire_fails_each_execution_counts_once(aws_place: Place, tmp_path: Path) -> None:
+    rates: dict[Fault, float] = {"conflict": 0.15, "throttled": 0.05, "lost": 0.1, "half": 0.05, "doubled": 0.1}
+    async with WireFaults(aws_place.endpoint) as wire:
+        made = [lessons_on_aws(replace(aws_place, endpoint=wire.address), tmp_path) for _ in range(2)]
+        await made[0].amend(lesson("l"))
+        wire.plan = FaultPlan(18, rates, ("dynamodb.*",))
+        for number in range(12):
+            verdict, shown = went(["l"], ok=True, execution=f"x{number}")
+            await asyncio.gather(*(each.record(verdict, shown) for each in made))
+        assert wire.broken
+        for each in made:
+            known = await each.lesson("g1", "l")
+            assert known is not None
+            assert known.life.shown == 12
+        assert await rows(made[0]) == await rows(made[1])
+        for each in made:
+            await each.close()
 
 
 async def test_three_processes_come_to_the_same_as_one_file(copies: list[AwsLessonStore], tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.values import FileChange
 from agentic.ports.errors import AppendTooLarge, LeaseLost, SequenceConflict, StoreUnavailable
+from agentic.runtime.clock import SystemClock
+from agentic.runtime.event_recorder import Recorder
 from agentic.stores.aws import layout
 from agentic.stores.aws.clients import Answer, Clients, Service
 from agentic.stores.aws.items import number, text
@@ -262,6 +264,24 @@ async def test_more_effects_than_a_transaction_holds_are_refused_whole(behind: A
     assert await behind.undelivered() == []
     await behind.put_outbox([outbox_item(f"k{each}") for each in range(60)])
     assert [row.item.key for row in await behind.undelivered()] == [f"k{each}" for each in range(60)]
+
+
+async def test_what_is_noted_at_once_and_more_than_a_transaction_holds_is_written_in_order(
+    behind: AwsStore, wire: WireFaults
+) -> None:
+    """Each part with what it took in, and once, also where the answer to a part is lost."""
+    lease = await take(behind)
+    recorder = Recorder(behind, SystemClock(), (), lease, "x1", "build")
+    recorder.note(started())
+    items = [inbox_item(f"{each:03}", minute=each) for each in range(60)]
+    assert all(await asyncio.gather(*map(behind.put, items)))
+    for item in items:
+        recorder.note(Noted(text=item.id), taken=item.id)
+    wire.break_next(TRANSACTION, "lost", None, "half")
+    await recorder.commit()
+    said = [each.event.text for each in await log_of(behind, "x1", 1) if isinstance(each.event, Noted)]
+    assert said == [item.id for item in items]
+    assert await behind.pending("thread") == []
 
 
 def turn(number: int) -> list[Event]:

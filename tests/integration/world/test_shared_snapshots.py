@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agentic.stores.aws import workspace_objects
+from agentic.stores.aws import bucket
+from agentic.stores.aws.bucket import WorkspaceObjects
 from agentic.stores.aws.clients import Clients
 from agentic.stores.aws.place import Place
-from agentic.stores.aws.workspace_objects import WorkspaceObjects
 from agentic.workspace.snapshots.shared_copies import SHOWN_FILES, SharedCopies
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from deploy.aws_local.emulator import mini_stack
@@ -67,7 +67,7 @@ async def shown(objects: WorkspaceObjects) -> list[str]:
 async def test_another_machine_goes_on_with_the_files_and_the_first_one_keeps_nothing_more(
     tmp_path: Path, objects: WorkspaceObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace_objects, "PART_BYTES", 5 << 20)
+    monkeypatch.setattr(bucket, "PART_BYTES", 5 << 20)
     a, b = Machine(tmp_path / "a", objects), Machine(tmp_path / "b", objects)
     assert not await a.take()
     (a.work / "src").mkdir()

@@ -21,7 +21,8 @@ from agentic.stores.checks import blob_ref
 IN_TABLE_BYTES = 16_000
 """Packed; a larger one is an object, whose write costs as much as eight kilobytes in the table."""
 FOLDER = "blobs/"
-_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
+_HASH = re.compile(r'(?<!_sha":")(?<!"sha_before":")(?<!"sha_after":")(?<![0-9a-f])[0-9a-f]{64}')
+"""Of arguments, histories and the workspace's files nothing is kept here, and each would cost a write."""
 
 
 class Blobs(Part):
