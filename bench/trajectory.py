@@ -118,7 +118,7 @@ def started(toolbox: InProcess, turns: int) -> Started:
 async def work(store: Store, lease: Lease, turns: int, caps: DailyCaps = NO_CAPS) -> None:
     """An execution of ``turns`` turns and a last one that finishes, as the loop does it over a store."""
     toolbox = InProcess()
-    loop = Loop(store, ScriptedModel(_answers(turns)), SystemClock(), build="0.1.0", caps=caps)
+    loop = Loop(store, ScriptedModel(answers(turns)), SystemClock(), build="0.1.0", caps=caps)
     finished = await loop.run(lease, "x1", toolbox, asyncio.Event(), started(toolbox, turns))
     assert finished.finished is not None
     assert finished.turn.number > turns, f"it ended after {finished.turn.number} turns: {finished.finished}"
@@ -134,7 +134,7 @@ async def record(turns: int) -> Trajectory:
     return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
 
 
-def _answers(turns: int) -> Iterator[Answer]:
+def answers(turns: int) -> Iterator[Answer]:
     for turn in range(turns):
         arguments = {
             "command": f"sed -n {turn},{turn + 40}p src/module_{turn}.py",

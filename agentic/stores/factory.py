@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
-from agentic.ports.stores import Store
+from agentic.ports.stores import Store, VersionedObjects
 from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
@@ -26,9 +26,16 @@ def open_store(where: Path | Place | None) -> Store:
             return SQLiteStore.open(where)
 
 
+def open_objects(place: Place) -> VersionedObjects:
+    """The bucket of a store on AWS, for snapshots of workspaces."""
+    from agentic.stores.aws.bucket import WorkspaceObjects  # with the SDK
+
+    return WorkspaceObjects.open(place)
+
+
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+    from agentic.stores.aws_inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 

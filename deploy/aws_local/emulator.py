@@ -29,7 +29,7 @@ class CannotEmulate(Exception):
 
 
 @contextmanager
-def mini_stack(port: int = 0) -> Generator[str]:
+def mini_stack(port: int = 0, services: str = SERVICES) -> Generator[str]:
     """Run MiniStack on a port of loopback, 0 for one that is free; gives its address.
 
     The socket is made here and handed over: nobody can take the port in between, and requests wait in it until the
@@ -40,7 +40,7 @@ def mini_stack(port: int = 0) -> Generator[str]:
         environment = {
             "GATEWAY_PORT": str(port),
             "MINISTACK_HOST": LOOPBACK,
-            "SERVICES": SERVICES,
+            "SERVICES": services,
             "LOG_LEVEL": "ERROR",
         }
         started = _started(("ministack", str(handed.fileno())), environment, handed.fileno())

@@ -23,6 +23,10 @@ class Place:
     copies: Path | None = None
     """A folder of this machine for copies in which things are found; None for one that goes with the process."""
 
+    def __str__(self) -> str:
+        """Its table, as people name it."""
+        return f"table {self.table} in {self.where}"
+
     @property
     def where(self) -> str:
         """The AWS it is in, in words."""

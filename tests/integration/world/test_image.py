@@ -86,9 +86,15 @@ def test_make_image_has_all_that_the_dockerfile_has(make_image: ModuleType) -> N
 
 
 def test_the_base_is_pinned_by_its_digest() -> None:
-    bases = re.findall(r"^FROM (\S+)", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
-    assert bases
-    assert [base for base in bases if not re.search(r"@sha256:[0-9a-f]{64}$", base)] == []
+    """One base for all images, and no stage that begins with anything else."""
+    pinned: set[str] = set()
+    for file in (DEPLOY / "Dockerfile", DEPLOY.parent / "Dockerfile"):
+        text = file.read_text()
+        pinned |= set(re.findall(r"^ARG BASE=(\S+)$", text, re.MULTILINE))
+        stages = {"${BASE}", *re.findall(r"^FROM \S+ AS (\S+)$", text, re.MULTILINE)}
+        assert set(re.findall(r"^FROM (\S+)", text, re.MULTILINE)) <= stages, file
+    (base,) = pinned
+    assert re.fullmatch(r"debian:12-slim@sha256:[0-9a-f]{64}", base)
 
 
 def test_nothing_that_a_program_needs_is_left_out(make_image: ModuleType) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import cast
+from uuid import uuid4
 
 import orjson
 from pydantic import JsonValue
@@ -21,7 +22,8 @@ from agentic.ports.failpoints import reach
 from agentic.ports.maintenance import SESSION_FIELDS, Row, Value
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.items import Item, Put, keyed, number, text
+from agentic.stores.aws.aws_errors import Refused
+from agentic.stores.aws.items import ABSENT, Item, Put, Value, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING, Index, Key
 from agentic.stores.aws.part import Part
 from agentic.stores.event_rows import micros, moment
@@ -97,6 +99,18 @@ class Sessions(Part):
         """A fact, or None."""
         item = await self._table.get(layout.fact(key))
         return None if item is None else text(item, "value")
+
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep a fact if it is as it was; a request that is sent again is known by its mark."""
+        attempt = uuid4().hex
+        condition = ABSENT if before is None else "#value = :before"
+        values: dict[str, Value] = {} if before is None else {"before": before}
+        fact = keyed(layout.fact(key), {"value": after, "attempt": attempt})
+        try:
+            await self._table.write(Put(fact, condition, values))
+        except Refused as refused:
+            return text(refused.reasons[0].item or {}, "attempt") == attempt
+        return True
 
 
 def item_of_row(row: Row) -> Item:

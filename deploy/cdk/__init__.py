@@ -1,0 +1,1 @@
+"""The AWS side as a template, kept beside this file: made by `make template`, deployed without the CDK and its bootstrap."""
