@@ -196,10 +196,11 @@ def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     """Run a command that only reads and writes files; Ctrl-C ends it at once."""
-    if settings.aws_place is not None and wanted.command != "import":
+    if settings.aws_place is not None and wanted.command == "backup":
         return fail(
-            f"`threadwright {wanted.command}` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and "
-            "lessons lie in AWS. There, the table's recovery to a point in time and the bucket's versions keep them."
+            "`threadwright backup` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and lessons "
+            "lie in AWS. There, the table's recovery to a point in time and the bucket's versions keep them; "
+            "`threadwright export --all FOLDER` takes tasks out."
         )
     if wanted.command == "import":
         from bot.cli.backup.import_run import bring_back
@@ -211,8 +212,13 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
         from bot.cli.backup.create import backup
 
         return backup(settings, wanted.place, BUILD)
-    from bot.cli.backup.export_run import ExportSelection, export
+    from bot.cli.backup.export_run import ExportSelection, export, export_all
 
+    if wanted.all is not None:
+        if wanted.names or wanted.thread:
+            note("threadwright export: write --all FOLDER, or EXECUTION or --thread ID and then at most one FILE")
+            return MISTAKEN
+        return export_all(settings, wanted.all, files=wanted.files, build=BUILD)
     names: list[str] = list(wanted.names)
     execution = "" if wanted.thread or not names else names.pop(0)
     if len(names) > 1 or not (execution or wanted.thread):
