@@ -15,10 +15,10 @@ from agentic.core.events.execution_events import Noted, OutboxItem
 from agentic.ports.errors import LeaseLost, SequenceConflict
 from agentic.ports.runtime import SessionRow
 from agentic.sandbox.pool import Sandboxes
+from agentic.stores.aws.bucket import WorkspaceObjects
 from agentic.stores.aws.clients import Clients
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
-from agentic.stores.aws.bucket import WorkspaceObjects
 from agentic.stores.aws_inspection import inspect
 from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots

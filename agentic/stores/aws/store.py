@@ -50,7 +50,7 @@ class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Sched
         seconds: Callable[[], float] = time.time,
         reading: ReaderVersion = READING,
         process: str = "",
-    ) -> AwsStore:
+    ) -> Self:
         """The store that these clients lead to; ``process``: who is told to hold what is taken, '' for this one."""
         bucket, place = Bucket(clients), clients.place
         words = WordsCopy(place.copies, f"{place.table} {place.where}")
