@@ -42,6 +42,11 @@ NOT_READ = (
     "--env-file {file} or move it to {home}."
 )
 
+ON_AWS = (
+    "`threadwright backup` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and lessons lie in AWS. "
+    "There, the table's recovery to a point in time and the bucket's versions keep them; `threadwright export` writes a task."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -196,11 +201,6 @@ def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     """Run a command that only reads and writes files; Ctrl-C ends it at once."""
-    if settings.aws_place is not None and wanted.command != "import":
-        return fail(
-            f"`threadwright {wanted.command}` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and "
-            "lessons lie in AWS. There, the table's recovery to a point in time and the bucket's versions keep them."
-        )
     if wanted.command == "import":
         from bot.cli.backup.import_run import bring_back
 
@@ -208,6 +208,8 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     from bot import BUILD
 
     if wanted.command == "backup":
+        if settings.aws_place is not None:
+            return fail(ON_AWS)
         from bot.cli.backup.create import backup
 
         return backup(settings, wanted.place, BUILD)
