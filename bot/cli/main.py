@@ -42,6 +42,11 @@ NOT_READ = (
     "--env-file {file} or move it to {home}."
 )
 
+ON_AWS = (
+    "`threadwright backup` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and lessons lie in AWS. "
+    "There, the table's recovery to a point in time and the bucket's versions keep them; `threadwright export` writes a task."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -196,12 +201,6 @@ def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     """Run a command that only reads and writes files; Ctrl-C ends it at once."""
-    if settings.aws_place is not None and wanted.command == "backup":
-        return fail(
-            "`threadwright backup` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and lessons "
-            "lie in AWS. There, the table's recovery to a point in time and the bucket's versions keep them; "
-            "`threadwright export --all FOLDER` takes tasks out."
-        )
     if wanted.command == "import":
         from bot.cli.backup.import_run import bring_back
 
@@ -209,6 +208,8 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     from bot import BUILD
 
     if wanted.command == "backup":
+        if settings.aws_place is not None:
+            return fail(ON_AWS)
         from bot.cli.backup.create import backup
 
         return backup(settings, wanted.place, BUILD)

@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -31,7 +31,6 @@ from bot.config.home import own, usable, why_unusable
 from bot.config.settings import Settings
 
 if TYPE_CHECKING:
-    from agentic.ports.maintenance import StoreFinding
     from bot.app.app import App
     from bot.app.services import Roles
     from bot.local_discord import LocalGuild
@@ -73,6 +72,8 @@ async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> 
     roles = Roles(talks, works)
     if not roles.alone and settings.store == "memory":
         return fail(NOT_SHARED)
+    if refused := await _not_on_aws(settings):
+        return fail(refused)
     try:
         with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
             return await _run(settings, lock, roles)
@@ -86,10 +87,6 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
 
     if settings.sandbox == "host":
         say(NO_WALLS)
-    if settings.aws_place is not None:
-        wrong = [each for each in await inspect_store(settings.aws_place) if each.verdict == "wrong"]
-        if wrong:
-            return fail(_not_on_aws(wrong))
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
@@ -135,10 +132,12 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     return 0
 
 
-def _not_on_aws(wrong: Sequence[StoreFinding]) -> str:
-    """Say why nothing can be kept on AWS like this, a line for each part."""
+async def _not_on_aws(settings: Settings) -> str:
+    """Say why nothing can be kept on AWS like this, a line for each part; '' where it can, or is kept elsewhere."""
+    found = await inspect_store(settings.aws_place) if settings.aws_place is not None else ()
+    wrong = [each for each in found if each.verdict == "wrong"]
     lines = [f"- {' '.join(filter(None, (each.part, each.name)))}: {each.said}" for each in wrong]
-    return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines))
+    return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines)) if wrong else ""
 
 
 def with_people(guild: LocalGuild, settings: Settings) -> Settings:

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.failpoints import reach
 from agentic.ports.maintenance import SESSION_FIELDS, Row
+from agentic.ports.maintenance import Value as Field
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
@@ -125,7 +126,7 @@ def item_of_row(row: Row) -> Item:
 
 def row_of_item(item: Item) -> Row:
     """And back."""
-    return (text(item, "pk"), *(cast("int | str | None", item.get(name)) for name in SESSION_FIELDS[1:]))
+    return (text(item, "pk"), *(cast(Field, item.get(name)) for name in SESSION_FIELDS[1:]))
 
 
 def _list_of(guild: str) -> str:
