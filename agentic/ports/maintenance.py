@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from agentic.core.events.execution_events import Envelope
 from agentic.ports.errors import StoreError
 from agentic.ports.retention import Kept
+from agentic.ports.schedules import ScheduleRow
 from agentic.ports.stores import LabelRow
 
 Value = None | int | float | str | bytes
@@ -72,7 +73,19 @@ class StoredExecution:
 
 
 class StoreExport(Protocol):
-    """Reads single executions as they stand at one moment."""
+    """Reads executions, and what else is kept, as it stands at one moment."""
+
+    def threads(self) -> list[str]:
+        """Every thread that has a row or an execution."""
+        ...
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Small facts, by their keys."""
+        ...
+
+    def schedules(self) -> list[ScheduleRow]:
+        """What is to happen at set times."""
+        ...
 
     def names(self, thread: str) -> list[str]:
         """The executions of a thread, oldest first."""
@@ -119,6 +132,14 @@ class StoreImport(Protocol):
 
     def label(self, row: LabelRow) -> None:
         """Keep how an execution came out."""
+        ...
+
+    def fact(self, key: str, value: str) -> None:
+        """Add a small fact; one that is there stays."""
+        ...
+
+    def schedule(self, row: ScheduleRow) -> None:
+        """Add what is to happen at a set time; one that is there stays."""
         ...
 
 

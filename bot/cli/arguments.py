@@ -226,19 +226,24 @@ def add_keeping(commands: Commands) -> None:
     export = commands.add_parser(
         "export",
         help="write one task, or all of a thread, as lines of JSON, exactly as they are stored",
-        usage="threadwright export (EXECUTION | --thread ID) [FILE] [--files] [--env-file PATH]",
+        usage="threadwright export (EXECUTION | --thread ID | --all FOLDER) [FILE] [--files] [--env-file PATH]",
     )
     export.add_argument(
         "names", nargs="*", metavar="EXECUTION [FILE]", help="the task's id, and a new file (default: output)"
     )
     export.add_argument("--thread", default="", metavar="ID", help="all tasks of this thread")
+    export.add_argument(
+        "--all", type=_named, metavar="FOLDER", help="every thread, each into a file of its own in a new folder"
+    )
     export.add_argument("--files", action="store_true", help="with the checkpoints of its files")
     bring = commands.add_parser(
         "import",
         help="restore a backup into an empty home, or add an exported task to any home, to read and replay it",
         description="A backup is restored whole or not at all; nothing existing is overwritten.",
     )
-    bring.add_argument("file", type=_named, metavar="FILE", help="what `backup` or `export` wrote")
+    bring.add_argument(
+        "file", type=_named, metavar="FILE", help="what `backup` or `export` wrote; of --all, the folder"
+    )
     bring.add_argument("--into", type=_named, metavar="FOLDER", help="another home than THREADWRIGHT_HOME")
 
 

@@ -42,6 +42,11 @@ NOT_READ = (
     "--env-file {file} or move it to {home}."
 )
 
+ON_AWS = (
+    "`threadwright backup` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and lessons lie in AWS. "
+    "There, the table's recovery to a point in time and the bucket's versions keep them; `threadwright export` writes a task."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -203,11 +208,18 @@ def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     from bot import BUILD
 
     if wanted.command == "backup":
+        if settings.aws_place is not None:
+            return fail(ON_AWS)
         from bot.cli.backup.create import backup
 
         return backup(settings, wanted.place, BUILD)
-    from bot.cli.backup.export_run import ExportSelection, export
+    from bot.cli.backup.export_run import ExportSelection, export, export_all
 
+    if wanted.all is not None:
+        if wanted.names or wanted.thread:
+            note("threadwright export: write --all FOLDER, or EXECUTION or --thread ID and then at most one FILE")
+            return MISTAKEN
+        return export_all(settings, wanted.all, files=wanted.files, build=BUILD)
     names: list[str] = list(wanted.names)
     execution = "" if wanted.thread or not names else names.pop(0)
     if len(names) > 1 or not (execution or wanted.thread):

@@ -72,6 +72,8 @@ async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> 
     roles = Roles(talks, works)
     if not roles.alone and settings.store == "memory":
         return fail(NOT_SHARED)
+    if refused := await _not_on_aws(settings):
+        return fail(refused)
     try:
         with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
             return await _run(settings, lock, roles)
@@ -85,8 +87,6 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
 
     if settings.sandbox == "host":
         say(NO_WALLS)
-    if said := await _not_on_aws(settings):
-        return fail(said)
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
@@ -134,12 +134,10 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
 
 async def _not_on_aws(settings: Settings) -> str:
     """Say why nothing can be kept on AWS like this, a line for each part; '' where it can, or is kept elsewhere."""
-    place = settings.aws_place
-    wrong = [each for each in await inspect_store(place) if each.verdict == "wrong"] if place is not None else []
-    if not wrong:
-        return ""
+    found = await inspect_store(settings.aws_place) if settings.aws_place is not None else ()
+    wrong = [each for each in found if each.verdict == "wrong"]
     lines = [f"- {' '.join(filter(None, (each.part, each.name)))}: {each.said}" for each in wrong]
-    return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines))
+    return "\n".join(("Nothing can be kept on AWS like this (THREADWRIGHT_STORE=aws):", *lines)) if wrong else ""
 
 
 def with_people(guild: LocalGuild, settings: Settings) -> Settings:

@@ -61,7 +61,7 @@ GROUPS = (
         "",
         ("home", "retention_days", "sandbox", "instructions", "mask_secrets", "forges", "repositories", "forge_ssh_key",
          "search_url", "webhooks", "webhook_secret", "events_file", "events_webhook", "events_webhook_secret",
-         "trials", "embeddings", "code_search", "transcription",
+         "aws_events_queue", "trials", "embeddings", "code_search", "transcription",
          "custom_emoji", "command_guilds", "guild_port", "log_level"),
     ),
     SettingsGroup(

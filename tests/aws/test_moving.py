@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from agentic.core.events.execution_events import FeedbackGiven, ToolFinished
-from agentic.ports.stores import Store
+from agentic.ports.stores import ScheduleRow, SessionRow, Store
 from agentic.stores.aws.place import Place
 from agentic.stores.checks import blob_ref
 from agentic.stores.factory import open_store
-from bot.cli.backup.export_run import ExportSelection, export
+from bot.cli.backup.export_run import ExportSelection, export, export_all
 from bot.cli.backup.import_run import bring_back
 from bot.config.settings import Settings
 from tests.integration.bot.test_export import BUILD, fill
@@ -167,3 +168,44 @@ def test_what_was_imported_counts_from_then_and_comes_again_once_it_was_cleared(
     assert len(asked(aws_place, lambda store: log_of(store, "x1"))) == 3
     assert asked(aws_place, lambda store: store.was_buried("x1")) is None
     assert NOW > BEFORE
+
+
+def test_everything_moves_to_aws_and_back_a_file_a_thread(
+    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, back = tmp_path / "home", tmp_path / "back"
+    aws, row = on_aws(aws_place, tmp_path / "there"), ScheduleRow("s1", "g", "7", "thread", NOW, "{}", 1)
+    asyncio.run(fill(home))
+
+    async def more(store: Store) -> None:
+        await longer(store)
+        await store.set_fact("preference.guild.g", "a value")
+        await store.put_schedule(replace(row, revision=0))
+        await store.save_session(SessionRow("quiet", "c", "g", "nothing was done here", NOW, NOW))
+
+    asked(home / "threadwright.sqlite", more)
+    folders = [tmp_path / name for name in ("1", "2", "3")]
+    assert export_all(Settings(home=home), folders[0], files=False, build=BUILD) == 0
+    assert bring_back(aws, folders[0], None) == 0
+    assert export_all(aws, folders[1], files=False, build=BUILD) == 0
+    assert bring_back(Settings(home=back), folders[1], None) == 0
+    assert export_all(Settings(home=back), folders[2], files=False, build=BUILD) == 0
+    names = {"_.jsonl", "thread.jsonl", "long.jsonl", "quiet.jsonl"}
+    assert [{path.name for path in folder.iterdir()} for folder in folders] == [names] * 3
+    for name in names - {"_.jsonl"}:
+        one, two, three = (lines(folder / name, but=frozenset({"head", "end", "execution"})) for folder in folders)
+        assert one == two == three
+    for where in (aws_place, back / "threadwright.sqlite"):
+        assert asked(where, lambda store: store.fact("preference.guild.g")) == "a value"
+        assert asked(where, lambda store: store.schedules()) == [row]
+        quiet = asked(where, lambda store: store.session("quiet"))
+        assert quiet is not None
+        assert quiet.title == "nothing was done here"
+    capsys.readouterr()
+    assert export_all(aws, folders[1], files=False, build=BUILD) == 1
+    assert "nothing is overwritten" in capsys.readouterr().err
+    (folders[0] / "long.jsonl").write_bytes((folders[0] / "long.jsonl").read_bytes()[:-40])
+    assert bring_back(Settings(home=tmp_path / "again"), folders[0], None) == 1
+    assert "long.jsonl was not imported" in capsys.readouterr().err
+    assert asked(tmp_path / "again" / "threadwright.sqlite", lambda store: store.execution("x1")) is not None
+    assert bring_back(aws, tmp_path / "there", None) == 1

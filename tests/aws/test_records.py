@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -163,6 +164,25 @@ async def test_what_was_erased_is_found_by_no_process_and_stands_in_no_copy_of_i
         assert await found(one, "zebraword") == []
     for path in tmp_path.iterdir():
         assert b"zebraword" not in path.read_bytes()
+
+
+async def test_a_search_that_was_given_up_hinders_no_later_one(aws_place: Place) -> None:
+    async with workers(aws_place, 1) as (store,):
+        lease = await take(store)
+        await store.append("x1", 0, lease, envelopes("x1", lease, 0, [started("thread", "a page"), *notes(2)]))
+        held, begun = threading.Event(), threading.Event()
+
+        def slow(_: object) -> None:
+            begun.set()
+            held.wait(30)
+
+        given_up = asyncio.create_task(store._aws.words.do(slow))  # pyright: ignore[reportPrivateUsage]
+        await asyncio.to_thread(begun.wait, 30)
+        given_up.cancel()
+        later = asyncio.create_task(found(store, "page"))
+        await asyncio.wait([given_up])
+        held.set()
+        assert await later == ["a page"]
 
 
 async def test_many_processes_find_the_same_in_the_same_order_page_by_page(aws_place: Place) -> None:

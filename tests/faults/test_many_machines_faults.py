@@ -127,11 +127,19 @@ async def test_f87_what_dynamodb_refuses_is_tried_again_or_an_answer_and_large_p
     assert wire.seen[TRANSACTION] == sent + 1, "a condition that failed is an answer, and is not asked again"
 
 
+@pytest.fixture
+async def ways(aws_place: Place, wire: WireFaults) -> AsyncIterator[tuple[Clients, Clients]]:
+    """The ways of two machines to the bucket, which can be broken."""
+    both = Clients(replace(aws_place, endpoint=wire.address)), Clients(replace(aws_place, endpoint=wire.address))
+    yield both
+    for each in both:
+        await each.close()
+
+
 async def test_f89_where_the_newest_files_are_gone_the_copy_before_is_used_and_that_is_said(
-    aws_place: Place, wire: WireFaults, tmp_path: Path
+    ways: tuple[Clients, Clients], wire: WireFaults, tmp_path: Path
 ) -> None:
     """What only stumbles or breaks off is asked for again."""
-    clients = [Clients(replace(aws_place, endpoint=wire.address)) for _ in range(2)]
     told: list[OutboxItem] = []
 
     async def tell(item: OutboxItem) -> None:
@@ -139,7 +147,7 @@ async def test_f89_where_the_newest_files_are_gone_the_copy_before_is_used_and_t
 
     def workshop(number: int) -> Workshop:
         home = tmp_path / str(number)
-        shared = SharedCopies(WorkspaceObjects(clients[number]), home / "checkpoints")
+        shared = SharedCopies(WorkspaceObjects(ways[number]), home / "checkpoints")
         snapshots = Snapshots(home / "checkpoints", shared=shared)
         return Workshop(
             Sandboxes(home, lambda: asyncio.sleep(0)), Workspaces(home / "work"), lambda *_: asyncio.sleep(0),  # type: ignore[arg-type, return-value]
@@ -156,13 +164,11 @@ async def test_f89_where_the_newest_files_are_gone_the_copy_before_is_used_and_t
         (work / f"{words}.bin").write_bytes(os.urandom(2_000))
         wire.break_next("s3.PutObject", "throttled", "broken", "cut", "lost")
         assert (await one.snapshots.save("1", work)).problem == ""
-    packs = [name async for name in WorkspaceObjects(clients[0]).names("threads/1/checkpoints/packs/")]
-    await WorkspaceObjects(clients[0]).erase(max(packs))
+    packs = [name async for name in WorkspaceObjects(ways[0]).names("threads/1/checkpoints/packs/")]
+    await WorkspaceObjects(ways[0]).erase(max(packs))
     wire.break_next("s3.GetObject", "throttled", "broken", "cut")
     await other.furnish(row, None)
     assert (other.workspaces.folder("1") / "notes.md").read_text() == "first"
     assert [(item.thread, item.text) for item in told] == [("1", EARLIER_FILES)]
     await other.furnish(row, None)
     assert len(told) == 1
-    for each in clients:
-        await each.close()

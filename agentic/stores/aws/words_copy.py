@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,22 +78,21 @@ class Place:
 
 
 class WordsCopy:
-    """One piece of work at a time, beside the event loop; the file is opened by the first."""
+    """One piece of work at a time, in a thread of its own: one that nobody waits for any more still comes to its end first."""
 
     def __init__(self, folder: Path | None, place: str) -> None:
         self._folder, self._place = folder, place
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
         self._stack = ExitStack()
         self._connection: Connection | None = None
-        self._turn = asyncio.Lock()
 
     async def close(self) -> None:
         """Let go of the file."""
-        async with self._turn:
-            self._connection = None
-            await asyncio.to_thread(self._stack.close)
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._stack.close)
+        self._thread.shutdown(wait=False)
 
     async def do(self, work: Callable[[Connection], T]) -> T:
-        """A piece of work in a transaction."""
+        """A piece of work in a transaction; the file is opened by the first."""
 
         def transaction() -> T:
             with plainly():
@@ -106,8 +106,7 @@ class WordsCopy:
                         connection.execute("ROLLBACK")
                 return result
 
-        async with self._turn:
-            return await asyncio.to_thread(transaction)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, transaction)
 
     def _opened(self) -> Connection:
         if self._connection is None:

@@ -5,6 +5,7 @@
 {"line": "execution" | "event" | "outcome"}  rows as they stand in the database, with their checksums
 {"line": "content", "sha", "data"}           what events refer to
 {"line": "part" | "file", …}                 with --files: checkpoints, in parts, each file closed by its hash
+{"line": "fact" | "schedule", …}             with --all, in a file of their own: small facts, and set times
 {"line": "end", "lines", "sha"}              the hash of all lines before: a file that was cut has none
 """
 
@@ -16,7 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO, cast
@@ -32,10 +33,12 @@ from bot.cli.console import (
     note,
 )
 from bot.cli.replay.replay import deleted
-from bot.config.home import CHECKPOINTS, databases
+from bot.config.home import CHECKPOINTS, DATABASE, databases
 from bot.config.settings import Settings
 
 FORMAT = 1
+REST = "_.jsonl"
+"""Of what belongs to no thread."""
 PART = 1 << 20
 
 
@@ -96,7 +99,36 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
     return fail(f"There is no {what} in {settings.home}. `/status` in its thread shows the task's id.")
 
 
-def _to_file(export: _Export, file: Path | None) -> int:
+def export_all(settings: Settings, folder: Path, *, files: bool, build: str) -> int:
+    """Write every thread of the bot's own store into a file of its own, and facts and set times into one more."""
+    where = settings.aws_place or settings.home / DATABASE
+    if isinstance(where, Path) and not where.is_file():
+        return fail(f"There is nothing in {settings.home} to export.")
+    damaged = 0
+    try:
+        folder.mkdir(mode=0o700)
+        transfer = store_transfer(where)
+        with transfer.exporting() as store:
+            for thread in store.threads():
+                found = [each for name in store.names(thread) if (each := store.execution(name)) is not None]
+                problems = [str(problem) for each in found for problem in transfer.problems(each)]
+                part = _Export(store, settings.home, found, files, build, problems, frozenset({thread}))
+                damaged += _to_file(part, folder / f"{thread}.jsonl", tell=False)
+            rest = _Export(store, settings.home, [], False, build, [], with_rest=True)
+            damaged += _to_file(rest, folder / REST, tell=False)
+    except FileExistsError:
+        return fail(f"{folder} is there already, and nothing is overwritten. Name another folder.")
+    except FileNotFoundError:
+        return fail(NO_FOLDER.format(folder=folder.absolute().parent))
+    except StoreError as error:
+        return fail(f"Not everything was exported: {error}. Delete {folder} and try again.")
+    except OSError as error:
+        return fail(f"It cannot be exported: {not_written(folder, error)}")
+    note(f"{folder}: everything but lessons. To read it elsewhere: threadwright import {folder}")
+    return 1 if damaged else 0
+
+
+def _to_file(export: _Export, file: Path | None, *, tell: bool = True) -> int:
     if file is None:
         export.write(Lines(sys.stdout))
     else:
@@ -109,8 +141,9 @@ def _to_file(export: _Export, file: Path | None) -> int:
             os.link(hidden, file)  # only a name that is free
         finally:
             hidden.unlink(missing_ok=True)
-        names = ", ".join(each.name for each in export.found)
-        note(f"{file}: {names}. To read it elsewhere: threadwright import {file}")
+        if tell:
+            names = ", ".join(each.name for each in export.found)
+            note(f"{file}: {names}. To read it elsewhere: threadwright import {file}")
     for problem in export.problems:
         note(f"Damaged: {problem}")
     return 1 if export.problems else 0
@@ -124,11 +157,15 @@ class _Export:
     files: bool
     build: str
     problems: list[str]
+    threads: frozenset[str] = frozenset()
+    """Those whose rows go too though none of their tasks may."""
+    with_rest: bool = False
+    """Facts and set times."""
 
     def write(self, lines: Lines) -> None:
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         lines.write("head", format=FORMAT, build=self.build, at=now, executions=[each.name for each in self.found])
-        for thread in sorted({each.thread for each in self.found}):
+        for thread in sorted({each.thread for each in self.found} | self.threads):
             if row := self.store.session(thread):
                 lines.write("session", **dict(zip(SESSION_FIELDS, row, strict=True)))
         for each in self.found:
@@ -140,7 +177,16 @@ class _Export:
             self._content(lines, sha)
         if self.files:
             self._checkpoints(lines)
+        if self.with_rest:
+            self._rest(lines)
         lines.end()
+
+    def _rest(self, lines: Lines) -> None:
+        for key, value in self.store.facts():
+            lines.write("fact", key=key, value=value)
+        for row in self.store.schedules():
+            due = None if row.due is None else row.due.isoformat()
+            lines.write("schedule", **{**asdict(row), "due": due})
 
     def _content(self, lines: Lines, sha: str) -> None:
         try:

@@ -13,8 +13,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from agentic.calibration.labelling import label_of
 from agentic.ports.errors import StoreError
@@ -28,6 +29,7 @@ from agentic.ports.maintenance import (
     StoreImport,
     Value,
 )
+from agentic.ports.schedules import ScheduleRow
 from agentic.stores.factory import Place, store_transfer
 from bot.cli.backup.archive import ArchiveRefused
 from bot.cli.backup.create import BackupProgress
@@ -94,8 +96,9 @@ def import_execution(file: Path, home: Path, into: Path | Place | None = None) -
                 if each.name in fresh and (label := label_of(*transfer.streams(each), store.guild(each.thread))):
                     store.label(label)  # as it was where it ran; what was open there has none
             _contents(store, file)
+            rest = _rest(store, file)
             files.place()
-    if not fresh:
+    if not fresh and not rest:
         say("Everything in it was already here; nothing was changed.")
     for name in fresh:
         say(f"{name} is here, read-only: threadwright replay {name}")
@@ -151,6 +154,21 @@ def _rows(file: Path) -> _Coming:
         elif sort == "session":
             coming.sessions.append(tuple(cast(Value, told[name]) for name in SESSION_FIELDS))
     return coming
+
+
+def _rest(store: StoreImport, file: Path) -> int:
+    """Facts and set times; how many there are in the file."""
+    count = 0
+    for told in _lines(file):
+        sort = told.pop("line")
+        if sort == "fact":
+            store.fact(cast(str, told["key"]), cast(str, told["value"]))
+        elif sort == "schedule":
+            due = cast("str | None", told["due"])
+            row = {**told, "due": None if due is None else datetime.fromisoformat(due)}
+            store.schedule(ScheduleRow(**cast("dict[str, Any]", row)))
+        count += sort in ("fact", "schedule")
+    return count
 
 
 def _contents(store: StoreImport, file: Path) -> None:
@@ -212,6 +230,8 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
     """Import it; 1 and a line that says what to do where that cannot be."""
     home = into.expanduser().absolute() if into is not None else settings.home
     try:
+        if file.is_dir():
+            return _folder(file, home, None if into else settings.aws_place)
         with file.open("rb") as opened:
             packed = opened.read(2) == GZIP
         with only_one(home):
@@ -230,6 +250,22 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
     except OSError as error:
         reason = error.strerror or str(error)
         return fail(f"Nothing was imported: {error.filename or home} ({reason}).")
+
+
+def _folder(folder: Path, home: Path, place: Place | None) -> int:
+    """All files of `threadwright export --all`; one that cannot be brought in holds up no other."""
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        return fail(f"Nothing was imported: there is no file in {folder} that `threadwright export --all` wrote.")
+    left = 0
+    with only_one(home):
+        for file in files:
+            try:
+                _execution(file, home, place)
+            except (ArchiveRefused, StoreError) as error:
+                left += 1
+                note(f"{file.name} was not imported: {error}")
+    return 1 if left else 0
 
 
 def _backup(file: Path, home: Path) -> int:

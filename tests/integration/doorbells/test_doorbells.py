@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import socket
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aioboto3
 import pytest
-from botocore.exceptions import BotoCoreError, ClientError
 
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.doorbells import queue_doorbell as module
@@ -24,8 +20,8 @@ from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.ports.errors import DoorbellSilent
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
+from tests.aws.wire_faults import WireFaults
 
-MINISTACK = Path(".venv-aws/bin/ministack")
 DEAD_AFTER = 2
 SECONDS = 20.0
 REGION = "eu-central-1"
@@ -67,49 +63,54 @@ async def test_the_shared_inbox_tells_of_each_thread_for_which_something_waits_u
 # --- many machines --------------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def queues(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[tuple[Any, str, str, str]]:
-    """A local AWS of its own: a client, the queue, its dead letters, and the address."""
-    if not MINISTACK.exists():
-        pytest.skip("`make aws` installs MiniStack")
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    kept = {"PATH": os.environ["PATH"], "BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port)}
-    process = await asyncio.create_subprocess_exec(
-        str(MINISTACK.absolute()), env=kept, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-    )
-    endpoint = f"http://127.0.0.1:{port}"
-    try:
-        async with aioboto3.Session().client("sqs", region_name=REGION, endpoint_url=endpoint) as client:  # type: ignore[call-overload]
-            dead = await _made(client, "dead")
-            arn = (await client.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"]))["Attributes"][
-                "QueueArn"
-            ]
-            policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": str(DEAD_AFTER)})
-            yield client, await _made(client, "bell", RedrivePolicy=policy), dead, endpoint
-    finally:
-        process.kill()
-        await process.wait()
+@pytest.fixture
+async def queues(aws_endpoint: str, aws_credentials: None) -> AsyncGenerator[tuple[Any, str, str]]:
+    """A client, a queue of its own, and its dead letters."""
+    name = f"bell-{uuid4().hex}"
+    async with aioboto3.Session().client("sqs", region_name=REGION, endpoint_url=aws_endpoint) as client:  # type: ignore[call-overload]
+        dead = (await client.create_queue(QueueName=f"{name}-dead"))["QueueUrl"]
+        told = await client.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])
+        policy = json.dumps({"deadLetterTargetArn": told["Attributes"]["QueueArn"], "maxReceiveCount": str(DEAD_AFTER)})
+        made = await client.create_queue(QueueName=name, Attributes={"RedrivePolicy": policy})
+        yield client, made["QueueUrl"], dead
 
 
-async def _made(client: Any, name: str, **attributes: str) -> str:
-    """A queue, once the server answers."""
-    async with asyncio.timeout(SECONDS):
-        while True:
-            try:
-                return (await client.create_queue(QueueName=name, Attributes=attributes))["QueueUrl"]
-            except (BotoCoreError, ClientError):
-                await asyncio.sleep(0.05)
+async def test_f88_a_ring_that_comes_twice_or_late_finds_nothing_to_do(
+    queues: tuple[Any, str, str], aws_endpoint: str
+) -> None:
+    """The inbox is the truth: rings say only where to look, in any order and any number."""
+    _, queue, _ = queues
+    store = MemoryStore()
+    person = Person(id="1", name="Ada", level="owner")
+    for thread in ("t", "u"):
+        item = InboxItem(id=thread, thread=thread, sort="task", author=person, at=datetime.now(UTC), text="hello")
+        await store.put(item)
+    async with WireFaults(aws_endpoint) as wire, asyncio.timeout(SECONDS):
+        async with queue_doorbell(queue, REGION, wire.address) as bell:
+            wire.break_next("sqs.SendMessage", "doubled", "throttled")
+            for thread in ("t", "u"):
+                await bell.ring(thread, "g")
+            done: list[str] = []
+            rung: list[str] = []
+            while len(rung) < 3:
+                for ring in await bell.heard(10):
+                    rung.append(ring.thread)
+                    waiting = [item.id for item in await store.pending(ring.thread)]
+                    done += waiting
+                    await store.discard(waiting)
+                    await bell.acknowledge(ring)
+    assert sorted(rung) == ["t", "t", "u"]
+    assert sorted(done) == ["t", "u"], "each was taken up once"
 
 
-async def test_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
+    queues: tuple[Any, str, str], aws_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (client, queue, dead), endpoint = queues, aws_endpoint
     monkeypatch.setattr(module, "HIDDEN_SECONDS", 1)
     monkeypatch.setattr(module, "BEAT_SECONDS", 0.25)
     monkeypatch.setattr(module, "WAIT_SECONDS", 1)
-    async with asyncio.timeout(60), queues(monkeypatch) as (client, queue, dead, endpoint):
+    async with asyncio.timeout(60):
         async with queue_doorbell(queue, REGION, endpoint) as one, queue_doorbell(queue, REGION, endpoint) as other:
             await one.ring("t", "g")
             ring = await heard(one, "t")

@@ -50,6 +50,18 @@ def test_mistaken_settings_are_told_and_end_with_64(
     assert "THREADWRIGHT_TIER_2" in told.err
 
 
+def test_backup_does_not_pretend_to_hold_what_lies_on_aws(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, value in {"THREADWRIGHT_STORE": "aws", "DYNAMODB_EXECUTIONS_TABLE": "threads"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("S3_ARTIFACT_BUCKET", "artifacts")
+    monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
+    assert perform(["backup", str(tmp_path / "all")]) == 1
+    assert "recovery to a point in time" in capsys.readouterr().err
+    assert not (tmp_path / "all").exists()
+
+
 def test_a_model_that_cannot_be_asked_is_told_before_anything_runs() -> None:
     ended = command("task", "do it", THREADWRIGHT_TIER_2="openai/gpt-4o-mini")
     assert ended.returncode == 64

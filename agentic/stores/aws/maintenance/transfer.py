@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar, cast
 from uuid import uuid4
@@ -17,6 +18,7 @@ from uuid import uuid4
 from agentic.core.events.execution_events import BlobRef, Envelope
 from agentic.ports.errors import StoreCorrupt, StoreError
 from agentic.ports.maintenance import EventRow, Row, StoredExecution, StoreExport, StoreImport, StoreTransfer
+from agentic.ports.schedules import ScheduleRow
 from agentic.ports.stores import LabelRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
@@ -34,7 +36,7 @@ from agentic.stores.aws.items import (
     number,
     text,
 )
-from agentic.stores.aws.layout import padded
+from agentic.stores.aws.layout import PARTITION, padded
 from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.subjects import blobs
@@ -91,6 +93,15 @@ class _Export(StoreExport):
     def __init__(self, store: _Store, runner: asyncio.Runner) -> None:
         self._store, self._runner = store, runner
 
+    def threads(self) -> list[str]:
+        return self._runner.run(self._store.threads())
+
+    def facts(self) -> list[tuple[str, str]]:
+        return self._runner.run(self._store.facts())
+
+    def schedules(self) -> list[ScheduleRow]:
+        return self._runner.run(self._store.schedules())
+
     def names(self, thread: str) -> list[str]:
         return self._runner.run(self._store.names(thread))
 
@@ -139,15 +150,32 @@ class _Import(StoreImport):
     def label(self, row: LabelRow) -> None:
         self._work.append(partial(self._store.put_label, row))
 
+    def fact(self, key: str, value: str) -> None:
+        self._work.append(partial(self._store.add, keyed(layout.fact(key), {"value": value})))
+
+    def schedule(self, row: ScheduleRow) -> None:
+        self._work.append(partial(self._store.put_schedule, replace(row, revision=0)))
+
     def commit(self) -> None:
         for row in self._sessions.values():
-            self._runner.run(self._store.bring_in_session(row))
+            self._runner.run(self._store.add(item_of_row(row)))
         for work in self._work:
             self._runner.run(work())
 
 
 class _Store(AwsStore):
     """Reads and writes rows as they are."""
+
+    async def threads(self) -> list[str]:
+        """Every thread that has a row or an execution."""
+        with_rows = {row.thread async for row in self.sessions()}
+        return sorted(with_rows | {row.thread async for row in self.all_executions()})
+
+    async def facts(self) -> list[tuple[str, str]]:
+        """Small facts, by their keys; reads the whole table, for they stand apart from each other."""
+        facts = layout.prefix("FACT")
+        found = self._table.scan("begins_with(#pk, :facts)", {"facts": facts})
+        return sorted([(text(item, PARTITION).removeprefix(facts), text(item, "value")) async for item in found])
 
     async def names(self, thread: str) -> list[str]:
         """The executions of a thread, oldest first."""
@@ -173,12 +201,10 @@ class _Store(AwsStore):
         item = await self._table.get(layout.session(thread))
         return None if item is None else row_of_item(item)
 
-    async def bring_in_session(self, row: Row) -> None:
-        """Add a thread's row; one that is there stays."""
-        try:
-            await self._table.write(Put(item_of_row(row), ABSENT))
-        except Refused:
-            return
+    async def add(self, item: Item) -> None:
+        """Add an item; one that is there stays."""
+        with suppress(Refused):
+            await self._table.write(Put(item, ABSENT))
 
     async def bring_in_content(self, ref: BlobRef, content: bytes) -> None:
         """Add content; it is swept where nothing that comes in names it."""

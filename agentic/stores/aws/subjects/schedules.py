@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import cast
 from uuid import uuid4
 
+from agentic.ports.failpoints import reach
 from agentic.ports.schedules import ScheduleRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
@@ -32,6 +33,7 @@ class Schedules(Part):
             "revision": kept.revision,
             "stamp": uuid4().hex,
         }
+        reach("schedule.put.before")
         try:
             if row.revision == 0:
                 await self._table.write(Put(keyed(key, {**values, "made": self._aws.order.next()}), ABSENT))
@@ -42,6 +44,7 @@ class Schedules(Part):
         except Refused as refused:
             # It is ours where the answer to what was sent first was lost.
             return kept if text(refused.reasons[0].item or {}, "stamp") == values["stamp"] else None
+        reach("schedule.put.after")
         return kept
 
     async def schedule(self, id: str) -> ScheduleRow | None:

@@ -18,7 +18,9 @@ import orjson
 from pydantic import JsonValue
 
 from agentic.ports.errors import StoreCorrupt
-from agentic.ports.maintenance import SESSION_FIELDS, Row, Value
+from agentic.ports.failpoints import reach
+from agentic.ports.maintenance import SESSION_FIELDS, Row
+from agentic.ports.maintenance import Value as Field
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
@@ -40,7 +42,9 @@ class Sessions(Part):
         """Create or replace."""
         fields = (row.thread, row.channel, row.guild, row.title, _micros(row.created), _micros(row.accessed))
         item = item_of_row((*fields, row.confidence, orjson.dumps(row.settings).decode()))
+        reach("session.save.before")
         await self._table.write(Put(item))
+        reach("session.save.after")
 
     async def session(self, thread: str) -> SessionRow | None:
         """One thread."""
@@ -88,7 +92,9 @@ class Sessions(Part):
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact."""
+        reach("fact.set.before")
         await self._table.write(Put(keyed(layout.fact(key), {"value": value})))
+        reach("fact.set.after")
 
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
@@ -120,7 +126,7 @@ def item_of_row(row: Row) -> Item:
 
 def row_of_item(item: Item) -> Row:
     """And back."""
-    return (text(item, "pk"), *(cast(Value, item.get(name)) for name in SESSION_FIELDS[1:]))
+    return (text(item, "pk"), *(cast(Field, item.get(name)) for name in SESSION_FIELDS[1:]))
 
 
 def _list_of(guild: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from agentic.ports.maintenance import (
     Told,
 )
 from agentic.ports.retention import Kept
+from agentic.ports.schedules import ScheduleRow
 from agentic.ports.stores import LabelRow
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.copy import copy, open_quietly
@@ -30,7 +32,7 @@ from agentic.stores.sqlite.file.presence_file import mark_closed
 from agentic.stores.sqlite.file.schema import check
 from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.sqlite.maintenance import deletion, integrity, transfer
-from agentic.stores.sqlite.tables import blobs, labels, publications
+from agentic.stores.sqlite.tables import blobs, labels, publications, schedule_rows
 from agentic.stores.stored_executions import problems, streams
 
 
@@ -111,6 +113,15 @@ class _Export(StoreExport):
     def __init__(self, connection: Connection, contents: Path) -> None:
         self._connection, self._contents = connection, contents
 
+    def threads(self) -> list[str]:
+        return transfer.threads(self._connection)
+
+    def facts(self) -> list[tuple[str, str]]:
+        return transfer.facts(self._connection)
+
+    def schedules(self) -> list[ScheduleRow]:
+        return schedule_rows.some(self._connection, "", "", "")
+
     def names(self, thread: str) -> list[str]:
         return transfer.names(self._connection, thread)
 
@@ -146,3 +157,9 @@ class _Import(StoreImport):
 
     def label(self, row: LabelRow) -> None:
         labels.put(self._connection, row)
+
+    def fact(self, key: str, value: str) -> None:
+        self._connection.execute("INSERT OR IGNORE INTO facts (key, value) VALUES (?, ?)", (key, value))
+
+    def schedule(self, row: ScheduleRow) -> None:
+        schedule_rows.put(self._connection, replace(row, revision=0))

@@ -24,6 +24,19 @@ from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.stored_executions import IMPORTED, being_deleted, missing
 
 
+def threads(connection: Connection) -> list[str]:
+    """Every thread that has a row or an execution."""
+    rows = connection.execute(
+        f"SELECT thread FROM sessions UNION SELECT thread FROM executions WHERE {there(connection)} ORDER BY thread"
+    )
+    return [cast(str, row[0]) for row in rows]
+
+
+def facts(connection: Connection) -> list[tuple[str, str]]:
+    """Small facts, by their keys."""
+    return [cast("tuple[str, str]", row) for row in connection.execute("SELECT key, value FROM facts ORDER BY key")]
+
+
 def names(connection: Connection, thread: str) -> list[str]:
     """The executions of a thread, oldest first."""
     rows = connection.execute(
