@@ -22,6 +22,11 @@ class Ring:
 class Doorbell(Protocol):
     """Between those who store what people do and those who work on it."""
 
+    @property
+    def keeps_line(self) -> bool:
+        """Whether what is not heard yet waits in a fair order; else each worker lines up all of it, and is fair itself."""
+        ...
+
     async def ring(self, thread: str, guild: str) -> None:
         """Have somebody look at a thread; a guild that rings much makes others wait no longer.
 

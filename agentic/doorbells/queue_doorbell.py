@@ -49,6 +49,11 @@ class QueueDoorbell:
         """Receipts of what was heard and not acknowledged, with when that was."""
         self._beating: asyncio.Task[None] | None = None
 
+    @property
+    def keeps_line(self) -> bool:
+        """The queue does, by guild."""
+        return True
+
     async def ring(self, thread: str, guild: str) -> None:
         """Put it into the queue, in the group of its guild; direct messages are a group each."""
         try:

@@ -25,6 +25,11 @@ class SharedInbox:
         self._told: dict[str, float] = {}
         """When each thread was told last, by the monotonic clock."""
 
+    @property
+    def keeps_line(self) -> bool:
+        """Every worker hears everything: whoever has a slot first takes it."""
+        return False
+
     async def ring(self, thread: str, guild: str) -> None:
         """Do nothing: it is looked for."""
 

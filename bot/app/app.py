@@ -143,6 +143,8 @@ if TYPE_CHECKING:
     from reflexion.ports import LessonStore
 
 EVICT_EVERY = 60.0
+LINED_UP = 10_000
+"""Threads that a worker lines up at most where nobody else keeps the line."""
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
@@ -468,7 +470,7 @@ class App:
             return
         stack.push_async_callback(bell.close)
         if self.roles.works:
-            room = self.settings.max_executions
+            room = self.settings.max_executions if bell.keeps_line else LINED_UP
             self.take_up = TakeUp(self.threads, self.store, bell, clock, room, self.bot.used)
 
     async def online(self, stopped: asyncio.Event | None = None) -> bool:

@@ -25,6 +25,8 @@ HEAR_SECONDS = 1.0
 """How often the inboxes of threads at work are looked into: a stop is to be obeyed within two seconds."""
 SWEEP_SECONDS = 5.0
 """How often work is looked for that nobody does: so long a lost ring costs."""
+RARELY = 12
+"""So many looks for work apart those are at what only waits, while the doorbell rings."""
 SILENT_SECONDS = 5.0
 """How long a doorbell that fails is left alone."""
 
@@ -42,6 +44,9 @@ class TakeUp:
         """``used`` is told of each thread that somebody used."""
         self._rings: dict[str, list[Ring]] = {}
         """What was taken up, with its rings, until it rests."""
+        self._heard_at = -SWEEP_SECONDS
+        """When a ring came last, by the monotonic clock."""
+        self._sweeps = 0
 
     async def run(self) -> None:
         """Work until cancelled; then what waits here is shown to others again."""
@@ -70,16 +75,25 @@ class TakeUp:
     async def _listen(self) -> float:
         room = await self._roomy()
         for ring in await self._doorbell.heard(room):
+            self._heard_at = self._clock.monotonic()
             self._used(ring.thread)
-            self._rings.setdefault(ring.thread, []).append(ring)
+            rings = self._rings.setdefault(ring.thread, [])
+            if ring.receipt:
+                rings.append(ring)
             await self._threads.look(ring.thread)
         await self._let_go()
         return 0.0
 
     async def _sweep(self) -> float:
-        """Take up what nobody has; first what was begun, then what waits."""
+        """Take up what nobody has; first what was begun, then what waits.
+
+        While the doorbell rings, what waits is looked at rarely: it may have its turn in a line that this would jump.
+        """
+        self._sweeps += 1
+        silent = self._clock.monotonic() - self._heard_at >= SWEEP_SECONDS
         opened = [row.thread for row in await self._store.open_executions() if not is_child(row.execution)]
-        for thread in dict.fromkeys((*opened, *await self._store.pending_threads())):
+        waiting = await self._store.pending_threads() if silent or self._sweeps % RARELY == 0 else []
+        for thread in dict.fromkeys((*opened, *waiting)):
             if len(self._rings) >= self._room:
                 break
             if thread not in self._rings:

@@ -17,9 +17,13 @@ from agentic.doorbells import queue_doorbell as module
 from agentic.doorbells.doorbell import Doorbell, Ring
 from agentic.doorbells.queue_doorbell import QueueDoorbell, queue_doorbell
 from agentic.doorbells.shared_inbox import SharedInbox
+from agentic.models.scripted.model import answer
 from agentic.ports.errors import DoorbellSilent
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
+from bot.threads import take_up
+from bot.threads.take_up import TakeUp
+from tests.unit.threads.house import Bench, house
 from tests.aws.wire_faults import WireFaults
 
 DEAD_AFTER = 2
@@ -147,3 +151,36 @@ async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
             with pytest.raises(DoorbellSilent, match="standard"):
                 async with queue_doorbell(f"{queue}.fifo", REGION, endpoint):
                     pass
+
+
+async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ring is in flight while its thread is worked on, and gone when it rests; the sweeper has no part in it."""
+    monkeypatch.setattr(take_up, "SWEEP_SECONDS", 600.0)
+    finish, work = answer("", ("finish", {"answer": "done"})), answer("", ("work", {}))
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    store = MemoryStore()
+
+    async def in_flight() -> str:
+        told = await client.get_queue_attributes(
+            QueueUrl=queue, AttributeNames=["ApproximateNumberOfMessagesNotVisible"]
+        )
+        return str(told["Attributes"]["ApproximateNumberOfMessagesNotVisible"])
+
+    async with (
+        asyncio.timeout(60),
+        queues(monkeypatch) as (client, queue, _, endpoint),
+        queue_doorbell(queue, REGION, endpoint) as rings,
+        queue_doorbell(queue, REGION, endpoint) as hears,
+        house([], store=store, owner="gateway", works=False, doorbell=rings) as gateway,
+        house([work, finish], store=store, owner="worker", bench=bench, doorbell=hears) as worker,
+    ):
+        working = asyncio.create_task(TakeUp(worker.threads, store, hears, SystemClock(), 4, lambda _: None).run())
+        await gateway.say("work")
+        await bench.began.wait()
+        assert await in_flight() == "1", "the more of its threads are at work, the longer a server waits"
+        bench.hold.set()
+        while await gateway.reasons() != ["done"] or await in_flight() != "0":
+            await asyncio.sleep(0.05)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)

@@ -31,6 +31,8 @@ ASK = answer("", ("ask", {}))
 class MuteBell:
     """Every ring is lost."""
 
+    keeps_line = True
+
     async def ring(self, thread: str, guild: str) -> None:
         """Nobody hears it."""
 
