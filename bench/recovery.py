@@ -21,7 +21,7 @@ from agentic.ports.failpoints import reach
 from bench.figures import Figure, size
 from bench.startup import cpu_seconds
 from bot.local_discord import LocalGuild
-from tests.e2e.processes import MODEL, Running, environment, started
+from tests.e2e.processes import ANEW, MODEL, Running, environment, started
 
 WAITING = size("WAITING", 200, 3)
 ROUNDS = size("ROUNDS", 3, 1)
@@ -63,7 +63,7 @@ async def recovered() -> tuple[float, float, float]:
                 THREADWRIGHT_DISCORD_API=guild.rest_base, THREADWRIGHT_TIER_2=MODEL, THREADWRIGHT_SANDBOX="bubblewrap",
                 THREADWRIGHT_MAX_EXECUTIONS="10000",
             )  # fmt: skip
-            async with started("run", env=env, cwd=Path(home), anew=True) as bot:
+            async with started("run", env=env, cwd=Path(home), program=ANEW) as bot:
                 await guild.wait_for(lambda guild: guild.online, SECONDS)
                 await _all_wait(guild, bot, asked)
                 await bot.kill()
@@ -71,7 +71,7 @@ async def recovered() -> tuple[float, float, float]:
             asked.clear()
             goes_on.set()
             began = monotonic()
-            async with started("run", env=env, cwd=Path(home), anew=True) as bot:
+            async with started("run", env=env, cwd=Path(home), program=ANEW) as bot:
                 await _until(asked, 1, bot)
                 spent = cpu_seconds(bot.process.pid)
                 await _until(asked, WAITING, bot)

@@ -33,7 +33,7 @@ SETTLES = 3.0
 SECONDS = 120.0
 FIRST = 1_100_000_000_000_000_000
 """The id of the oldest stored thread."""
-ADDED_SECONDS, STALL_SECONDS = 0.2, 0.25
+ADDED_SECONDS, STALL_SECONDS, TIMES_AS_LONG = 0.2, 0.25, 1.2
 
 
 async def figures() -> AsyncIterator[Figure]:
@@ -55,6 +55,7 @@ async def figures() -> AsyncIterator[Figure]:
     note = f"{THREADS} stored threads against none, median of {ROUNDS}"
     yield Figure("stored_threads_add_to_online", many_online - online, "s", "<=", ADDED_SECONDS, note)
     yield Figure("stored_threads_add_to_eyes", many_eyes - eyes, "s", "<=", ADDED_SECONDS, note)
+    yield Figure("stored_threads_online_over_none", many_online / online, "x", "<=", TIMES_AS_LONG, note)
     yield Figure("stored_threads_online", many_online, "s", note="from the start of the interpreter")
     yield Figure("stored_threads_longest_stall", many_stall, "s", "<=", stall + STALL_SECONDS, "of the event loop")
     yield Figure("no_stored_threads_longest_stall", stall, "s")

@@ -11,14 +11,32 @@ from pydantic import JsonValue
 
 from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS, specs_for
 from agentic.core.state.conversation import ToolSpec
+from agentic.tools.approaches.approaches import APPROACHES_TOOL
+from agentic.tools.commit import COMMIT_TOOL
+from agentic.tools.files.codebase_search import codebase_search_tool
+from agentic.tools.files.notebook_edit import NOTEBOOK_EDIT_TOOL
+from agentic.tools.foreign.skill import skill_tool
+from agentic.tools.memory.recall import recall_tool
+from agentic.tools.memory.remember import remember_tool
 from agentic.tools.network import NETWORK_TOOL
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.subagent import SUBAGENT_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
+from agentic.tools.wake import wake_tool
+from agentic.tools.web.fetch_page import fetch_tool
+from agentic.tools.web.http_call import http_tool
+from agentic.tools.web.web_search import web_search_tool
 from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure, Figures
 
-OWN = (*STANDARD, SUBAGENT_TOOL, NETWORK_TOOL, PUBLISH_TOOL, COMMENT_TOOL)
+_MADE = (
+    codebase_search_tool, skill_tool, recall_tool, remember_tool, wake_tool, fetch_tool, http_tool, web_search_tool,
+)  # fmt: skip
+"""Those that are made for a thread, with what they ask; here nothing is called."""
+OWN = (
+    *STANDARD, SUBAGENT_TOOL, NETWORK_TOOL, PUBLISH_TOOL, COMMENT_TOOL, COMMIT_TOOL, NOTEBOOK_EDIT_TOOL,
+    APPROACHES_TOOL, *(make(None) for make in _MADE),  # type: ignore[arg-type]
+)  # fmt: skip
 MANY = 60
 
 

@@ -27,12 +27,15 @@ from agentic.ports.runtime import (
     Answer,
     FinishTool,
     Found,
+    Lease,
     Observation,
     Perception,
     Prepared,
     Refused,
     Saved,
+    Store,
 )
+from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.memory import MemoryStore
@@ -112,21 +115,26 @@ def started(toolbox: InProcess, turns: int) -> Started:
     )
 
 
-async def record(turns: int) -> Trajectory:
-    """An execution of ``turns`` turns and a last one that finishes."""
+async def work(store: Store, lease: Lease, turns: int, caps: DailyCaps = NO_CAPS) -> None:
+    """An execution of ``turns`` turns and a last one that finishes, as the loop does it over a store."""
     toolbox = InProcess()
-    store = MemoryStore()
-    lease = await store.acquire(THREAD, "bench")
-    assert lease is not None
-    loop = Loop(store, ScriptedModel(_answers(turns)), SystemClock(), build="0.1.0")
+    loop = Loop(store, ScriptedModel(answers(turns)), SystemClock(), build="0.1.0", caps=caps)
     finished = await loop.run(lease, "x1", toolbox, asyncio.Event(), started(toolbox, turns))
     assert finished.finished is not None
     assert finished.turn.number > turns, f"it ended after {finished.turn.number} turns: {finished.finished}"
+
+
+async def record(turns: int) -> Trajectory:
+    """An execution of ``turns`` turns and a last one that finishes."""
+    store = MemoryStore()
+    lease = await store.acquire(THREAD, "bench")
+    assert lease is not None
+    await work(store, lease, turns)
     envelopes = tuple([envelope async for envelope in store.read("x1")])
     return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
 
 
-def _answers(turns: int) -> Iterator[Answer]:
+def answers(turns: int) -> Iterator[Answer]:
     for turn in range(turns):
         arguments = {
             "command": f"sed -n {turn},{turn + 40}p src/module_{turn}.py",

@@ -127,15 +127,20 @@ class ModelRouter:
 
     async def transcribe(self, model: str, sound: bytes) -> str:
         """The words of a sound, an Ogg file, by a provider of OpenAI's protocol.  Raises ``ModelError``, ``TimeoutError``."""
-        if dialect_of(model) is None:
-            why = (
-                f"{model} cannot write down voice messages. Ask whoever runs the bot to set THREADWRIGHT_TRANSCRIPTION."
-            )
-            raise ModelBadRequest(why, model=model)
+        _check_hears(model)
         async with asyncio.timeout(TRANSCRIPTION_SECONDS):
             if self._ears is None:
                 self._ears = await asyncio.to_thread(self._own_transport)
             return await self._ears.transcribe(model, sound)
+
+    async def price_of_a_second(self, model: str) -> float:
+        """US dollars for a second of sound that it writes down.  Raises ``ModelBadRequest`` and ``ModelUnpriced``."""
+        _check_hears(model)
+        await asyncio.to_thread(self.prices.load)
+        second = self.prices.second(model)
+        if second is None:
+            raise ModelUnpriced(no_price(model), model=model)
+        return second
 
     async def warm_up(self, models: Iterable[str] = ()) -> None:
         """Load in threads what these models will need: prices, and the library of each.
@@ -186,6 +191,12 @@ class ModelRouter:
         from agentic.models.litellm.litellm_transport import LiteLLMTransport
 
         return LiteLLMTransport(self._env, load())
+
+
+def _check_hears(model: str) -> None:
+    if dialect_of(model) is None:
+        why = f"{model} cannot write down voice messages. Ask whoever runs the bot to set THREADWRIGHT_TRANSCRIPTION."
+        raise ModelBadRequest(why, model=model)
 
 
 def library_of(model: str, prices: Prices) -> Library | None:

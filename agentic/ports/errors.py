@@ -36,6 +36,7 @@ AgenticError
 │   ├── GitFailed              git could not fetch, read or push; nothing was changed there
 │   │   └── BranchMoved        somebody pushed meanwhile: nothing was overwritten
 │   └── NotPublished           a rule of ours says no; the words say which, and what to do
+├── DoorbellSilent             a ring is not heard by anybody: whoever works looks by himself a little later
 ├── EmbeddingUnavailable       the model of meaning does not answer: words have to do
 └── LogInvalid                 events that no execution could have written
 """
@@ -256,6 +257,10 @@ class BranchMoved(GitFailed):
 
 class NotPublished(RemoteError):
     """A rule of ours keeps it from being published; the message says which."""
+
+
+class DoorbellSilent(AgenticError):
+    """A ring was not passed on, or cannot be heard now; the message says what to do."""
 
 
 class EmbeddingUnavailable(AgenticError):

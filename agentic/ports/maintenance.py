@@ -95,7 +95,7 @@ class StoreExport(Protocol):
 
 
 class StoreImport(Protocol):
-    """Adds executions of another store; all of it is durable at the end, or nothing."""
+    """Adds executions of another store; all of it is durable at the end, or no reader finds any of it."""
 
     def execution(self, coming: StoredExecution) -> bool:
         """Add one that was checked, which nobody takes up; False where all of it was there.
@@ -137,7 +137,27 @@ class DatabaseMaintenance(Protocol):
         ...
 
 
-class StoreMaintenance(DatabaseMaintenance, Protocol):
+class StoreTransfer(Protocol):
+    """Takes executions out of a store of executions, and brings them in."""
+
+    def streams(self, stored: StoredExecution) -> tuple[list[Envelope], list[Envelope]]:
+        """Its log and its outcome, each event held against its checksum.  Raises ``StoreCorrupt`` and ``StoreTooNew``."""
+        ...
+
+    def problems(self, stored: StoredExecution) -> Sequence[StoreError]:
+        """What of it is not as it was written.  Raises ``StoreTooNew`` where that cannot be judged."""
+        ...
+
+    def exporting(self) -> AbstractContextManager[StoreExport]:
+        """Look at it; nothing is changed."""
+        ...
+
+    def importing(self) -> AbstractContextManager[StoreImport]:
+        """Make it if it is not there, and add to it; nothing counts where it is left by an error."""
+        ...
+
+
+class StoreMaintenance(DatabaseMaintenance, StoreTransfer, Protocol):
     """What can be done to the store of executions besides."""
 
     def unreadable(self, home: Path | None = None) -> tuple[Damage, ...]:
@@ -161,20 +181,4 @@ class StoreMaintenance(DatabaseMaintenance, Protocol):
 
     def promise(self) -> None:
         """Say durably that there will be a store, so that a bot does not begin afresh while it is being brought here."""
-        ...
-
-    def streams(self, stored: StoredExecution) -> tuple[list[Envelope], list[Envelope]]:
-        """Its log and its outcome, each event held against its checksum.  Raises ``StoreCorrupt`` and ``StoreTooNew``."""
-        ...
-
-    def problems(self, stored: StoredExecution) -> Sequence[StoreError]:
-        """What of it is not as it was written.  Raises ``StoreTooNew`` where that cannot be judged."""
-        ...
-
-    def exporting(self) -> AbstractContextManager[StoreExport]:
-        """Look at it; nothing is changed."""
-        ...
-
-    def importing(self) -> AbstractContextManager[StoreImport]:
-        """Make it if it is not there, and add to it, in one transaction."""
         ...

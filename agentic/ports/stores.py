@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, Protocol
 
 from pydantic import JsonValue
@@ -105,6 +106,7 @@ __all__ = [
     "Lease",
     "Leases",
     "Look",
+    "ObjectVersion",
     "Outbox",
     "OutboxRow",
     "Retention",
@@ -115,6 +117,8 @@ __all__ = [
     "SessionRow",
     "Sessions",
     "Store",
+    "StoredObject",
+    "VersionedObjects",
     "Wanted",
 ]
 
@@ -260,6 +264,56 @@ class Blobs(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """An object as it was written: which version it is, and the tag that a later write can expect."""
+
+    version: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject(ObjectVersion):
+    """An object as it was read."""
+
+    content: bytes
+
+
+class VersionedObjects(Protocol):
+    """VersionedObjects in a bucket that keeps versions; all raise ``StoreUnavailable``."""
+
+    async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
+        """Write an object whole, durably.
+
+        With ``expected``, only where the object bears this tag, or for '' where there is none; else None is returned.
+        """
+        ...
+
+    async def get(self, name: str) -> StoredObject | None:
+        """An object, None where there is none."""
+        ...
+
+    async def copy_to(self, name: str, version: str, path: Path) -> bool:
+        """Write a version of an object into a new file; False where there is none."""
+        ...
+
+    def names(self, prefix: str) -> AsyncIterator[str]:
+        """The objects whose names begin so."""
+        ...
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Take objects away; their earlier versions go by the bucket's rules."""
+        ...
+
+    async def erase(self, prefix: str) -> None:
+        """Delete all versions of all objects whose names begin so."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
 class Leases(Protocol):
     """One owner a thread."""
 
@@ -277,6 +331,10 @@ class Leases(Protocol):
 
     async def release(self, lease: Lease) -> None:
         """Give it back; a lease that is no longer ours is left alone.  The fence is kept for ever."""
+        ...
+
+    async def holder(self, thread: str) -> str:
+        """Who has the thread now, '' where it can be taken."""
         ...
 
 
@@ -363,6 +421,10 @@ class Facts(Protocol):
 
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
+        ...
+
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep a fact if it still is as it was read (None: there is none); of several who try at once one succeeds."""
         ...
 
 

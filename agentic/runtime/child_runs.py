@@ -391,9 +391,12 @@ def begun(
     if template is not None and template.other_family:
         policy = policy.model_copy(update={"tiers": other_eyes(policy.tiers, family(model_of(parent)), family)})
     policy = policy.model_copy(update={"tiers": _within(parent, policy.tiers)})
-    if part.reader:
-        policy = to_read(policy)
-    return _child_of(parent, part.task, policy, tools).model_copy(update={"role": role, "quoted": part.quoted})
+    child = _child_of(parent, part.task, to_read(policy) if part.reader else policy, tools)
+    if part.reader:  # without a workspace and tools it needs the date, and no rules, files for agents or skills
+        child = child.model_copy(
+            update={"environment": child.environment[:1], "rule_files": (), "guides": (), "skills": ()}
+        )
+    return child.model_copy(update={"role": role, "quoted": part.quoted})
 
 
 def begun_approach(parent: Execution, ways: Sequence[str], run: _Run, tools: Sequence[ToolSpec]) -> Started:
@@ -419,6 +422,7 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
     """What all children have of their parent."""
     started = parent.started
     assert started is not None
+    names = {tool.name for tool in tools}
     return Started(
         thread=started.thread,
         task=task,
@@ -429,7 +433,7 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
         policy=policy,
         tools=_shared(parent, tools),
         sandbox=started.sandbox,
-        environment=started.environment,
+        environment=tuple(line for line in started.environment if "`recall`" not in line or "recall" in names),
         instructions=started.instructions,
         own_roles=started.own_roles,
         rule_files=started.rule_files,

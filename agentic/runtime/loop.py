@@ -51,6 +51,7 @@ from agentic.core.state.actions import (
 from agentic.core.state.conversation import Prompt
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.foreign_text import mark_of
+from agentic.log_context import of_effect, of_execution
 from agentic.ports.errors import CallNotBegun
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import (
@@ -129,12 +130,13 @@ class Loop:
         and whatever is our own bug; then, and when it is cancelled, every effect it began has ended before it returns.
         """
         recorder = Recorder(self.store, self.clock, self.sinks, lease, execution, self.build, self.steady)
-        running = _Running(self, recorder, toolbox, doorbell, lease)
-        try:
-            return await running.run(started)
-        finally:
-            await running.end_effects()
-            await running.settle()
+        with of_execution(lease.thread, execution):
+            running = _Running(self, recorder, toolbox, doorbell, lease)
+            try:
+                return await running.run(started)
+            finally:
+                await running.end_effects()
+                await running.settle()
 
 
 class _Running:
@@ -385,7 +387,7 @@ class _Running:
         self._recorder.note(finished)
 
     def _start(self, ref: str, effect: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(effect, name=f"{self._execution.id} {ref}")
+        task = asyncio.create_task(effect, name=f"{self._execution.id} {ref}", context=of_effect(ref))
         self._effects[ref] = task
         task.add_done_callback(lambda done: self._ended(ref, done))
 

@@ -62,9 +62,9 @@ class Watchdog:
         self._ended.set()
         self._thread.join(1.0)
 
-    def longest(self) -> float:
-        """Seconds of the longest stall of the last hour."""
-        since = time.monotonic() - HOUR
+    def longest(self, within: float = HOUR) -> float:
+        """Seconds of the longest stall of the last hour, or of fewer seconds, to the minute."""
+        since = time.monotonic() - within
         return max((lag for at, lag in self._longest.copy() if at + MINUTE > since), default=0.0)
 
     # --- in the loop ---

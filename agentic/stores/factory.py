@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance
-from agentic.ports.stores import Store
+from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
+from agentic.ports.stores import Store, VersionedObjects
 from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(database: Path | None) -> Store:
-    """The store in a file, or one that forgets."""
-    if database is None:
-        return MemoryStore()
-    database.parent.mkdir(parents=True, exist_ok=True)
-    return SQLiteStore.open(database)
+def open_store(where: Path | Place | None) -> Store:
+    """The store in a file, the one on AWS, or one that forgets."""
+    match where:
+        case None:
+            return MemoryStore()
+        case Place():
+            from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
+
+            return AwsStore.open(where)
+        case Path():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            return SQLiteStore.open(where)
+
+
+def open_objects(place: Place) -> VersionedObjects:
+    """The bucket of a store on AWS, for snapshots of workspaces."""
+    from agentic.stores.aws.bucket import WorkspaceObjects  # with the SDK
+
+    return WorkspaceObjects.open(place)
 
 
 async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws.inspection import inspect  # with the SDK, which only those need whose store is there
+    from agentic.stores.aws_inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 
@@ -30,6 +43,15 @@ async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
 def store_maintenance(database: Path) -> StoreMaintenance:
     """What can be done to a store beside those who work on it."""
     return SQLiteMaintenance(database)
+
+
+def store_transfer(where: Path | Place) -> StoreTransfer:
+    """What takes executions out of a store and into it."""
+    if isinstance(where, Path):
+        return SQLiteMaintenance(where)
+    from agentic.stores.aws.maintenance.transfer import AwsTransfer  # with the SDK
+
+    return AwsTransfer(where)
 
 
 def database_maintenance(database: Path) -> DatabaseMaintenance:

@@ -239,6 +239,12 @@ class MemoryStore(Store):
         if self._holds(lease):
             self._leases[lease.thread] = _Hold("", lease.fence, 0.0)
 
+    async def holder(self, thread: str) -> str:
+        """Its owner, '' where it can be taken."""
+        self._check_open()
+        held = self._leases.get(thread, _Hold("", 0, 0.0))
+        return held.owner if held.until > self._seconds() else ""
+
     # --- inbox ---
 
     async def put(self, item: InboxItem) -> bool:
@@ -339,6 +345,14 @@ class MemoryStore(Store):
         """A fact, or None."""
         self._check_open()
         return self._facts.get(key)
+
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep it if it is as it was."""
+        self._check_open()
+        if self._facts.get(key) != before:
+            return False
+        self._facts[key] = after
+        return True
 
     # --- labels ---
 

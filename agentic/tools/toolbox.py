@@ -221,7 +221,8 @@ class StandardToolbox(Toolbox):
             seen = await self._settled(known, intent.call, prepared) or seen
         if not isinstance(seen, Observation):
             return seen
-        return self._shown(replace(seen, exposure=cut_off(await real.exposure())))
+        now = merged(seen.exposure, await real.exposure())
+        return self._shown(replace(seen, exposure=merged(now, cut_off(now))))
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         """Run a prepared call; a tool's failure is an observation, a missing or lost sandbox is raised."""
@@ -255,9 +256,8 @@ class StandardToolbox(Toolbox):
                 back = await self._settled(known, call, prepared)
                 if back is None:
                     raise
-                return self._shown(
-                    replace(back, exposure=await self._exposed())
-                )  # it has ended, and this is to be told
+                # It has ended, and this is to be told.
+                return self._shown(replace(back, exposure=await self._exposed()))
             reach("tool.effect.after")
             seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
             seen = replace(seen, exposure=merged(seen.exposure, await self._exposed()))

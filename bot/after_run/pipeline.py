@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -20,13 +20,22 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Store
 from bot.sessions import learning
 from bot.sessions.learning import Feedback, Learning, learn, still_owed
+from bot.sessions.lease import give_back
 from bot.sessions.start import LessonSource
 from reflexion.evaluation.outcome_stream import owes
 from reflexion.retrieval.selection import Choice
 
 VoteWay = Literal["up", "down", "none"]
+TURN_SECONDS = 180.0
+"""Longer than learning from an execution may take."""
+TURN_PAUSE = 0.5
 
 log = logging.getLogger(__name__)
+
+
+def turn_of(execution: str) -> str:
+    """The name of the lease under which an execution is learned from."""
+    return f"learning: {execution}"
 
 
 class Learner(Learning, Feedback, LessonSource, Protocol):
@@ -64,8 +73,10 @@ class AfterRunStep:
 class AfterRunPipeline:
     """Learns through ``learner``, then runs the steps; unfinished work is repeated."""
 
-    def __init__(self, learner: Learner, store: Store, steps: Sequence[AfterRunStep]) -> None:
+    def __init__(self, learner: Learner, store: Store, steps: Sequence[AfterRunStep], owner: str = "") -> None:
         self._learner, self._store, self._steps = learner, store, steps
+        self._owner = owner
+        """The name of this process where others learn beside it: they take turns with each execution; '' where it is alone."""
         self._running: Counter[str] = Counter()
         """Executions from which something is being learned."""
         self._later: dict[str, asyncio.Task[None]] = {}
@@ -76,8 +87,9 @@ class AfterRunPipeline:
     async def after(self, execution: str) -> Evaluated:
         """Score an ended execution, learn from it, and run the steps."""
         with self._at_work(execution):
-            evaluated = await self._learner.after(execution)
-            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
+            async with self._in_turn(execution):
+                evaluated = await self._learner.after(execution)
+                await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
         return evaluated
 
     async def feedback(
@@ -85,8 +97,9 @@ class AfterRunPipeline:
     ) -> Evaluated:
         """Record a vote or a correction, learn from it, and run the steps."""
         with self._at_work(execution):
-            evaluated = await self._learner.feedback(execution, person, vote, target, why)
-            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
+            async with self._in_turn(execution):
+                evaluated = await self._learner.feedback(execution, person, vote, target, why)
+                await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
         return evaluated
 
     async def _take(self, judged: JudgedRun) -> None:
@@ -125,6 +138,20 @@ class AfterRunPipeline:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    @contextlib.asynccontextmanager
+    async def _in_turn(self, execution: str) -> AsyncGenerator[None]:
+        """Learn from an execution while no other process does. Raises ``StoreError``."""
+        if not self._owner:
+            yield
+            return
+        name = turn_of(execution)
+        while (turn := await self._store.acquire(name, self._owner, TURN_SECONDS)) is None:  # noqa: ASYNC110
+            await asyncio.sleep(TURN_PAUSE)  # another process has it, and tells nobody when it is done
+        try:
+            yield
+        finally:
+            await give_back(self._store, turn)
 
     @contextlib.contextmanager
     def _at_work(self, execution: str) -> Generator[None]:

@@ -40,6 +40,8 @@ SHORTEST, LONGEST, GROWTH = 20.0, 600.0, 1.6
 """Seconds between two looks: after a change, where nothing changes for long, and how fast the one becomes the other.
 
 All of them at the usual pace, which is set by the first one."""
+OPENED_SECONDS = 30.0
+"""How often it is looked for those that other processes opened."""
 EACH = 3.0
 """Seconds that a host has between two looks, however many pull requests are watched there."""
 RINGS_KEPT = 100
@@ -91,7 +93,7 @@ class Around:
     """Told the key of a pull request whose messages have to change."""
     tell: Callable[[OutboxItem], Awaitable[None]]
     deliver: Delivering
-    state: Callable[[str], ThreadState]
+    state: Callable[[str], Awaitable[ThreadState]]
     present: Callable[[str, str], Awaitable[Person | None]]
     """A person of a server with the right they have now."""
 
@@ -99,11 +101,15 @@ class Around:
 class PullWatch:
     """Asks for as long as ``run`` runs."""
 
-    def __init__(self, store: Store, forges: Forges, around: Around, seconds: float = SHORTEST) -> None:
+    def __init__(
+        self, store: Store, forges: Forges, around: Around, seconds: float = SHORTEST, *, alone: bool = True
+    ) -> None:
         self._store, self._forges, self._around = store, forges, around
         self.rows = PullRows(store)
         self.pace = seconds / SHORTEST
         """Factor of all pauses."""
+        self._longest = LONGEST * self.pace if alone else min(LONGEST * self.pace, OPENED_SECONDS)
+        """The longest pause after which it is looked which there are: other processes may open some."""
         self.gap = 2.0
         """Seconds between two looks at a pull request that webhooks ask for, for each that is watched at its host."""
         self._rung: set[str] = set()
@@ -144,7 +150,8 @@ class PullWatch:
             kept = await self._watched()
             self._due = {key: self._due[key] for key in kept if key in self._due}
             self._looked = {key: self._looked[key] for key in kept if key in self._looked}
-            pause = min((at - _now() for at in self._due.values()), default=LONGEST * self.pace)
+            pause = min((at - _now() for at in self._due.values()), default=self._longest)
+            pause = min(pause, self._longest)
             try:
                 async with asyncio.timeout(max(pause, 0.01)):
                     await self._bell.wait()
@@ -216,7 +223,7 @@ class PullWatch:
         remarks = await forge.remarks(remote, row.number)
         account = await forge.account() if remarks else ""
         change = judged(row, Sighting(pull, checks, remarks, account, unseen))
-        if change.red and self._around.state(row.thread) not in ("idle", "unknown"):
+        if change.red and await self._around.state(row.thread) not in ("idle", "unknown"):
             return False  # what runs there may be about to mend it; the next look decides
         if change.row == row:
             return False

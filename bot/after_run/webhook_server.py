@@ -8,20 +8,16 @@ or lost, polling goes on.
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 from collections.abc import Callable
 
 from aiohttp import web
 
 from agentic.forges.webhook import is_signed, repository_named
+from bot.telemetry.bounded_server import BoundedServer, why_not
 
 BODY_BYTES = 1024 * 1024
 """Largest delivery; hosts send less of what is of use here, and what is larger is found by polling."""
 BODY_SECONDS = 10.0
-CONNECTIONS = 32
-CONNECTION_SECONDS = 15.0
-"""A connection lives at least so long and at most twice that, whatever it sends."""
 HERE = "Threadwright takes signed webhooks here."
 """What everybody reads who sends none; `threadwright doctor` knows it by that."""
 UNSIGNED = "THREADWRIGHT_WEBHOOK_SECRET is not set, so no webhook is received; pull requests are polled"
@@ -37,72 +33,27 @@ class CannotListen(Exception):
         self.todo = todo
 
 
-class _Refused(asyncio.Protocol):
-    """A connection beyond the bound."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        transport.abort()
-
-
 class WebhookServer:
     """Listens from ``open`` to ``close``; ``ring`` is told the name of a repository."""
 
     def __init__(self, address: tuple[str, int], secret: str, ring: Callable[[str], None]) -> None:
         self._address, self._secret, self._ring = address, secret, ring
-        self._web: web.Server | None = None
-        self._server: asyncio.Server | None = None
-        self._sweeping: asyncio.Task[None] | None = None
+        self._server = BoundedServer(address, self._answer)
 
     async def open(self) -> None:
         """Listen.  Raises ``CannotListen``."""
         if not self._secret:
             raise CannotListen(UNSIGNED, MAKE_ONE)
-        self._web = web.Server(self._answer, access_log=None, auto_decompress=False, lingering_time=1.0)
-        host, port = self._address
         try:
-            self._server = await asyncio.get_running_loop().create_server(
-                self._connected, host, port, backlog=CONNECTIONS
-            )
+            await self._server.open()
         except OSError as error:
             raise cannot_listen(self._address, error) from error
-        self._sweeping = asyncio.create_task(self._sweep(self._web), name="webhook connections")
 
     async def close(self) -> None:
         """Stop listening, and end all connections."""
-        server, self._server = self._server, None
-        if server is None or self._web is None or self._sweeping is None:
-            return
-        self._sweeping.cancel()
-        await asyncio.gather(self._sweeping, return_exceptions=True)
-        server.close()
-        await self._web.shutdown(0.1)
-        await server.wait_closed()
+        await self._server.close()
 
-    def _connected(self) -> asyncio.Protocol:
-        assert self._web is not None
-        return self._web() if len(self._web.connections) < CONNECTIONS else _Refused()
-
-    async def _sweep(self, served: web.Server) -> None:
-        """End connections that last too long: whoever sends nothing keeps no place."""
-        before = frozenset[object]()
-        while True:
-            await asyncio.sleep(CONNECTION_SECONDS)
-            for connection in served.connections:
-                if connection in before and connection.transport is not None:
-                    connection.transport.abort()
-            before = frozenset(served.connections)
-
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        try:
-            answer = await self._taken(request)
-        except web.HTTPException as refused:
-            refused.force_close()
-            raise
-        answer.force_close()
-        return answer
-
-    async def _taken(self, request: web.BaseRequest) -> web.Response:
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
         if request.method != "POST":
             raise web.HTTPMethodNotAllowed(request.method, ["POST"], text=HERE)
         body = await _body(request)
@@ -133,12 +84,5 @@ async def _body(request: web.BaseRequest) -> bytes:
 
 def cannot_listen(address: tuple[str, int], error: OSError) -> CannotListen:
     """What is wrong with an address to listen at."""
-    place = f"{address[0]}:{address[1]}"
     todo = "set THREADWRIGHT_WEBHOOKS to another port, and lead the host or the reverse proxy there"
-    if error.errno == errno.EADDRINUSE:
-        return CannotListen(f"{place} is used by another program, so no webhook is received", todo)
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return CannotListen(f"{place} may not be used by you, so no webhook is received", todo)
-    if error.errno == errno.EADDRNOTAVAIL:
-        return CannotListen(f"{place} is no address of this machine, so no webhook is received", todo)
-    return CannotListen(f"{place} cannot be listened at ({os.strerror(error.errno or 0)})", todo)
+    return CannotListen(f"{why_not(address, error)}, so no webhook is received", todo)

@@ -15,9 +15,10 @@ import asyncio
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,8 @@ from typing import TYPE_CHECKING, Self
 
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
+from agentic.doorbells.doorbell import Doorbell
+from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
@@ -39,7 +42,7 @@ from agentic.ports.runtime import Clock, SessionRow, Sink, Store
 from agentic.remotes.host_git import MB, HostGit
 from agentic.remotes.mirror import Mirrors
 from agentic.remotes.publication import Publisher
-from agentic.runtime.budget_ledger import BudgetLedger
+from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from agentic.runtime.child_runs import ChildRegistry
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
@@ -47,10 +50,13 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.factory import open_store
+from agentic.stores.aws.place import Place
+from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
+from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
+from bot import BUILD
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
 from bot.actions.dispatch import ThreadActs
@@ -62,14 +68,17 @@ from bot.after_run.announce_lessons import AnnounceLessons
 from bot.after_run.auto_retry import AutoRetry
 from bot.after_run.calibration_labels import CalibrationLabels
 from bot.after_run.feedback_survey import FeedbackSurvey
-from bot.after_run.pipeline import AfterRunPipeline
+from bot.after_run.pipeline import AfterRunPipeline, turn_of
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
 from bot.app.adapters import chooser, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
+from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
+from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.options import options_from
-from bot.app.services import Backstage
+from bot.app.services import Backstage, Roles
+from bot.app.shards import ShardLeases
 from bot.charts.renderer import Studio
 from bot.config.home import (
     ACCOUNTS,
@@ -90,7 +99,7 @@ from bot.equipment.thread_skills import ThreadSkills
 from bot.equipment.watcher_files import WatcherFiles
 from bot.history.run_history import undoable
 from bot.inbound.recent_messages import Quoting
-from bot.inbound.voice_messages import VoiceReader
+from bot.inbound.voice_messages import Transcription, VoiceReader
 from bot.lessons import fact_text
 from bot.local_discord.redirect import attach_over_http
 from bot.outbound.compose import FILE_BYTES
@@ -103,10 +112,16 @@ from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
 from bot.schedules.gate import ScheduleGate
 from bot.sessions.dependencies import Ground
+from bot.sessions.lease import give_back, while_held
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
 from bot.sessions.start import Beginning, caps_from, policy_from
+from bot.telemetry.health_server import HealthServer
+from bot.telemetry.process_state import ProcessState
+from bot.telemetry.reporting import Reporting, wanted
+from bot.telemetry.trace_sink import TraceSink
 from bot.threads.registry import Roster, Threads
+from bot.threads.take_up import TakeUp
 from bot.workspace.attachments import download
 from bot.workspace.environment import environment
 from bot.workspace.folders import Workspaces
@@ -126,7 +141,6 @@ if TYPE_CHECKING:
     from bot.local_discord import LocalGuild
     from reflexion.ports import LessonStore
 
-BUILD = "0.1.0"
 EVICT_EVERY = 60.0
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
@@ -140,13 +154,14 @@ class AppHome:
     """Where an app keeps its state, and how it stands to people.
 
     ``bound``: the one folder that every thread works in; ``attended``: somebody can answer questions;
-    ``recovers``: what an earlier process left in this home is taken up.
+    ``recovers``: what an earlier process left in this home is taken up; ``roles``: what this process does of it all.
     """
 
     home: Path
     bound: Path | None = None
     attended: bool = True
     recovers: bool = True
+    roles: Roles = field(default_factory=Roles)
 
 
 class App:
@@ -165,6 +180,10 @@ class App:
         self.bot = bot
         self.guild = guild
         self.watchdog = watchdog
+        self.closing = False
+        """It is ending, and begins nothing new."""
+        self._reporting: Reporting | None = None
+        self._watched: ProcessState | None = None
         self.watch: PullWatch | None = None
         self.webhooks: WebhookServer | None = None
         self.deaf: CannotListen | None = None
@@ -175,8 +194,12 @@ class App:
         self.library = ""
         """Why a library that asks the models cannot be loaded, in words; '' where it can."""
         self._background: set[asyncio.Task[None]] = set()
+        self.roles = Roles()
+        self.take_up: TakeUp | None = None
+        """Brings the work that other processes store; None where this one is alone, or does not work."""
         self._connection: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
+        self._left = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
@@ -187,10 +210,10 @@ class App:
         """Build everything and connect; at the end all of it is closed, in order, what runs being kept for later."""
         async with AsyncExitStack() as stack:
             app = await cls._build(stack, settings, place, guild, sinks, clock or SystemClock())
+            await app._be_watched(stack, place)
             stack.push_async_callback(app._close)
-            if place.recovers:
-                await settle_leftovers(app.store, caps_from(settings))
-                await app.threads.recover()
+            if place.recovers and place.roles.works:
+                await _recovered(app, caps_from(settings), place.roles)
             app._connect()
             yield app
 
@@ -205,11 +228,13 @@ class App:
         clock: Clock,
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
-        durable, watchdog = settings.store == "sqlite", stack.enter_context(Watchdog())
+        roles = place.roles
+        durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
+        aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        store = open_store(place.home / DATABASE if durable else None)
+        store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
-        lessons = open_lessons(place.home / LESSONS if durable else None)
+        lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)
@@ -226,7 +251,10 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        snapshots = Snapshots(place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store))
+        shared = _shared_copies(stack, aws if durable else None, place.home / CHECKPOINTS)
+        snapshots = Snapshots(
+            place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store), shared=shared
+        )
         meaning = embedder(settings.embeddings)
         code_search = CodeSearch(place.home / CODE_INDEX, meaning)
         stack.push_async_callback(code_search.close)
@@ -244,6 +272,11 @@ class App:
         stack.push_async_callback(forges.close)
         git = HostGit(forges, settings.forge_ssh_key, settings.repository_mb * MB)
         purse = BudgetLedger(store, caps_from(settings))
+        watched = ProcessState(
+            store, clock, watchdog.longest,
+            lambda: Counter(session.state.phase.value for session in roster.sessions.values()),
+        )  # fmt: skip
+        reporting = _reporting(settings, store, watched, bot.feed.discretion.text)
         policy_for = partial(
             policy_from, settings, models.tiers, attended=place.attended, prices=prices, tries=place.recovers
         )
@@ -262,7 +295,7 @@ class App:
         async def spoken(item: InboxItem) -> str:
             return await bot.wakes.spoken(item)
 
-        workshop.alarms = alarm if place.recovers else None
+        workshop.alarms, workshop.tell = (alarm if place.recovers else None), tell
         skills = ThreadSkills(SkillStore(settings.home), workshop, tell)
         workshop.read_skill = skills.read
 
@@ -271,13 +304,13 @@ class App:
 
         workshop.may_still = bot.may_still_approve
 
-        def doing(thread: str) -> ThreadState:
-            return threads.state(thread)
+        async def doing(thread: str) -> ThreadState:
+            return threads.state(thread) if await threads.knows(thread) else "unknown"
 
         around = Around(pulls.changed, tell, deliver, doing, present)
-        watch = PullWatch(store, forges, around, settings.pull_request_seconds)
+        watch = PullWatch(store, forges, around, settings.pull_request_seconds, alone=roles.alone)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
-        may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: len(bot.guilds))
+        may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: bot.servers)
         accounts = _accounts(stack, settings, place)
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
@@ -291,6 +324,7 @@ class App:
                 AutoRetry(store, lessons, clock, purse, tell, deliver, BUILD),
                 FeedbackSurvey(store, clock, bot.desk, tell, BUILD),
             ),
+            roles.name_among_others(),
         )  # fmt: skip
         stack.push_async_callback(learning.close)
 
@@ -353,7 +387,7 @@ class App:
                 store,
                 Courteous(router, courtesy),
                 clock,
-                (feed, roster, children, *sinks),
+                (feed, roster, children, *((reporting.sink,) if reporting is not None else ()), *sinks),
                 BUILD,
                 caps_from(settings),
                 leaving,
@@ -375,7 +409,10 @@ class App:
             allow=heartbeat.allow,
             furnish=workshop.furnish,
             children=children,
-            missed=missed,
+            lease_lost=watched.lease_lost,
+            missed=missed if roles.talks else None,
+            works=roles.works,
+            doorbell=await _doorbell(stack, roles, store, clock, aws),
         )
         threads = Threads(ground, roster, learning, workshop.receive)
 
@@ -391,38 +428,79 @@ class App:
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
-                      equipment=equipment, voices=_voices(settings, router, store), watchers=watcher_files),
+                      equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files,
+                      roles=roles),
         )  # fmt: skip
         app = cls(settings, models, store, sandboxes, workshop, threads, router, bot, guild, watchdog)
+        app.roles = roles
+        app._among_others(stack, ground, clock)
         app.watch = watch
         app.webhooks = _webhooks(stack, settings, watch, place)
+        app._reporting, app._watched = reporting, watched
         return app
 
-    async def online(self) -> None:
-        """Wait until the bot hears what is said.  Raises ``CannotConnect``."""
+    async def _be_watched(self, stack: AsyncExitStack, place: AppHome) -> None:
+        """Say how it is, and what it does, to those who watch it; until everything has ended, so as to tell of that too."""
+        if self.settings.health_address is not None and place.recovers:
+            checks = (
+                draining_check(lambda: self.closing), store_check(self.store), discord_check(self.bot),
+                sandbox_check(self.workshop.tried), models_check(lambda: self.library),
+            )  # fmt: skip
+            server = HealthServer(self.settings.health_address, "run", checks, self.watchdog.longest)
+            await server.open()
+            stack.push_async_callback(server.close)
+        if self._reporting is not None and self._watched is not None:
+            self._reporting.begin()
+            stack.push_async_callback(self._reporting.close)
+            self.beside("process state", self._watched.run())
+
+    def _among_others(self, stack: AsyncExitStack, ground: Ground, clock: Clock) -> None:
+        """Make what brings work from processes that talk to those that work, where they are not one."""
+        bell = ground.doorbell
+        if bell is None:
+            return
+        stack.push_async_callback(bell.close)
+        if self.roles.works:
+            room = self.settings.max_executions
+            self.take_up = TakeUp(self.threads, self.store, bell, clock, room, self.bot.used)
+
+    async def online(self, stopped: asyncio.Event | None = None) -> bool:
+        """Wait until the bot hears what is said, or may begin with work; False where it is ``stopped`` before.
+
+        Raises ``CannotConnect``.
+        """
         connection = self._connection
         assert connection is not None
         ready = asyncio.create_task(self._ready(), name="ready")
+        ends = asyncio.create_task((stopped or asyncio.Event()).wait(), name="stop signal")
         try:
-            await asyncio.wait((ready, connection), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((ready, connection, ends), return_when=asyncio.FIRST_COMPLETED)
+            if ends.done() and not ready.done():
+                return False
         finally:
             ready.cancel()
+            ends.cancel()
         if connection.done():
             raise_why(connection)
-        self.beside("warm-up", self._warm_up())
-        self.beside("eviction", self._evict())
-        if self.watch is not None:
+        if self.take_up is not None:
+            self.beside("what others store", self.take_up.run())
+        if self.roles.works:
+            self.beside("warm-up", self._warm_up())
+            self.beside("eviction", self._evict())
+        if self.watch is not None and self.roles.talks and self.bot.shard.first:
             self.beside("pull requests", self.watch.run())
-        if self.webhooks is not None:
+        if self.webhooks is not None and self.bot.shard.first:
             try:
                 await self.webhooks.open()
             except CannotListen as why:
                 log.warning("%s", why)
                 self.deaf = why
+        return True
 
     async def _ready(self) -> None:
         await self._begun.wait()  # before it begins, a client cannot be waited for
-        await self.bot.wait_until_ready()
+        if self.roles.talks:
+            await self.bot.wait_until_ready()
 
     async def until(self, stopped: asyncio.Event) -> None:
         """Wait until ``stopped``, or raise ``CannotConnect`` when Discord shuts the bot out."""
@@ -462,8 +540,33 @@ class App:
         elsewhere = self.settings.discord_api
         if self.guild is None and elsewhere != DISCORD:
             await attach_over_http(elsewhere, token)
-        self._begun.set()
-        await self.bot.start(token)
+        if self.roles.alone:
+            self._begun.set()
+            await self.bot.start(token)
+            return
+        await self.bot.login(token)
+        if self.roles.talks:
+            await self._talk()
+        else:
+            self._begun.set()
+            await self._left.wait()
+
+    async def _talk(self) -> None:
+        """Hear one shard for as long as nobody else may."""
+        clock, store = SystemClock(), self.store
+
+        async def starts() -> StartLimit:
+            return (await self.bot.start_limit())[1]
+
+        recommended, _ = await self.bot.start_limit()
+        shard, lease = await ShardLeases(store, clock, this_process()).take(recommended)
+        try:
+            self.bot.budget = IdentifyBudget(store, clock, starts)
+            self.bot.sit(shard)
+            self._begun.set()
+            await while_held(store, clock, lease, self.bot.connect())
+        finally:
+            await give_back(store, lease)
 
     async def _warm_up(self) -> None:
         """Import the libraries of the models in a thread, then try the sandbox."""
@@ -505,6 +608,7 @@ class App:
 
     async def _close(self) -> None:
         """Take nothing more in, end what runs (it goes on after the next start), then let the adapters close."""
+        self.closing = True
         background = tuple(self._background)
         for task in background:
             task.cancel()
@@ -512,19 +616,68 @@ class App:
         await self.workshop.close()
         await self.threads.close()
         await self.bot.close()
+        self._left.set()
         if self._connection is not None:
+            if not self._begun.is_set():  # it stands by
+                self._connection.cancel()
             await asyncio.gather(self._connection, return_exceptions=True)
 
 
-def _voices(settings: Settings, router: ModelRouter, store: Store) -> VoiceReader | None:
-    if not settings.transcription:
+async def _recovered(app: App, caps: DailyCaps, roles: Roles) -> None:
+    """Take up what earlier processes left; where others work, that is looked for by ``TakeUp``."""
+
+    async def learned_from(execution: str) -> bool:
+        return bool(await app.store.holder(turn_of(execution)))
+
+    await settle_leftovers(app.store, caps, None if roles.alone else learned_from)
+    if roles.alone:
+        await app.threads.recover()
+    else:
+        app.threads.learn_on()
+
+
+async def _doorbell(
+    stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, aws: Place | None
+) -> Doorbell | None:
+    """What tells the processes that work what the others stored; None for a process that is alone."""
+    if roles.alone:
         return None
-    return VoiceReader(partial(router.transcribe, settings.transcription), download, store)
+    if aws is None or not aws.queue:
+        return SharedInbox(store, clock)
+    from agentic.doorbells.queue_doorbell import queue_doorbell  # with the SDK
+
+    return await stack.enter_async_context(queue_doorbell(aws.queue, aws.region, aws.endpoint))
+
+
+def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> SharedCopies | None:
+    """Snapshots in the bucket, where other machines may go on with a thread."""
+    if aws is None:
+        return None
+    objects = open_objects(aws)
+    stack.push_async_callback(objects.close)
+    return SharedCopies(objects, root)
+
+
+def _reporting(settings: Settings, store: Store, watched: ProcessState, mask: Callable[[str], str]) -> Reporting | None:
+    """What sends traces and metrics, where somebody wants them."""
+    signals = wanted(os.environ)
+    if not signals:
+        return None
+    sink = TraceSink(store.read, mask if settings.trace_content else None)
+    return Reporting(sink, signals, BUILD, watched.observed())
+
+
+def _voices(settings: Settings, router: ModelRouter, store: Store, purse: BudgetLedger) -> VoiceReader | None:
+    model = settings.transcription
+    if not model:
+        return None
+    heard = Transcription(partial(router.transcribe, model), partial(router.price_of_a_second, model))
+    return VoiceReader(heard, download, store, purse)
 
 
 def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place: AppHome) -> WebhookServer | None:
     """What receives webhooks, where they are wanted and something lasts that they could be about."""
-    if settings.webhook_address is None or not place.recovers:
+    if settings.webhook_address is None or not place.recovers or not place.roles.talks:
         return None
     secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else ""
     server = WebhookServer(settings.webhook_address, secret, watch.rung)
@@ -534,7 +687,7 @@ def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place
 
 def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> LinkedAccounts:
     """What people link; like everything else it does not last where nothing is kept on a disk."""
-    if settings.store == "sqlite":
+    if settings.store != "memory":
         return LinkedAccounts(place.home / ACCOUNTS)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import aiohttp
 import discord
 from discord.ext import commands
 
 from agentic.core.events.execution_events import OutboxItem, Person
 from agentic.ports.runtime import Store
+from agentic.stores.process_identity import this_process
 from bot.access.permissions import may, role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
+from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.services import Backstage
+from bot.app.shards import Shard
 from bot.catch_up.access_monitor import Tending
 from bot.catch_up.catch_up import CatchingUp
 from bot.catch_up.deleted_threads import Sweeping
@@ -33,11 +37,13 @@ from bot.inbound.parse import Options, Reader
 from bot.lessons.approvals import LessonApprovals
 from bot.outbound.compose import Composer, FetchFile
 from bot.outbound.discord_api import DiscordApi
+from bot.outbound.discord_places import guild_of
 from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.live.question_messages import QuestionMessages
 from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.outbox import Outbox
 from bot.outbound.request_queue import Sender
+from bot.outbound.shared_delivery import SharedDelivery
 from bot.ports.conversation import Conversation
 from bot.progress.feed import Feed
 from bot.rendering.custom_ids import CONTROLS
@@ -71,6 +77,8 @@ HELLO = (
 )
 """The message in a new server."""
 _TO_GREET = discord.Permissions(view_channel=True, send_messages=True)
+COUNT_SECONDS = 300.0
+"""How often it is asked in how many servers the bot is."""
 COMMANDS_KNOWN = 1_000
 """Messages of this many commands are known by their ids."""
 
@@ -104,6 +112,12 @@ class ThreadwrightBot(commands.Bot):
         self.titles = ThreadTitles(store, self.desk)
         self.approving = LessonApprovals(store, lessons, feed.outbox.set)
         self._continuity = Continuity()
+        self.shard = Shard()
+        """The part of the events that come here."""
+        self.seated = asyncio.Event()
+        """It is known which part that is."""
+        self.budget: IdentifyBudget | None = None
+        """Where other gateways identify as well."""
         self._running: list[asyncio.Task[None]] = []
         self._commanded: OrderedDict[int, None] = OrderedDict()
 
@@ -120,6 +134,7 @@ class ThreadwrightBot(commands.Bot):
             self.board,
             Composer(store, feed, fetch_file, backstage.fetch_before, self.board.chosen, self._lesson),
             self.titles,
+            None if backstage.roles.alone else SharedDelivery(store, this_process(), works=backstage.roles.works),
         )
         self.reach, self.records = Reach(self, self.reader, store), Records(store)
         self.backstage = backstage
@@ -152,32 +167,98 @@ class ThreadwrightBot(commands.Bot):
             self.lanes,
             self.tending,
         )
+        self.tending.hears = self.catching.hears = self._hears
         self.delivery = ClaimDelivery(
             store, backstage.clock, MakerStanding(self, self.reader, self.desk), conversation.deliver, self._tell
         )
         self.wakes = WakeUps(store, self.schedules, backstage.clock, self._tell, self._unwoken)
-        self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery)
+        self.ticker = Ticker(store, self.schedules, backstage.clock, self.delivery, self._hears)
         self.questions = QuestionMessages(store, self.desk, feed, self.catching.caught_up.wait)
         self.intake.resumed = self.tending.resumed
+        roles = backstage.roles
+        self.preferences.shared = not roles.alone
+        if roles.alone:
+            self.seated.set()
+        self.desk.connected, self.reader.asks = roles.talks, not roles.talks
 
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
-        for cog in COGS:
-            await self.load_extension(cog)
-        self.add_dynamic_items(*CONTROLS)
+        roles = self.backstage.roles
+        if roles.talks:
+            for cog in COGS:
+                await self.load_extension(cog)
+            self.add_dynamic_items(*CONTROLS)
+        else:
+            self.catching.caught_up.set()  # who talks catches up
         self._begin("outbox", self.outbox.run())
-        self._begin("board", self.board.run())
-        self._begin("watermarks", self.watermarks.run())
-        self._begin("titles", self.titles.run())
-        self._begin("questions", self.questions.run())
         self._begin("lessons", self.approving.run(self.desk))
-        self._begin("commands", self.registration.run())
-        self._begin("sweeping", self.sweeping.run())
-        self._begin("retention", self.retention.run())
-        self._begin("search", self.searching.run())
-        self._begin("schedules", self._scheduled())
         for each in self.backstage.live:
             self._begin(type(each).__name__, each.run(self.desk))
+        if roles.works:
+            self._begin("board", self.board.run())
+            self._begin("titles", self.titles.run())
+            self._begin("questions", self.questions.run())
+        if roles.talks:
+            self._begin("watermarks", self.watermarks.run())
+            self._begin("commands", self._as_first(self.registration.run))
+            self._begin("sweeping", self.sweeping.run())
+            self._begin("retention", self._as_first(self.retention.run))
+            self._begin("search", self._as_first(self.searching.run))
+            self._begin("schedules", self._scheduled())
+        if not roles.alone:
+            self._begin("servers", self._count_servers())
+
+    def sit(self, shard: Shard) -> None:
+        """Hear this part of the events from the next connection on."""
+        self.shard = shard
+        if shard.count > 1:
+            self.shard_id, self.shard_count = shard.number, shard.count
+            self._connection.shard_count = shard.count
+        self.seated.set()
+
+    def _hears(self, guild: str) -> bool:
+        """Whether the events of a server come to this process; '' for direct messages."""
+        return self.shard.has(guild)
+
+    async def _as_first(self, run: Callable[[], Awaitable[None]]) -> None:
+        """Do what one of several gateways does for all."""
+        await self.seated.wait()
+        if self.shard.first:
+            await run()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Wait for this gateway's turn."""
+        if self.budget is None:
+            await super().before_identify_hook(shard_id, initial=initial)
+        else:
+            await self.budget.wait(shard_id or 0)
+
+    async def start_limit(self) -> tuple[int, StartLimit]:
+        """Into how many shards Discord would divide, and which starts are left. Raises what discord.py raises."""
+        shards, _, told = await self.http.get_bot_gateway()
+        seconds = told["reset_after"] / 1000
+        return shards, StartLimit(told["total"], told["remaining"], seconds, max(1, told["max_concurrency"]))
+
+    @property
+    def servers(self) -> int:
+        """In how many servers the bot is; a process without all of the gateway's events asks from time to time."""
+        told = self.application.approximate_guild_count if self.application is not None else 0
+        return len(self.guilds) if self.backstage.roles.alone else max(len(self.guilds), told)
+
+    async def _count_servers(self) -> None:
+        """Keep ``servers`` true, until cancelled."""
+        while True:
+            await asyncio.sleep(COUNT_SECONDS)
+            try:
+                self._application = await self.application_info()
+            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+                log.info("in how many servers the bot is cannot be asked now: %s", error)
+
+    def used(self, thread: str) -> None:
+        """Somebody wrote in a thread, as another process was told: it is archived no more, and may be written in."""
+        self.outbox.retry_in(thread)
+        for each in (self.questions, self.approving.messages, *self.backstage.live):
+            each.live.awoken(thread)
 
     def present(self) -> datetime:
         """The earlier of the machine's clock and Discord's: one that is set ahead by mistake deletes nothing."""
@@ -200,11 +281,20 @@ class ThreadwrightBot(commands.Bot):
 
     async def present_person(self, person: str, guild: str) -> Person | None:
         """A member with the right they have now; None where they have left, or cannot be asked for."""
-        server = self.get_guild(int(guild)) if guild else None
+        try:
+            server = await self._server(int(guild)) if guild else None
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+            log.info("server %s cannot be asked for now: %s", guild, error)
+            return None
         if guild and server is None:
             return None
         speaker = await self.reader.speaker_by_id(int(person), server) if person.isdecimal() else None
         return speaker.person() if speaker is not None else None
+
+    async def _server(self, guild: int) -> discord.Guild | None:
+        """A server; None where the bot is not in it any more. Raises what discord.py raises."""
+        told = self.backstage.roles.talks and self.shard.has(str(guild))
+        return self.get_guild(guild) if told else await guild_of(self, guild)
 
     async def may_still_approve(self, thread: str, person: Person) -> bool:
         """Whether somebody who allowed something in a thread may approve there now."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
-from pydantic import SecretStr
-
 from bot.config.settings import Settings
 from bot.inbound.parse import Options
-from bot.rendering.secrets import secrets_of
 
 LOCAL_READY_SECONDS = 0.05
 DISCORD_READY_SECONDS = 2.0
@@ -24,13 +19,5 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         retention_days=settings.retention_days,
         command_guilds=() if local else settings.command_guilds,
         guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
-        secrets=secrets_of(os.environ) | _held_by(settings),
-    )
-
-
-def _held_by(settings: Settings) -> frozenset[str]:
-    held = (getattr(settings, name) for name in type(settings).model_fields)
-    tokens = (os.environ.get(host.variable, "").strip() for host in settings.forge_hosts)
-    return frozenset(
-        (*(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr)), *filter(None, tokens))
+        secrets=settings.secrets,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agentic.core.events.execution_events import Policy
 from agentic.ports.runtime import Clock
 from agentic.runtime.clock import SystemClock
+from agentic.stores.process_identity import this_process
 from bot.inbound.voice_messages import VoiceReader
 from bot.messages.file_changes import FetchBefore, nothing_kept
 from bot.outbound.live.answer_messages import AnswerMessages
@@ -24,6 +25,25 @@ if TYPE_CHECKING:
     from bot.outbound.live.pull_messages import PullMessages
     from bot.workspace.sandboxes import Workshop
     from reflexion.ports import LessonStore
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What a process of the bot does; by default it does all of it, alone."""
+
+    talks: bool = True
+    """It is connected to Discord's gateway: hears what is said, and keeps house."""
+    works: bool = True
+    """It runs executions."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other process of the bot shares the store."""
+        return self.talks and self.works
+
+    def name_among_others(self) -> str:
+        """What others know this process by; '' where it is alone."""
+        return "" if self.alone else this_process()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +81,7 @@ class Backstage:
     """Writes voice messages down."""
     watchers: WatcherFiles | None = None
     """The small agents that may look on."""
+    roles: Roles = field(default_factory=Roles)
 
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""

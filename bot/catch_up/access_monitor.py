@@ -50,6 +50,8 @@ class Tending:
         self._client, self._store, self._desk, self._board = client, store, desk, board
         self._outbox, self._conversation, self._intake = outbox, conversation, intake
         self._discord_clock, self._deleted = discord_clock, deleted
+        self.hears: Callable[[str], bool] = lambda _: True
+        """Whether the events of a server come to this process."""
         self._held: dict[str, str] = {}
         """Threads that are paused here -> the execution and the pause; the same stands in the store."""
 
@@ -63,8 +65,8 @@ class Tending:
 
     async def look(self, thread: str, *, locked: bool | None = None) -> None:
         """Pause or resume a thread's execution as its access requires; ``locked`` is what Discord just reported."""
-        row = await self._store.session(thread)
-        if row is None or self._conversation.state(thread) in ("unknown", "idle"):
+        row = await self._store.session(thread) if await self._conversation.knows(thread) else None
+        if row is None or not self.hears(row.guild) or self._conversation.state(thread) in ("unknown", "idle"):
             self._held.pop(thread, None)
             return
         why = LOCKED if locked else await self._hindrance(row)

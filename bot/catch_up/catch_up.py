@@ -69,6 +69,8 @@ class CatchingUp:
         self._client, self._store, self._desk, self._conversation = client, store, desk, conversation
         self._outbox, self._discord_clock, self._watermarks = outbox, discord_clock, watermarks
         self._lanes, self._tending = lanes, tending
+        self.hears: Callable[[str], bool] = lambda _: True
+        """Whether the events of a server come to this process."""
         self.take: Take | None = None
         self.stops: Stops | None = None
         self.caught_up = asyncio.Event()
@@ -242,7 +244,11 @@ class CatchingUp:
             if first is not None:
                 rows.append(ExecutionRow(execution_id(thread, first.id), thread, first.text, 0, started_at=first.at))
                 self._kept[rows[-1].execution] = first.message
-        return rows
+        return [row for row in rows if await self._is_heard(row.thread)]
+
+    async def _is_heard(self, thread: str) -> bool:
+        session = await self._store.session(thread)
+        return session is None or self.hears(session.guild)
 
     async def _close_running(self) -> None:
         rows = await self._to_begin()
@@ -344,7 +350,7 @@ class CatchingUp:
         left = RECENT
         while rows := await self._store.recent_sessions(RECENT, before=rows[-1] if rows else None):
             for row in rows:
-                if row.thread in found or not row.thread.isdecimal():
+                if row.thread in found or not row.thread.isdecimal() or not self.hears(row.guild):
                     continue
                 yield row.thread
                 left -= 1

@@ -80,7 +80,7 @@ async def calibration(settings: Settings, *, rebuild: bool, diagram: Path | None
     refused = _refused(settings, diagram)
     if refused:
         return fail(refused)
-    store = open_store(settings.home / DATABASE)
+    store = open_store(settings.aws_place or settings.home / DATABASE)
     try:
         if rebuild:
             await _rebuild(store)
@@ -101,7 +101,7 @@ async def calibration(settings: Settings, *, rebuild: bool, diagram: Path | None
 def _refused(settings: Settings, diagram: Path | None) -> str:
     if diagram is not None and (diagram.suffix not in KINDS or diagram.exists()):
         return f"{diagram}: name a new file that ends in {', '.join(KINDS)}."
-    if not (settings.home / DATABASE).exists():
+    if settings.aws_place is None and not (settings.home / DATABASE).exists():
         return f"There is nothing in {settings.home} yet: no task, no outcome."
     return ""
 

@@ -17,7 +17,6 @@ from agentic.ports.runtime import Store
 from agentic.stores.factory import open_store
 from bot.access.denials import Bound
 from bot.cli.console import fail, note, say
-from bot.config.home import databases
 from bot.config.models import prices_from
 from bot.config.settings import Settings
 from bot.history.cost_summary import (
@@ -53,7 +52,7 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
     """Print the costs; 1 where nothing matches what was asked for."""
     found: list[_Found] = []
     deleted = 0
-    for database in databases(settings.home):
+    for database in settings.stores():
         store = open_store(database)
         try:
             found += await _of_store(store, price_by(prices_from(settings)), order)
@@ -66,7 +65,7 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
         say(NO_TASKS)
         return 0
     if not found:
-        return fail(f"No ended task in {settings.home} matches. `threadwright costs` shows all.")
+        return fail(f"No ended task in {settings.kept_in} matches. `threadwright costs` shows all.")
     rows = _rows(found, order)
     say(_as_json(rows)) if order.as_json else _table(rows)
     return 0

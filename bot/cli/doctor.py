@@ -309,22 +309,22 @@ async def _loaded(library: str) -> str:
 async def lessons(settings: Settings) -> Component:
     """Check what finds lessons for a task: their words and, where that extra is enabled and really runs, their meaning."""
     from agentic.ports.errors import EmbeddingUnavailable
-    from reflexion.retrieval.embedding import embedder
+    from reflexion.retrieval.embedding import INSTALL, embedder
 
     model = embedder("auto")
     if settings.embeddings == "off":
         there = "semantic search is installed, not in use" if model else "semantic search is not installed"
-        todo = f"for search by meaning, {'' if model else 'run `make embeddings` and '}remove THREADWRIGHT_EMBEDDINGS"
+        todo = f"for search by meaning, {'' if model else INSTALL + ', and '}remove THREADWRIGHT_EMBEDDINGS"
         return Component("lessons", BY_WORDS, "ok", f"turned off by THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
     if model is None:
-        todo = "to find them by meaning too, run `make embeddings` (45 MB)"
+        todo = f"to find them by meaning too, {INSTALL} (45 MB)"
         return Component("lessons", BY_WORDS, "ok", "semantic search is not installed", todo)
     try:
         async with asyncio.timeout(LIBRARY_SECONDS):
             await model.embed(["the tests pass"])
     except (EmbeddingUnavailable, TimeoutError) as error:
         why = " ".join(str(error).split()) or f"it did not answer within {LIBRARY_SECONDS:g} s"
-        todo = "reinstall it with `make embeddings`, or set THREADWRIGHT_EMBEDDINGS=off"
+        todo = f"{INSTALL} anew, or set THREADWRIGHT_EMBEDDINGS=off"
         return Component("lessons", BY_WORDS, "limited", f"semantic search is installed but does not work: {why}", todo)
     return Component("lessons", "found by words and by meaning", "ok", f"semantic search works ({model.name})")
 
@@ -332,6 +332,7 @@ async def lessons(settings: Settings) -> Component:
 def code_search(settings: Settings, found: str) -> Component:
     """Check what finds code for an agent: as lessons are ``found``, and along the syntax of files where that can be read."""
     from agentic.code_index.syntax_reader import SyntaxReader
+    from agentic.models.providers.provider_errors import INSTALL_ANEW
 
     if settings.code_search == "off":
         todo = "to let agents search the code of a workspace, remove THREADWRIGHT_CODE_SEARCH"
@@ -343,7 +344,7 @@ def code_search(settings: Settings, found: str) -> Component:
         reader.close()
     if not read:
         why = "the syntax of files cannot be read, so they are cut by lines"
-        return Component("code search", found, "limited", why, "install the packages of requirements/run.txt again")
+        return Component("code search", found, "limited", why, INSTALL_ANEW)
     folder = settings.home / CODE_INDEX
     count = sum(1 for _ in folder.glob("*.sqlite"))
     much = f"{count} workspace{'' if count == 1 else 's'} indexed, {_megabytes(_size(folder))}"

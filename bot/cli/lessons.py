@@ -23,6 +23,7 @@ from reflexion.stores.factory import open_lessons
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from agentic.stores.aws.place import Place
     from reflexion.ports import LessonStore
 
 REPORT = "threadwright-lessons.html"
@@ -47,10 +48,10 @@ class LessonsArguments:
 
 async def lessons(settings: Settings, order: LessonsArguments) -> int:
     """Carry the command out; 1 where it fails or there are no lessons."""
-    if settings.store != "sqlite":
-        return fail(f"THREADWRIGHT_STORE is {settings.store}: lessons exist only while the bot runs.")
-    path = settings.home / LESSONS
-    if not path.exists() and order.act != "import":
+    if settings.store == "memory":
+        return fail("THREADWRIGHT_STORE is memory: lessons exist only while the bot runs.")
+    path = settings.lessons_place
+    if isinstance(path, Path) and not path.exists() and order.act != "import":
         return fail(NOTHING.format(home=settings.home))
     try:
         async with _opened(path) as store:
@@ -61,7 +62,7 @@ async def lessons(settings: Settings, order: LessonsArguments) -> int:
         return fail(
             f"The lessons cannot be read: {error}. The bot works without them. `threadwright doctor` shows what is "
             "damaged; `threadwright import BACKUP --into FOLDER` brings back what `threadwright backup` made, and "
-            f"{path} can be moved away to begin without lessons."
+            f"{settings.home / LESSONS} can be moved away to begin without lessons."
         )
 
 
@@ -152,7 +153,7 @@ _ACTS = {"report": _report, "list": _list, "export": _export, "import": _import}
 
 
 @asynccontextmanager
-async def _opened(path: Path) -> AsyncGenerator[LessonStore]:
+async def _opened(path: Path | Place) -> AsyncGenerator[LessonStore]:
     store = open_lessons(path)
     try:
         yield store

@@ -1,5 +1,5 @@
-"""`threadwright setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup |
-export | import`.
+"""`threadwright setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay |
+calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -72,7 +72,9 @@ def _performed(wanted: argparse.Namespace) -> int:
         _tell_of_unread(sources)
         settings = settings_from(sources)
         honour_provider_variables(sources)
-        log_to_standard_error(settings.log_level, prompts=settings.log_prompts)
+        log_to_standard_error(
+            settings.log_level, prompts=settings.log_prompts, form=settings.log_format, secrets=settings.secrets
+        )
         if wanted.command in ("backup", "export", "import"):
             return _keep(wanted, settings)
         return asyncio.run(_command(wanted, settings))
@@ -123,10 +125,10 @@ def _tell_of_unread(sources: Sources | None) -> None:
 
 def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     """Return the command's coroutine; only its own modules are imported."""
-    if wanted.command == "run":
+    if wanted.command in ("run", "gateway", "worker"):
         from bot.cli.run import run
 
-        return run(settings)
+        return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
     if wanted.command == "page":
         from bot.cli.page_link import page
 
@@ -137,6 +139,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         answers = tuple(wanted.answer)
         order = TaskOrder(wanted.text, wanted.dir, wanted.json, wanted.timeout, answers, yes=wanted.yes)
         return task(settings, order)
+    if wanted.command == "health":
+        from bot.cli.checks.health_command import health
+
+        return health(settings, live=wanted.live)
     if wanted.command == "doctor":
         from bot.cli.doctor import doctor
 
@@ -161,6 +167,10 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
     if wanted.command == "lessons":
         return _lessons(wanted, settings)
+    return _replay(wanted, settings)
+
+
+def _replay(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     from bot.cli.replay.replay import newest, replay
 
     if not wanted.execution:
@@ -186,11 +196,16 @@ def _lessons(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _keep(wanted: argparse.Namespace, settings: Settings) -> int:
     """Run a command that only reads and writes files; Ctrl-C ends it at once."""
+    if settings.aws_place is not None and wanted.command != "import":
+        return fail(
+            f"`threadwright {wanted.command}` copies what lies on this machine, and with THREADWRIGHT_STORE=aws tasks and "
+            "lessons lie in AWS. There, the table's recovery to a point in time and the bucket's versions keep them."
+        )
     if wanted.command == "import":
         from bot.cli.backup.import_run import bring_back
 
         return bring_back(settings, wanted.file, wanted.into)
-    from bot.app.app import BUILD
+    from bot import BUILD
 
     if wanted.command == "backup":
         from bot.cli.backup.create import backup
@@ -249,7 +264,7 @@ class _Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         """Print the version, which is looked up only here."""
-        from bot.app.app import BUILD
+        from bot import BUILD
 
         say(f"threadwright {BUILD}")
         parser.exit()
@@ -258,8 +273,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | page | task | doctor | mcp | skills | search | replay | calibration | costs | lessons | backup | "
-        "export | import"
+        "setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay | calibration | "
+        "costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -284,6 +299,10 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
     )
+    commands.add_parser(
+        "gateway", help="talk with Discord, and leave the work to `threadwright worker` on the same store"
+    )
+    commands.add_parser("worker", help="work on what `threadwright gateway` hears; run as many as you like")
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
     task = commands.add_parser(
         "task",
@@ -302,6 +321,10 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     task.add_argument("--yes", action="store_true", help="allow every step that needs an approval, and agree to plans")
     task.add_argument("--timeout", type=_seconds, metavar="S", help="stop after this many seconds")
+    health = commands.add_parser(
+        "health", help="ask the bot that runs here whether it is well (THREADWRIGHT_HEALTH); exit 0 if it is, else 1"
+    )
+    health.add_argument("--live", action="store_true", help="ask only whether it is alive, not whether it is ready")
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")

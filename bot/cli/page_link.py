@@ -47,7 +47,7 @@ def running_port(home: Path) -> int | None:
         return None
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             port = file.read(100).partition("\n")[2].strip()
             return int(port) if port.isdecimal() and len(port) <= 5 else 0

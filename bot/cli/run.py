@@ -1,4 +1,7 @@
-"""`threadwright run`: run the bot on Discord if there is a token, else in a local guild, until Ctrl-C or SIGTERM."""
+"""`threadwright run`: run the bot on Discord if there is a token, else in a local guild, until Ctrl-C or SIGTERM.
+
+`threadwright gateway` and `threadwright worker` do the same in several processes: one talks with Discord, the others work.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import asyncio
 import contextlib
 import errno
 import fcntl
+import json
 import os
 import signal
 from collections.abc import Generator, Sequence
@@ -13,6 +17,8 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from agentic.stores.factory import inspect_store
 from bot.cli.console import (
@@ -27,6 +33,7 @@ from bot.config.settings import Settings
 if TYPE_CHECKING:
     from agentic.ports.maintenance import StoreFinding
     from bot.app.app import App
+    from bot.app.services import Roles
     from bot.local_discord import LocalGuild
 
 
@@ -37,20 +44,43 @@ TABLE_WITHIN = 5.0
 """Seconds that the table of components waits for the models."""
 
 
+DOOR = "workers.json"
+"""The file in a local guild's folder by which workers get in."""
+NOT_SHARED = (
+    "THREADWRIGHT_STORE is 'memory', which processes cannot share. Set it to 'sqlite', or use `threadwright run`."
+)
+NO_GATEWAY = (
+    "There is no DISCORD_TOKEN, and no gateway runs on {home} whose local server this worker could join. Start "
+    "`threadwright gateway` first."
+)
+STOPPING = "Stopping. Running tasks continue after the next start."
+HANDING_OVER = "Stopping. Other workers continue what ran here, or this one after its next start."
+LEAVING = "Stopping. Workers continue; what is said meanwhile is read after the next start."
+
+
 class AlreadyRunning(Exception):
     """Another process uses this home; the message says which and what to do."""
 
 
-async def run(settings: Settings) -> int:
-    """Start everything, say where to chat, and end cleanly."""
+class NoGateway(Exception):
+    """A worker has no Discord to deliver to; the message says what to do."""
+
+
+async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> int:
+    """Start everything or a part of it, say where to chat, and end cleanly."""
+    from bot.app.services import Roles
+
+    roles = Roles(talks, works)
+    if not roles.alone and settings.store == "memory":
+        return fail(NOT_SHARED)
     try:
-        with only_one(settings.home) as lock:
-            return await _run(settings, lock)
-    except AlreadyRunning as running:
-        return fail(str(running))
+        with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
+            return await _run(settings, lock, roles)
+    except (AlreadyRunning, NoGateway) as why:
+        return fail(str(why))
 
 
-async def _run(settings: Settings, lock: TextIO) -> int:
+async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     from bot.app.app import App, AppHome
     from bot.app.discord_connection import CannotConnect
 
@@ -64,7 +94,9 @@ async def _run(settings: Settings, lock: TextIO) -> int:
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
             guild = None
-            if settings.discord_token is None:
+            if settings.discord_token is None and not roles.talks:
+                settings = at_the_gateway(settings)
+            elif settings.discord_token is None:
                 import apsw
 
                 from bot.config.models import NO_MODEL, has_model
@@ -83,19 +115,23 @@ async def _run(settings: Settings, lock: TextIO) -> int:
                 settings = with_people(guild, settings)
                 lock.write(f"{urlsplit(guild.url).port}\n")  # `threadwright page` reads it
                 lock.flush()
-            app = await stack.enter_async_context(App.open(settings, AppHome(settings.home), guild=guild))
+                if not roles.alone:
+                    stack.enter_context(_told_to_workers(guild, settings))
+            place = AppHome(settings.home, roles=roles)
+            app = await stack.enter_async_context(App.open(settings, place, guild=guild))
             unsound: list[str] = []
             try:
-                await app.online()
-                _greet(app)
-                app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
-                app.beside("table", _show_components(app))
-                await app.until(stopped)
+                if await app.online(stopped):
+                    _greet(app)
+                    app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
+                    if roles.works:
+                        app.beside("table", _show_components(app))
+                    await app.until(stopped)
             except CannotConnect as error:
                 return fail(str(error))
             if unsound:
                 return fail(f"{unsound[0]}. Stopping here, so that nothing gets worse.")
-            note("Stopping. Running tasks continue after the next start.")
+            note(STOPPING if roles.alone else HANDING_OVER if roles.works else LEAVING)
     return 0
 
 
@@ -179,7 +215,9 @@ async def _show_components(app: App) -> None:
 
 def _greet(app: App) -> None:
     """Say where to chat."""
-    if app.guild is not None:
+    if not app.roles.talks:
+        say("Working on what the gateway hears. Ctrl-C hands over and ends it.")
+    elif app.guild is not None:
         say(f"Open {app.guild.link()} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
     else:
         say(f"{app.bot.user} is online. Mention it in a channel. Ctrl-C ends it.")
@@ -200,6 +238,59 @@ def only_one(home: Path) -> Generator[TextIO]:
         file.write(f"{os.getpid()}\n")
         file.flush()
         yield file
+
+
+@contextmanager
+def one_of_several(home: Path, *, names: bool) -> Generator[TextIO]:
+    """Lock the home for this process and others that share it; not while a bot runs there alone.
+
+    ``names``: it is this process that is named to others.
+    """
+    own(home)
+    with usable(home):
+        lock = (home / "run.lock").open("a+")
+    with lock as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(_who_runs(home, file)) from None
+        if names:
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+        yield file
+
+
+@contextmanager
+def _told_to_workers(guild: LocalGuild, settings: Settings) -> Generator[None]:
+    """Keep in a file of the home how workers get into this local guild, while it is open."""
+    told = settings.home / "guild" / DOOR
+    keys = {"api": guild.rest_base, "token": guild.bot_token}
+    roles = {"operators": settings.operators, "viewers": settings.viewers}
+    new = told.with_suffix(".new")
+    new.write_text(json.dumps(keys | roles), encoding="utf-8")
+    new.chmod(0o600)
+    new.replace(told)
+    try:
+        yield
+    finally:
+        told.unlink(missing_ok=True)
+
+
+def at_the_gateway(settings: Settings) -> Settings:
+    """The settings by which a worker gets into the local guild of the gateway on this home. Raises ``NoGateway``."""
+    try:
+        told = json.loads((settings.home / "guild" / DOOR).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NoGateway(NO_GATEWAY.format(home=settings.home)) from error
+    return settings.model_copy(
+        update={
+            "discord_api": str(told["api"]),
+            "discord_token": SecretStr(str(told["token"])),
+            "operators": tuple(told["operators"]),
+            "viewers": tuple(told["viewers"]),
+        }
+    )
 
 
 def _who_runs(home: Path, lock: TextIO) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Hit, Wanted
+from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_store
 from agentic.text.word_query import WordQuery
 from bot.cli.console import fail, note, plainly, say
-from bot.config.home import databases
 from bot.config.settings import Settings
 from bot.history.thread_search import ThreadSearch, words_of
 from bot.messages.report_text import did, snippet
@@ -23,14 +23,14 @@ SEARCHED = 21
 
 async def search(settings: Settings, query: WordQuery) -> int:
     """Print what was found; 1 where there is nothing."""
-    files = databases(settings.home)
+    stores = settings.stores()
     found: list[Hit] = []
-    for database in files[:SEARCHED]:
+    for database in stores[:SEARCHED]:
         found += await _of(database, query)
-    if len(files) > SEARCHED:
+    if len(stores) > SEARCHED:
         note(f"Only the bot's own tasks and the newest {SEARCHED - 1} of `threadwright task` were searched.")
     if not found:
-        return fail(f"Nothing in {settings.home} has these words. `threadwright replay` lists the newest tasks.")
+        return fail(f"Nothing in {settings.kept_in} has these words. `threadwright replay` lists the newest tasks.")
     found.sort(key=lambda hit: hit.envelope.at, reverse=True)
     for hit in found[:SHOWN]:
         said = words_of(hit)
@@ -41,7 +41,7 @@ async def search(settings: Settings, query: WordQuery) -> int:
     return 0
 
 
-async def _of(database: Path, query: WordQuery) -> list[Hit]:
+async def _of(database: Path | Place, query: WordQuery) -> list[Hit]:
     try:
         store = open_store(database)
         try:

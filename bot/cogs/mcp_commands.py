@@ -87,7 +87,7 @@ class McpCommands(commands.Cog):
         await begin(ctx)
         require(await self.bot.reach.stand(ctx.interaction or ctx.message, "mcp"), "settings")
         servers = self._held()
-        if len(self.bot.guilds) > 1:
+        if self.bot.servers > 1:
             raise OutOfReach(SEVERAL)
         one = next((each for each in _waiting(servers) if _name(each) == tool.strip()), None)
         if one is None:
@@ -106,7 +106,7 @@ class McpCommands(commands.Cog):
         servers = self._held()
         if stand.openly:
             raise OutOfReach(ELSEWHERE.format(command="mcp login"))
-        if len(self.bot.guilds) > 1:
+        if self.bot.servers > 1:
             raise OutOfReach(SEVERAL_SIGN_IN.format(name=one_line(server, 60)))
         view = SignInButtons(servers, stand.speaker.id, server)
         view.message = await answer(ctx, await view.begin(), view=view)

@@ -1,6 +1,7 @@
 """The layout of ``THREADWRIGHT_HOME``.
 
 threadwright.sqlite   events, inbox, outbox, lessons
+copies/               what lessons and searches are found in, where the store is on AWS; can be deleted at any time
 workspaces/<thread>/  the files of each thread
 checkpoints/<thread>/ the files as they were before and after each execution
 sandboxes/            homes of the sandboxes
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 DATABASE = "threadwright.sqlite"
 LESSONS = "lessons.sqlite"
+COPIES = "copies"
 TASKS = "tasks"
 CHECKPOINTS = "checkpoints"
 SANDBOXES = "sandboxes"

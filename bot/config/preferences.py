@@ -259,6 +259,8 @@ class Preferences:
     def __init__(self, store: Facts) -> None:
         self._store = store
         self._known: dict[str, dict[str, str]] = {}
+        self.shared = False
+        """Other processes choose as well, so nothing is remembered."""
         self._writing = asyncio.Lock()
 
     async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
@@ -294,10 +296,13 @@ class Preferences:
             chosen = {**await self._chosen(scope, id), name: value}
             chosen = {each: kept for each, kept in chosen.items() if kept}
             await self._store.set_fact(_key(scope, id), orjson.dumps(chosen, option=orjson.OPT_SORT_KEYS).decode())
-            self._known[_key(scope, id)] = chosen
+            if not self.shared:
+                self._known[_key(scope, id)] = chosen
 
     async def _chosen(self, scope: Scope, id: str) -> dict[str, str]:
         key = _key(scope, id)
+        if self.shared:
+            return _readable(await self._store.fact(key))
         if key not in self._known:
             read = _readable(await self._store.fact(key))
             while len(self._known) > REMEMBERED:

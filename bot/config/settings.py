@@ -26,6 +26,7 @@ from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
 from agentic.stores.aws.place import Place
+from bot.config.home import COPIES, LESSONS, databases
 from bot.config.settings_errors import (
     OWN_NAMES,
     PREFIX,
@@ -41,6 +42,7 @@ from bot.config.settings_sources import (
     gather,
     home_of,
 )
+from bot.rendering.secrets import secrets_of
 
 __all__ = [
     "PREFIX",
@@ -362,9 +364,24 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="How much is logged to standard error."
     )
+    log_format: Literal["text", "json"] = Field(
+        default="text",
+        description="How an entry of the log looks: 'text' for people; 'json', a line each, with the ids of thread, task, "
+        "request and call, for programs.",
+    )
     log_prompts: bool = Field(
         default=False,
         description="With THREADWRIGHT_LOG_LEVEL=debug, also log what is sent to models and what they answer.",
+    )
+    trace_content: bool = Field(
+        default=False,
+        description="With OTEL_EXPORTER_OTLP_ENDPOINT, traces also hold words: tasks, answers, arguments and results of "
+        "tools, shortened and without secrets. Whoever reads the traces reads these.",
+    )
+    health: str = Field(
+        default="",
+        description="Where the bot says whether it is well (/healthz, /readyz), such as 127.0.0.1:8092; `threadwright health` "
+        "asks there. Empty: nowhere.",
     )
 
     _env_file: Path | None = PrivateAttr(default=None)
@@ -457,6 +474,13 @@ class Settings(BaseSettings):
             address_from(value)
         return value.strip()
 
+    @field_validator("health")
+    @classmethod
+    def _asked_at(cls, value: str) -> str:
+        if value:
+            address_from(value)
+        return value.strip()
+
     @field_validator("webhook_secret")
     @classmethod
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
@@ -533,8 +557,39 @@ class Settings(BaseSettings):
             return None
         return Place(
             self.aws_table, self.aws_bucket, self.aws_region, self.aws_endpoint,
-            self.aws_doorbell_queue, self.aws_events_queue,
+            self.aws_doorbell_queue, self.aws_events_queue, self.home / COPIES,
         )  # fmt: skip
+
+    def stores(self) -> list[Path | Place]:
+        """Every store of this bot that is there: its own, then those of single tasks, newest first."""
+        files = databases(self.home)
+        if self.aws_place is None:
+            return [*files]
+        return [self.aws_place, *(path for path in files if path.parent != self.home)]
+
+    @property
+    def kept_in(self) -> Path | Place:
+        """What people look for where something is missing: the home, or what stands in for it."""
+        return self.aws_place or self.home
+
+    @property
+    def lessons_place(self) -> Path | Place:
+        """Where lessons are kept; a file need not be there yet."""
+        return self.aws_place or self.home / LESSONS
+
+    @property
+    def health_address(self) -> tuple[str, int] | None:
+        """Where the process says whether it is well; None for nowhere."""
+        return address_from(self.health) if self.health else None
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What this process holds and nobody is to read: secret settings, and what the environment calls secret."""
+        held = (getattr(self, name) for name in type(self).model_fields)
+        tokens = (os.environ.get(host.variable, "").strip() for host in self.forge_hosts)
+        return secrets_of(os.environ) | frozenset(
+            (*(secret.get_secret_value() for secret in held if isinstance(secret, SecretStr)), *filter(None, tokens))
+        )
 
     @property
     def tiers(self) -> tuple[tuple[str, ...], ...]:
@@ -577,5 +632,5 @@ def _missing_for_aws(settings: Settings) -> Iterator[Mistake]:
 
 
 def honour_provider_variables(sources: Sources) -> None:
-    """Put the providers' variables from files into the environment, for their libraries."""
-    os.environ.update(sources.for_providers())
+    """Put the variables of providers and of OpenTelemetry from files into the environment, for their libraries."""
+    os.environ.update(sources.for_libraries())

@@ -72,7 +72,13 @@ GROUPS = (
          "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
     ),
     SettingsGroup(
-        "7. Experts",
+        "7. Watching the bot",
+        "Nothing here is needed. docs/observability.md shows what is told, and an example.",
+        ("health", "log_format", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
+         "OTEL_RESOURCE_ATTRIBUTES", "trace_content"),
+    ),
+    SettingsGroup(
+        "8. Experts",
         "The defaults suit most people. Change these only if you know why.",
         ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
          "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
@@ -80,7 +86,7 @@ GROUPS = (
          "drain_seconds", "log_prompts", "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),
     ),
 )  # fmt: skip
-PROVIDERS_ABOUT: Mapping[str, str] = {
+LIBRARIES_ABOUT: Mapping[str, str] = {
     "ANTHROPIC_API_KEY": "The key of your provider; one is enough. Prompts, logs and sandboxes never see it.",
     "OLLAMA_API_BASE": "Where your Ollama runs, if not at http://127.0.0.1:11434. Its models are called ollama_chat/NAME.",
     "OPENAI_BASE_URL": "The address of a server of your own that speaks like OpenAI, such as https://models.example.org/v1.",
@@ -89,6 +95,11 @@ PROVIDERS_ABOUT: Mapping[str, str] = {
     "see it.",
     "OPENAI_API_BASE": "Another name of OPENAI_BASE_URL.",
     "HOSTED_VLLM_API_BASE": "A vLLM server: its address and its key. Its models are called hosted_vllm/NAME.",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "Where traces and metrics go, over OTLP/HTTP, such as http://127.0.0.1:4318. Empty: "
+    "nowhere. OpenTelemetry's other variables are read from the environment.",
+    "OTEL_EXPORTER_OTLP_HEADERS": "What is sent with them, such as authorization=Bearer%20KEY.",
+    "OTEL_SERVICE_NAME": "The name of this bot there; threadwright where it is empty. Below it, more of your own: "
+    "name=value,…",
 }
 
 
@@ -111,7 +122,7 @@ def _group(group: SettingsGroup) -> Iterator[str]:
 def _setting(name: str) -> tuple[str, str]:
     """Return what is said of a setting, and its line with the default."""
     if name.isupper():
-        return PROVIDERS_ABOUT.get(name, ""), f"{name}="
+        return LIBRARIES_ABOUT.get(name, ""), f"{name}="
     info = Settings.model_fields[name]
     default = "" if info.default in (None, ()) else str(info.default)
     return info.description or "", f"{variable(name)}={default}"

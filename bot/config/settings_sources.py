@@ -38,10 +38,14 @@ FORGE_TOKENS = ("GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN", "CODEBERG_TOKEN"
 AWS_CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 """What the SDK of AWS signs requests with; it also looks where it always does. No secret of these is sent anywhere, so
 an address of AWS may come from another place than they do."""
-FOR_LIBRARIES = (*PROVIDER_VARIABLES, *FORGE_TOKENS, *AWS_CREDENTIALS)
+TELEMETRY_VARIABLES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES",
+)  # fmt: skip
+"""Variables of OpenTelemetry that may stand in a file; the others are read from the environment only."""
+OF_LIBRARIES = frozenset((*PROVIDER_VARIABLES, *FORGE_TOKENS, *AWS_CREDENTIALS, *TELEMETRY_VARIABLES))
 """Variables that are no settings of ours, and that libraries read from the environment."""
 _OWN_NAMES = frozenset(name for names in OWN_NAMES.values() for name in names)
-_ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE)")
+_ADDRESS = re.compile(r"(?P<stem>[A-Z0-9_]{1,80})_(?:BASE_URL|API_BASE|ENDPOINT)")
 _CREDENTIAL = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?|HEADERS)")
 _DISCORD = f"{PREFIX}DISCORD_API"
 _ASSIGNED = re.compile(r"\s{0,9}(?:export\s{1,9})?([A-Za-z_][A-Za-z0-9_]{0,80})\s{0,9}=")
@@ -90,9 +94,9 @@ class Sources:
         """Return every name that is set anywhere."""
         return {*self.environment, *(name for file in self.files for name in file.values)}
 
-    def for_providers(self) -> dict[str, str]:
-        """Return the variables for libraries that the files set."""
-        return {name: value for name, value in self.from_files().items() if name in FOR_LIBRARIES}
+    def for_libraries(self) -> dict[str, str]:
+        """Return the variables of providers, hosts and OpenTelemetry that the files set."""
+        return {name: value for name, value in self.from_files().items() if name in OF_LIBRARIES}
 
     def mixed(self) -> Iterator[Mistake]:
         """Yield addresses from a file that would be used with a key from elsewhere."""
@@ -216,4 +220,4 @@ def _ours(name: str) -> str:
 
 
 def _counts(name: str) -> bool:
-    return _ours(name).startswith(PREFIX) or _ours(name) in _OWN_NAMES or name in FOR_LIBRARIES
+    return _ours(name).startswith(PREFIX) or _ours(name) in _OWN_NAMES or name in OF_LIBRARIES

@@ -96,7 +96,7 @@ class Intake:
         try:
             await self._desk.post(post, Urgency.RESULT)
         except (Held, Gone, Unfit) as error:
-            log.warning("channel %s could not be told %r: %s", place.channel, text, error)
+            log.warning("channel %s could not be told what became of %s: %s", place.channel, event or id, error)
 
 
 def not_kept(id: str, error: AgenticError) -> str:

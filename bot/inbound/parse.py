@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from agentic.ports.runtime import EventLog
 from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, role_marks
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.inbound.interpret_message import without_mentions
+from bot.outbound.discord_places import guild_of
 from bot.ports.conversation import Conversation
 from bot.rendering.answer_card import words_of
 from bot.rendering.discord_text import cut, named, storable
@@ -61,6 +62,8 @@ class Reader:
 
     def __init__(self, client: discord.Client, options: Options) -> None:
         self._client, self._options = client, options
+        self.asks = False
+        """Discord is asked for what the gateway does not tell."""
 
     def house(self, guild: discord.Guild | None) -> BotIdentity:
         """Return the configuration, with the ids that name the bot in this guild."""
@@ -203,9 +206,20 @@ class Reader:
         here = interaction.permissions.send_messages_in_threads
         return self.speaker(interaction.user, interaction.guild, writes=here)
 
+    async def _guilds(self) -> Sequence[discord.Guild]:
+        """The servers that the bot is in; without a connection to the gateway some of them, which are asked for."""
+        if self._client.guilds or not self.asks:
+            return self._client.guilds
+        try:
+            some = [guild.id async for guild in self._client.fetch_guilds(limit=SHARED)]
+            return [await guild_of(self._client, guild) for guild in some]
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+            log.info("which servers there are cannot be asked now: %s", error)
+            return ()
+
     async def in_person(self, user: discord.abc.User) -> Speaker:
         """Return the author of a direct message, with their highest level in the servers they share with the bot."""
-        guilds = self._client.guilds
+        guilds = await self._guilds()
         levels = [self._level(user, guild) for guild in guilds if guild.owner_id == user.id]
         for guild in guilds[:SHARED]:
             if levels and max(levels, key=ORDER.index) == "owner":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -47,7 +48,7 @@ class Quoting:
             async with asyncio.timeout(SECONDS):
                 if reader.isdecimal() and not await self._desk.may_look_back(thread, reader):
                     return ()
-                said = await self._desk.look(thread, partial(_said, before=before))
+                said = await self._desk.look(thread, partial(_said, before=before, own=self._desk.own))
         except (Held, Gone, Unfit, TimeoutError) as error:
             log.info("thread %s: what was said before cannot be read: %s", thread, error or "it takes too long")
             return ()
@@ -59,14 +60,10 @@ class Quoting:
         )
 
 
-async def _said(channel: discord.abc.Messageable, before: str) -> list[tuple[str, str, str, datetime]]:
+async def _said(
+    channel: discord.abc.Messageable, before: str, own: Callable[[discord.Message], bool]
+) -> list[tuple[str, str, str, datetime]]:
     """Return (author's id, name, text, when) of messages before a message, without the bot's own, oldest first."""
     found = [m async for m in channel.history(limit=MESSAGES, before=discord.Object(int(before)))]
-    told = [(author_of(m), m.author.display_name, said_in(m), m.created_at) for m in found if not _of_the_bot(m)]
+    told = [(author_of(m), m.author.display_name, said_in(m), m.created_at) for m in found if not own(m)]
     return [one for one in told[::-1] if one[2]]
-
-
-def _of_the_bot(message: discord.Message) -> bool:
-    """Whether the bot itself wrote it."""
-    me = message.guild.me if message.guild is not None else getattr(message.channel, "me", None)
-    return me is not None and message.author.id == me.id

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import Literal
+from datetime import datetime
+from typing import Literal, Protocol
 
 import discord
 
+from agentic.core.events.execution_events import Whose
 from agentic.ports.errors import ModelError
 from agentic.ports.stores import Facts
 from bot.inbound.events import MessageEvent
@@ -18,12 +18,14 @@ from bot.rendering.discord_text import plain, storable
 from bot.workspace.sandboxes import AttachmentGone
 
 MOST_BYTES, MOST_SECONDS = 10_000_000, 300.0
-MOST_A_DAY = 50
-"""Of one person, since what they cost stands in no budget."""
 HEARD = "\N{STUDIO MICROPHONE}\N{VARIATION SELECTOR-16} I heard: “{words}”"
 NOT_HEARD = "I couldn't write down your voice message ({reason}). Please write what I should do."
 TOO_LONG = "it is longer than 5 minutes or larger than 10 MB"
-TOO_MANY = f"I write down {MOST_A_DAY} a day of each person"
+USED_UP = {
+    "person": "what you may spend today is used up",
+    "guild": "what this server may spend today is used up",
+    "bot": "what I may spend today is used up",
+}
 NO_WORDS = "I heard no words in it"
 TOO_SLOW = "it took too long"
 SHOWN_CHARACTERS = 1_500
@@ -42,21 +44,45 @@ class Heard:
     as_words: bool
 
 
+class Purse(Protocol):
+    """What people may spend a day (``BudgetLedger``)."""
+
+    async def take(self, key: str, person: str, guild: str, usd: float, now: datetime) -> Whose | None:
+        """Take an amount; whose cap it does not fit into, if any."""
+        ...
+
+    async def took(self, key: str, usd: float) -> None:
+        """It was spent."""
+        ...
+
+    async def give_back(self, key: str) -> None:
+        """It was not spent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Transcription:
+    """A model that writes sounds down; it raises ``ModelError`` and ``TimeoutError``."""
+
+    write: Callable[[bytes], Awaitable[str]]
+    second: Callable[[], Awaitable[float]]
+    """US dollars a second of sound; also raises ``ModelError`` where that is not known."""
+
+
 class VoiceReader:
     """Writes voice messages down.
 
     What came of one is kept before anything is done with it: where the process dies in between, the next one acts on the
     same words, and on nothing that was taken in already.
 
-    ``transcribe`` raises ``ModelError`` and ``TimeoutError``; ``fetch`` (an address, and the most bytes) ``AttachmentGone``.
+    What it costs is taken out of the day of who speaks before a model is asked.  ``fetch`` (an address, and the most bytes)
+    raises ``AttachmentGone``.
     """
 
     def __init__(
-        self, transcribe: Callable[[bytes], Awaitable[str]], fetch: Callable[[str, int], Awaitable[bytes]], facts: Facts
+        self, model: Transcription, fetch: Callable[[str, int], Awaitable[bytes]], facts: Facts, purse: Purse
     ) -> None:
-        self._transcribe, self._fetch, self._facts = transcribe, fetch, facts
-        self._day = date.min
-        self._of_day: Counter[str] = Counter()
+        self._model, self._fetch, self._facts, self._purse = model, fetch, facts, purse
 
     async def read(self, said: MessageEvent, message: discord.Message) -> Heard | Literal["taken"]:
         """Write a message down, or say what came of it before.  Raises ``StoreError``."""
@@ -80,20 +106,23 @@ class VoiceReader:
         [sound] = message.attachments[:1] or [None]
         if sound is None or (sound.duration or 0.0) > MOST_SECONDS or sound.size > MOST_BYTES:
             return PROBLEM + TOO_LONG
-        if not self._has_left(said.speaker.id, said.at.date()):
-            return PROBLEM + TOO_MANY
+        guild = str(message.guild.id) if message.guild else ""
+        key, length = _key(said.id), sound.duration or MOST_SECONDS
         try:
-            words = storable(await self._transcribe(await self._fetch(sound.url, MOST_BYTES))).strip()
+            usd = length * await self._model.second()
+            full = await self._purse.take(key, said.speaker.id, guild, usd, said.at)
+            if full is not None:
+                return PROBLEM + USED_UP[full]
+            try:
+                words = storable(await self._model.write(await self._fetch(sound.url, MOST_BYTES))).strip()
+            except BaseException:
+                await self._purse.give_back(key)
+                raise
+            await self._purse.took(key, usd)
         except (TimeoutError, ModelError, AttachmentGone) as error:
             log.warning("voice message %s is not written down: %s", said.id, error)
             return PROBLEM + (str(error).rstrip(".") or TOO_SLOW)
         return WORDS + words if words else PROBLEM + NO_WORDS
-
-    def _has_left(self, person: str, day: date) -> bool:
-        if day != self._day:
-            self._day, self._of_day = day, Counter()
-        self._of_day[person] += 1
-        return self._of_day[person] <= MOST_A_DAY
 
 
 def _key(id: str) -> str:

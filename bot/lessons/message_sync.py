@@ -125,18 +125,24 @@ class LessonMessages:
 
     async def shown(self) -> dict[str, ShownLesson]:
         """Return the posted messages by lesson, in the order of asking. Raises ``StoreError``."""
-        known = cast("dict[str, list[str]]", json.loads(await self._store.fact(FACT) or "{}"))
-        return {id: ShownLesson(*each) for id, each in known.items()}
+        return _shown_in(await self._store.fact(FACT))
 
     async def _keep(self, id: str, shown: ShownLesson) -> None:
         async with self._noting:
-            known = await self.shown()
-            if known.get(id) != shown:
-                kept = dict(list((known | {id: shown}).items())[-MOST:])
-                await self._store.set_fact(FACT, json.dumps(kept))
+            noted = False
+            while not noted:  # another process may note one in this moment
+                kept = await self._store.fact(FACT)
+                known = _shown_in(kept)
+                after = json.dumps(dict(list((known | {id: shown}).items())[-MOST:]))
+                noted = known.get(id) == shown or await self._store.swap_fact(FACT, kept, after)
 
     async def _lesson(self, item: OutboxItem) -> Lesson | None:
         session = await self._store.session(item.thread)
         if self._lessons is None or session is None:
             return None
         return await self._lessons.lesson(session.guild, item.question)
+
+
+def _shown_in(kept: str | None) -> dict[str, ShownLesson]:
+    known = cast("dict[str, list[str]]", json.loads(kept or "{}"))
+    return {id: ShownLesson(*each) for id, each in known.items()}

@@ -28,6 +28,7 @@ from agentic.ports.errors import AgenticError
 from agentic.ports.failpoints import reach
 from agentic.workspace.file_names import safe_name
 from bot.messages.question_text import Standing
+from bot.outbound.discord_places import place_of
 from bot.outbound.duplicate_detection import SeenMessage
 from bot.outbound.request_queue import Crowded, Sender, Urgency
 from bot.rendering.answer_card import card_of, fits, with_buttons
@@ -46,10 +47,9 @@ from bot.rendering.secrets import Discretion
 
 async def may_look_back(client: discord.Client, channel: int, person: int) -> bool:
     """By their rights now; a person is asked for only where not everyone may."""
-    place = client.get_channel(channel) or await client.fetch_channel(channel)
+    place, parent = await place_of(client, channel)
     if isinstance(place, discord.DMChannel):
         return True
-    parent = place.parent if isinstance(place, discord.Thread) else place
     if not isinstance(parent, discord.abc.GuildChannel):
         return False
     kept_back = any(overwrite.read_message_history is False for overwrite in parent.overwrites.values())
@@ -159,6 +159,8 @@ class DiscordApi:
         self._sender = sender
         self._discretion = discretion or Discretion()
         self._opening: dict[str, asyncio.Task[None]] = {}
+        self.connected = True
+        """The gateway tells what there is; else Discord is asked."""
 
     async def post(self, post: Post, urgency: Urgency = Urgency.MESSAGE) -> str:
         """Post a message and return its id; unarchives the thread where it must.
@@ -305,25 +307,37 @@ class DiscordApi:
         return True
 
     def is_post(self, thread: str) -> bool:
-        """Whether it is a post in a forum, as far as is known without asking Discord."""
+        """Whether it is a post in a forum, as far as is known without asking Discord; True where nothing is known so."""
         place = self._client.get_channel(int(thread))
+        if place is None and not self.connected:
+            return True
         return isinstance(place, discord.Thread) and isinstance(place.parent, discord.ForumChannel)
 
-    async def tag(self, thread: str, name: str, instead_of: Collection[str]) -> None:
-        """Have a post bear the tag of this name instead of these, where its forum has it; else it is said in the log."""
+    async def tag(self, thread: str, name: str, instead_of: Collection[str]) -> bool:
+        """Have a post bear the tag of this name instead of these, where its forum has it; else it is said in the log.
+
+        False where it is no post after all.
+        """
         place = self._client.get_channel(int(thread))
         forum = place.parent if isinstance(place, discord.Thread) else None
+        if place is None and not self.connected:
+            try:
+                place, forum = await self._judged(Urgency.EDIT, lambda: place_of(self._client, int(thread)))
+            except (Held, Gone, Unfit) as error:
+                log.info("whether %s is a post cannot be asked now: %s", thread, error)
+                return True
         if not isinstance(place, discord.Thread) or not isinstance(forum, discord.ForumChannel):
-            return
+            return False
         wanted = [tag for tag in forum.available_tags if tag.name.casefold() == name][:1]
         kept = [tag for tag in place.applied_tags if tag.name.casefold() not in instead_of]
         tags = [*kept[: TAGS_OF_A_POST - len(wanted)], *wanted]
         if {tag.id for tag in tags} == {tag.id for tag in place.applied_tags} or (forum.flags.require_tag and not tags):
-            return
+            return True
         try:
             await self._judged(Urgency.EDIT, lambda: place.edit(applied_tags=tags), thread, "thread")
         except (Held, Gone, Unfit) as error:
             log.warning("post %s does not bear the tag %r: %s", thread, name, error)
+        return True
 
     async def unreact(self, channel: str, message: str, emoji: str) -> None:
         """Take a reaction of the bot's own back; one that is not there is left alone, as one that cannot be."""
@@ -352,6 +366,8 @@ class DiscordApi:
 
     async def _open(self, channel: str, message: str, title: str) -> None:
         parent = self._client.get_channel(int(channel))
+        if parent is None and not self.connected:
+            parent = await self._judged(Urgency.RESULT, lambda: self._client.fetch_channel(int(channel)))
         if not isinstance(parent, discord.TextChannel):
             raise Held(*_REASONS[50024], 50024)
         target = parent.get_partial_message(int(message))
@@ -408,7 +424,7 @@ class DiscordApi:
         async def look() -> list[SeenMessage]:
             found: list[SeenMessage] = []
             async for message in target.history(limit=LOOK_BACK):
-                if not self._own(message) or message.type not in _POSTED:
+                if not self.own(message) or message.type not in _POSTED:
                     continue
                 if await known(str(message.id)):
                     break
@@ -448,7 +464,8 @@ class DiscordApi:
         """Whether a person may read back what was said in a channel.  Raises ``Held``, ``Gone`` and ``Unfit``."""
         return await self._judged(Urgency.MESSAGE, lambda: may_look_back(self._client, int(channel), int(person)))
 
-    def _own(self, message: discord.Message) -> bool:
+    def own(self, message: discord.Message) -> bool:
+        """Whether the bot itself wrote it."""
         return self._client.user is not None and message.author.id == self._client.user.id
 
     async def _unarchive(self, channel: str) -> None:

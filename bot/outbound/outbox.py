@@ -43,6 +43,7 @@ from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.live.task_signs import WORKS
 from bot.outbound.live.thread_titles import ThreadTitles
 from bot.outbound.request_queue import Urgency
+from bot.outbound.shared_delivery import SharedDelivery
 from bot.progress.feed import Feed
 from bot.rendering.answer_card import card_fact
 from bot.rendering.discord_text import (
@@ -55,6 +56,8 @@ from bot.rendering.discord_text import (
 
 EVERY_SECONDS = 5.0
 """How often the outbox looks by itself; normally it is told."""
+TURN_SECONDS, OF_OTHERS_SECONDS = 0.3, 1.0
+"""After these it is looked again at what another process is just delivering, and at what is for another to deliver."""
 _FIRST = frozenset(("answer", "question", "receipt"))
 _BELOW_PROGRESS = frozenset(("answer", "question", "offer", "pull"))
 """What the progress message above is brought up to date for."""
@@ -80,8 +83,10 @@ class Outbox:
 
     def __init__(
         self, store: Store, desk: DiscordApi, feed: Feed, board: ProgressMessages, composer: Composer,
-        titles: ThreadTitles,
+        titles: ThreadTitles, shared: SharedDelivery | None = None,
     ) -> None:  # fmt: skip
+        self._shared = shared
+        """Who delivers what, where other processes deliver as well."""
         self._store, self._desk, self._feed, self._board, self._composer = store, desk, feed, board, composer
         self._titles = titles
         self._workers: dict[str, asyncio.Task[None]] = {}
@@ -104,6 +109,11 @@ class Outbox:
         self._changes += 1
         self._board.retry_now()
         self.poke()
+
+    def retry_in(self, thread: str) -> None:
+        """Somebody wrote in a thread: try at once what was held back there."""
+        if self._held.pop(thread, None) is not None:
+            self.poke()
 
     def holds(self, thread: str) -> bool:
         """What is due there could not be delivered, and is tried again later."""
@@ -163,10 +173,10 @@ class Outbox:
     async def _work(self, thread: str) -> None:
         changes = self._changes
         try:
-            while rows := await self._store.undelivered(thread):
-                for row in rows:
-                    await self._deliver(row)
+            left = await (self._all_due(thread) if self._shared is None else self._due_here(thread, self._shared))
             self._held.pop(thread, None)
+            if left:
+                self._leave(thread, left)
             if self._reasons.pop(thread, None):
                 log.warning("thread %s: delivered what was kept", thread)
         except Held as held:
@@ -176,6 +186,33 @@ class Outbox:
         except Exception:  # a bug: its messages are kept and the reason told; other threads go on
             log.exception("a fault of ours while delivering to thread %s", thread)
             self._hold(thread, "a fault of ours", 60.0)
+
+    async def _all_due(self, thread: str) -> float:
+        while rows := await self._store.undelivered(thread):
+            for row in rows:
+                await self._deliver(row)
+        return 0.0
+
+    async def _due_here(self, thread: str, shared: SharedDelivery) -> float:
+        """The same in turn with other processes; for how long what is left is left to them, 0 where nothing is."""
+        while rows := await self._store.undelivered(thread):
+            if not await shared.may(rows[0].item):
+                return OF_OTHERS_SECONDS
+            async with shared.turn(thread) as ours:
+                if not ours:  # should whoever has the turn die, what waits now may stand there already
+                    self._doubts.arise(rows[0].item)
+                    return TURN_SECONDS
+                for row in rows:
+                    if not await shared.may(row.item):
+                        break
+                    await self._deliver(row)
+        return 0.0
+
+    def _leave(self, thread: str, seconds: float) -> None:
+        """Look again after a while: whose turn it is may be over, or have died."""
+        loop = asyncio.get_running_loop()
+        self._held[thread] = loop.time() + seconds
+        loop.call_later(seconds, self.poke)
 
     def _hold(self, thread: str, reason: str, seconds: float) -> None:
         self._held[thread] = asyncio.get_running_loop().time() + seconds

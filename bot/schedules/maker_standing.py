@@ -52,7 +52,7 @@ class MakerStanding:
             channel = user.dm_channel or await user.create_dm()
             await self._desk.post(Post(str(channel.id), text, nonce_of(key)), Urgency.MESSAGE)
         except (discord.HTTPException, aiohttp.ClientError, OSError, Held, Gone, Unfit) as error:
-            log.info("person %s could not be told %r: %s", person, text, error)
+            log.info("person %s could not be told %s: %s", person, key, error)
 
     async def _directly(self, schedule: ScheduledTask) -> Person | Refusal:
         speaker = await self._reader.in_person(await self._client.fetch_user(int(schedule.person)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -52,8 +53,13 @@ class Carrier(Protocol):
 class Ticker:
     """Notices times for as long as ``run`` runs."""
 
-    def __init__(self, store: Schedules, book: ScheduleBook, clock: Clock, carrier: Carrier) -> None:
+    def __init__(
+        self, store: Schedules, book: ScheduleBook, clock: Clock, carrier: Carrier,
+        ours: Callable[[str], bool] = lambda _: True,
+    ) -> None:  # fmt: skip
         self._store, self._book, self._clock, self._carrier = store, book, clock, carrier
+        self._ours = ours
+        """Whether what belongs to a server is for this process to notice."""
         self._working: dict[str, asyncio.Task[None]] = {}
         self._held: dict[str, float] = {}
         """Claims that are tried again later, by the monotonic clock."""
@@ -87,6 +93,8 @@ class Ticker:
         wait = BOUND
         for entry in entries(await self._store.schedules_due(now + BOUND)):
             schedule = entry.schedule
+            if not self._ours(schedule.guild):
+                continue
             if schedule.claim is None:
                 come = due(schedule, now)
                 if come is None:

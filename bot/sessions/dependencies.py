@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
 from agentic.core.state.execution import Execution
+from agentic.doorbells.doorbell import Doorbell
 from agentic.ports.children import Children, OwnWorkspaces
 from agentic.ports.runtime import (
     Clock,
@@ -113,5 +114,16 @@ class Ground:
     """Makes ready what a thread's work needs before it begins, such as its repository. Never fails."""
     children: ChildRegistry | None = None
     """The child executions of the process; without it there are none."""
+    lease_lost: Callable[[], None] = lambda: None
+    """Hears that another owner has a thread that this process worked on, or wanted to."""
     missed: Callable[[str], Awaitable[None]] | None = None
     """Waits until the messages that a thread missed while the bot was offline have been read."""
+    works: bool = True
+    """Whether executions run in this process; else what people do is stored, and others are told by the doorbell."""
+    doorbell: Doorbell | None = None
+    """Between the processes of the bot; None where this one is alone."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other process works on the same threads."""
+        return self.doorbell is None

@@ -136,7 +136,7 @@ async def _tries_by_itself(store: Store, execution: str) -> bool:
 class Opinions:
     """Votes on finished executions: each stays in the inbox until it is in the outcome stream."""
 
-    def __init__(self, store: Store, feedback: Feedback, tell: Tell) -> None:
+    def __init__(self, store: Store, feedback: Feedback | None, tell: Tell) -> None:
         self._store, self._feedback, self._tell = store, feedback, tell
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -146,8 +146,10 @@ class Opinions:
         if not execution or await self._store.was_buried(execution) is not None:
             await self._store.discard([item.id])
             return False
+        if self._feedback is None:  # whoever works takes it out of the inbox
+            return True
         if item.id not in self._tasks:
-            task = asyncio.create_task(self._learn(execution, item), name=f"feedback on {execution}")
+            task = asyncio.create_task(self._learn(self._feedback, execution, item), name=f"feedback on {execution}")
             self._tasks[item.id] = task
             task.add_done_callback(lambda _: self._tasks.pop(item.id, None))
         return True
@@ -157,12 +159,12 @@ class Opinions:
         """The votes that are being handled now."""
         return tuple(self._tasks.values())
 
-    async def _learn(self, execution: str, item: InboxItem) -> None:
+    async def _learn(self, feedback: Feedback, execution: str, item: InboxItem) -> None:
         """Record the vote, with retries; the voter is told if it has to wait."""
         why = item.text.strip() if item.sort == "correction" else ""
         for wait in (*AGAIN_SECONDS, None):
             try:
-                await self._feedback.feedback(execution, item.author, _vote(item), item.target, why)
+                await feedback.feedback(execution, item.author, _vote(item), item.target, why)
                 await self._store.discard([item.id])
                 return
             except (AgenticError, ReflexionError) as error:

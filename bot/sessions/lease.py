@@ -86,8 +86,13 @@ class LeaseStore(Leases, Protocol):
     """The part of a store that leases need."""
 
 
-async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: asyncio.Event | None = None) -> Lease:
-    """Take the thread's lease, waiting for one that may still run out unless ``halt`` is set. Raises ``ThreadTaken``."""
+async def take(
+    store: LeaseStore, clock: Clock, thread: str, owner: str, halt: asyncio.Event | None = None, *, patient: bool = True
+) -> Lease:
+    """Take the thread's lease, waiting for one that may still run out unless ``halt`` is set. Raises ``ThreadTaken``.
+
+    Where several processes work nobody is ``patient``: whoever has the thread does what is to be done there.
+    """
     give_up, late = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS, 0
     while True:
         asked = clock.monotonic()
@@ -100,6 +105,8 @@ async def take(store: LeaseStore, clock: Clock, thread: str, owner: str, halt: a
                 continue
             await store.release(lease)
             raise StoreUnavailable(f"the store is too slow to hold the lease of thread {thread}")
+        if not patient:
+            raise ThreadTaken(f"another process has the thread {thread}")
         if clock.monotonic() > give_up or (halt is not None and halt.is_set()):
             raise ThreadTaken(f"another process has the thread {thread}; is Threadwright running twice on one folder?")
         await _pause(clock, halt)

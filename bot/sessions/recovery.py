@@ -9,13 +9,15 @@ changed, so a backup can be compared with it. The thread is told, and goes on wi
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from typing import cast
 
 from agentic.core.events.execution_events import Envelope
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import StoreCorrupt, StoreError
-from agentic.ports.runtime import Store
+from agentic.ports.runtime import ExecutionRow, Facts, Store
 from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps
 from bot.messages.error_text import Attempted, error_text
 from bot.sessions.session import Session
@@ -28,10 +30,11 @@ async def recall(session: Session, execution: str) -> None:
     session.apply(Recalled(execution, folded))
 
 
-async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
+async def settle_leftovers(store: Store, caps: DailyCaps, busy: Callable[[str], Awaitable[bool]] | None = None) -> None:
     """Settle money that ended executions and their judging had set aside, from their logs.
 
-    An open execution's money is settled by its next owner. Raises ``StoreError``.
+    An open execution's money is settled by its next owner; ``busy`` are those that another process judges just now.
+    Raises ``StoreError``.
     """
     purse = BudgetLedger(store, caps)
     left = {key.rpartition("/")[0] for key in await store.unsettled_usd("")} - {""}
@@ -39,13 +42,36 @@ async def settle_leftovers(store: Store, caps: DailyCaps) -> None:
     for of in sorted(left - opened):
         execution, _, outcome = of.partition(".")
         row = await store.execution(execution)
-        if row is not None and row.finished:
+        if row is not None and row.finished and not (busy is not None and await busy(execution)):
             await purse.clear_up(of, _outcome(store, execution) if outcome else store.read(execution))
 
 
 async def _outcome(store: Store, execution: str) -> AsyncIterator[Envelope]:
     for envelope in await store.read_outcome(execution):
         yield envelope
+
+
+def broken_off_fact(thread: str) -> str:
+    """The name of the fact that says at which event a fault of the place interrupted a thread's execution.
+
+    It waits for a person then, and who looks for work that nobody does leaves it alone. Whoever goes on with it writes a
+    further event, and the fact says nothing any more.
+    """
+    return f"broken off: {thread}"
+
+
+async def note_broken_off(session: Session, execution: str, seen: Collection[str]) -> None:
+    """Keep that it waits for a person, and what lay in the inbox by then. Raises ``StoreError``."""
+    store = session.ground.store
+    if (row := await store.execution(execution)) is not None:
+        await store.set_fact(broken_off_fact(session.thread), json.dumps([execution, row.head, sorted(seen)]))
+
+
+async def waits_for_a_person(store: Facts, row: ExecutionRow) -> frozenset[str] | None:
+    """Return what lay in the inbox when a fault interrupted an open execution; None where none did. Raises ``StoreError``."""
+    known = await store.fact(broken_off_fact(row.thread))
+    execution, head, seen = cast("tuple[str, int, list[str]]", json.loads(known) if known else ("", 0, []))
+    return frozenset(seen) if (execution, head) == (row.execution, row.head) else None
 
 
 DAMAGED = "damaged"

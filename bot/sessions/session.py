@@ -51,6 +51,8 @@ class Session:
     """Set when an item arrived while an interrupted execution was still ending, which may have taken it: look at the
     inbox again.
     """
+    heard: frozenset[str] = frozenset()
+    """Inbox items that were seen there, where others store them."""
     woken: bool = False
     """Whether it has had work since the process began."""
     doorbell: asyncio.Event = field(default_factory=asyncio.Event)

@@ -15,6 +15,7 @@ from functools import partial
 from agentic.core.events.execution_events import InboxItem, Sort, Started
 from agentic.core.events.ids import execution_id, is_child
 from agentic.core.state.execution import Execution
+from agentic.log_context import of_thread
 from agentic.ports.errors import (
     AgenticError,
     LeaseLost,
@@ -44,7 +45,7 @@ from bot.sessions.leftover_inbox import (
     leave_behind,
     opinions_on_others,
 )
-from bot.sessions.recovery import ended_after_all, recall, set_aside
+from bot.sessions.recovery import ended_after_all, note_broken_off, recall, set_aside
 from bot.sessions.session import Session
 from bot.sessions.side_questions import side_questions
 from bot.sessions.start import TaskRefused
@@ -84,19 +85,28 @@ async def serve(session: Session, opine: Opine) -> None:
     """Do the thread's work; failures are reported in the thread."""
     serving = _Serving(session, opine)
     try:
-        while await serving.work():
-            pass
-    except AgenticError as trouble:
-        log.error("thread %s: %s", session.thread, trouble)
-        await serving.report(trouble)
-    except Exception as bug:
-        log.exception("a fault of ours in thread %s", session.thread)
-        await serving.report(bug)
+        with of_thread(session.thread):
+            await _served(serving, session)
     finally:
         session.task = None
         session.rests()
         if session.doorbell.is_set() or session.again:
             session.wake()
+
+
+async def _served(serving: _Serving, session: Session) -> None:
+    try:
+        while await serving.work():
+            pass
+    except AgenticError as trouble:
+        if isinstance(trouble, ThreadTaken) and not session.ground.alone:
+            serving.leave_to_others()
+        else:
+            log.error("thread %s: %s", session.thread, trouble)
+            await serving.report(trouble)
+    except Exception as bug:
+        log.exception("a fault of ours in thread %s", session.thread)
+        await serving.report(bug)
 
 
 class _GateClosed(Exception):
@@ -125,7 +135,10 @@ class _Serving:
         try:
             await self._perform(work)
         except (SandboxLost, LeaseLost) as lost:
-            if self._resumed >= RESUMES:
+            if isinstance(lost, LeaseLost):
+                self._ground.lease_lost()
+            in_other_hands = isinstance(lost, ThreadTaken) and not self._ground.alone
+            if in_other_hands or self._resumed >= RESUMES:
                 raise
             self._resumed += 1
             log.warning("thread %s goes on after: %s", session.thread, lost)
@@ -247,6 +260,8 @@ class _Serving:
             return Acted(NOTHING_THERE)
         lease = await self._take(begun=False)
         try:
+            if not await self._is_still_due(item):
+                raise ThreadTaken(f"another process did {item.sort} in thread {session.thread}")
             session.apply(ActBegan())
             if ground.furnish is not None:
                 await ground.furnish(session.row, None)
@@ -274,6 +289,8 @@ class _Serving:
                 await stack.enter_async_context(slot)
             lease = await self._take(isinstance(work, str))
             try:
+                if not await self._is_still_due(work):
+                    return
                 work_done = self._run(lease, execution, work)
                 ended = await while_held(ground.store, ground.clock, lease, work_done, ground.allow)
             finally:
@@ -297,11 +314,26 @@ class _Serving:
             raise Halted
         try:
             halt = None if begun else session.halt
-            return await take(ground.store, ground.clock, session.thread, ground.owner, halt)
+            return await take(ground.store, ground.clock, session.thread, ground.owner, halt, patient=ground.alone)
         except ThreadTaken as taken:
-            if begun or not session.halt.is_set():
+            if begun or not ground.alone or not session.halt.is_set():
                 raise
             raise Halted(str(taken)) from taken
+
+    async def _is_still_due(self, work: InboxItem | str) -> bool:
+        """Whether nobody else did it while this process waited for its slot."""
+        session, store = self._session, self._ground.store
+        if self._ground.alone:
+            return True
+        if isinstance(work, str):
+            return any(row.execution == work for row in await store.open_executions(session.thread))
+        return any(one.id == work.id for one in await store.pending(session.thread))
+
+    def leave_to_others(self) -> None:
+        """Another process has the thread, and looks into its inbox."""
+        log.info("thread %s is in the hands of another process", self._session.thread)
+        self._session.apply(NothingOpen(), InboxRead(frozenset()))
+        self._session.doorbell.clear()
 
     async def _learned(self, item: InboxItem) -> None:
         """Wait for what is being learned in the thread, so that the item's execution knows it."""
@@ -415,6 +447,8 @@ class _Serving:
         session = self._session
         try:
             await session.tell(key, session.interrupted, text, notify=True)
+            if session.interrupted and not self._ground.alone:
+                await note_broken_off(session, session.interrupted, self._seen)
         except AgenticError as error:
             log.error("and it cannot be told in thread %s now: %s", session.thread, error)
             return False

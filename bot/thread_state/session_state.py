@@ -268,6 +268,21 @@ class InboxRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """What the store says of a thread on which another process works."""
+
+    executions: tuple[ExecutionState, ...]
+    main: str
+    waiting: frozenset[str]
+    requester: str
+
+    def after(self, state: SessionState) -> SessionState:
+        return replace(
+            state, executions=self.executions, main=self.main, waiting=self.waiting, requester=self.requester
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class StopRequested:
     """A stop was stored for one execution or, with '', for everything open and everything said before it."""
 
@@ -452,11 +467,12 @@ class Appended:
         one = state.execution(self.execution)
         if one is None or one.finished:
             return state
-        told = _told(one, self.event)
+        told = told_by(one, self.event)
         return state if told is one else _with(state, told)
 
 
-def _told(one: ExecutionState, event: Event) -> ExecutionState:
+def told_by(one: ExecutionState, event: Event) -> ExecutionState:
+    """Return what is known of an execution after an event of its log."""
     match event:
         case Asked():
             return replace(one, question=event)
@@ -488,7 +504,7 @@ def _heard(one: ExecutionState, event: InputReceived) -> ExecutionState:
 SessionEvent = (
     Storing | Stored | Queued | Discarded | FetchBegan | FetchEnded | InboxRead | StopRequested | TakenUp | Chosen | Recalled
     | LoopBegan | LoopEnded | BrokenOff | Dropped | NothingOpen | Rested | BegunBeside | EndedBeside | ActBegan | ActEnded
-    | ProcessEnding | Appended
+    | ProcessEnding | Appended | Followed
 )  # fmt: skip
 
 

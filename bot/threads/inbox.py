@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 
 from agentic.core.events.execution_events import InboxItem
 from agentic.core.events.ids import execution_id
@@ -18,7 +18,7 @@ from bot.ports.conversation import Activity, Receipt
 from bot.sessions.backlog import FULL, MESSAGES, ROOM
 from bot.sessions.dependencies import Ground
 from bot.sessions.learning import Opinions
-from bot.sessions.leftover_inbox import FILES, until_fetched
+from bot.sessions.leftover_inbox import FILES, as_sent, doubles, until_fetched
 from bot.sessions.recovery import ended_after_all
 from bot.sessions.session import Session
 from bot.sessions.start import Receive, left_out
@@ -36,6 +36,8 @@ OVERTAKEN = "Stopped before it started; nothing was done. Send it again if you w
 UNQUEUED = "A queued message was deleted, so I dropped it: {text}"
 REPLACED = frozenset(("guidance", "side"))
 """Kinds of waiting items that an edit of their message replaces."""
+ROOM_SECONDS = 2.0
+"""How often a full inbox is looked at that another process empties."""
 SHOWN = 5
 """Queued items that are listed at most."""
 
@@ -45,8 +47,13 @@ log = logging.getLogger(__name__)
 class Arrivals:
     """Stores arriving items in the inboxes of threads."""
 
-    def __init__(self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks) -> None:
+    def __init__(
+        self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks,
+        follow: Callable[[Session], Awaitable[None]] | None = None,
+    ) -> None:  # fmt: skip
         self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
+        self._follow = follow
+        """Brings a session up to date on which another process works."""
         self._beside: set[asyncio.Task[None]] = set()
 
     @property
@@ -65,7 +72,10 @@ class Arrivals:
         if starts(item):
             session.apply(Storing(item.id, item.author.id))
         try:
-            return await self._keep(item, session)
+            receipt = await self._keep(item, session)
+            if not self._ground.works:
+                session.wake()
+            return receipt
         except StoreError as error:
             if item.sort != "stop" or not session.interrupt():
                 session.wake()  # it may lie in the inbox all the same: whoever looks there settles it
@@ -135,8 +145,29 @@ class Arrivals:
                 session.apply(FetchEnded(item.id))
         if not kept:
             return Receipt(False, _activity(session)) if again else await self._kept_before(item, session)
+        if not self._ground.works:  # who works has the workspace
+            session.apply(FetchEnded(item.id))
+            return Receipt(True, _activity(session))
         self.begin(self._fetch(item, session), f"files of {item.id}")
         return Receipt(True, _activity(session))
+
+    def found(self, news: list[InboxItem], pending: list[InboxItem], session: Session) -> None:
+        """Have what another process stored take effect on what runs here; ``news`` are among what is ``pending``."""
+        twice = doubles(pending)
+        for item in news:
+            session.crowd.added(item)
+            if item.sort == "fork":
+                self._forks.take(item, session.row)
+            elif (sent := as_sent(item)) is not None and session.state.current is not None and item.id not in twice:
+                if item.id not in session.state.fetching:
+                    self.fetch_again(sent, session)
+            elif starts(item) or item.sort in ACTS:
+                session.apply(Queued(item.id))
+        stop = next((item for item in news if item.sort == "stop" and not item.target), None)
+        if stop is not None:
+            session.stop(_said(stop))
+        else:
+            session.wake()
 
     def fetch_again(self, item: InboxItem, session: Session) -> None:
         """Fetch the files of an item again, because an earlier process ended while fetching them."""
@@ -204,7 +235,7 @@ class Arrivals:
             return Receipt(True, "idle", called_off or NOTHING_RUNS)
         if called_off:
             await session.tell(f"{item.id}.asleep", "", called_off)
-        session.stop(int(item.id) if item.id.isdecimal() else id_at(item.at))
+        session.stop(_said(item))
         return Receipt(True, _activity(session), ACTING if session.state.acting else "")
 
     async def _deleted(self, item: InboxItem, session: Session) -> Receipt:
@@ -239,6 +270,9 @@ class Arrivals:
         return Receipt(False, _activity(session), FULL.format(room=ROOM) if first else "")
 
     async def _until_room(self, item: InboxItem, session: Session) -> None:
+        while self._follow is not None and not session.crowd.room.is_set():
+            await self._ground.clock.sleep(ROOM_SECONDS)
+            await self._follow(session)
         await session.crowd.room.wait()
         await session.tell(f"{item.id}.room", "", session.crowd.over())
 
@@ -277,6 +311,11 @@ def _as(meaning: Deliver, item: InboxItem) -> InboxItem:
     if meaning.kind == item.sort:
         return item
     return item.model_copy(update={"sort": meaning.kind, "target": "" if item.sort == "answer" else item.target})
+
+
+def _said(stop: InboxItem) -> int:
+    """When a stop was said, as an id of Discord's."""
+    return int(stop.id) if stop.id.isdecimal() else id_at(stop.at)
 
 
 def _activity(session: Session) -> Activity:

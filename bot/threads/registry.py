@@ -14,14 +14,14 @@ from datetime import timedelta
 
 from agentic.core.events.execution_events import Envelope, Finished, InboxItem
 from agentic.core.events.ids import is_child
-from agentic.ports.errors import StoreError
+from agentic.ports.errors import DoorbellSilent, StoreError
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.ports.conversation import Receipt, StatusView, ThreadState
 from bot.sessions.dependencies import Ground
 from bot.sessions.learning import Feedback, Opinions, catch_up
 from bot.sessions.leftover_inbox import as_sent, doubles
-from bot.sessions.recovery import recall
+from bot.sessions.recovery import recall, waits_for_a_person
 from bot.sessions.session import Session
 from bot.sessions.start import Receive
 from bot.sessions.worker import serve
@@ -30,6 +30,7 @@ from bot.thread_state.session_state import BrokenOff, InboxRead, Phase, ProcessE
 from bot.threads.fork_requests import Forks
 from bot.threads.inbox import Arrivals
 from bot.threads.status import status_of
+from bot.threads.thread_follower import ThreadFollower
 
 
 class Roster:
@@ -69,17 +70,24 @@ class Threads:
 
     def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
         self._ground = ground
-        self._opinions = Opinions(ground.store, feedback, ground.tell)
-        self._forks = Forks(ground.forking, self._adopt)
-        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks)
+        works = ground.works
+        self._follower = None if works else ThreadFollower(ground.store)
+        self._opinions = Opinions(ground.store, feedback if works else None, ground.tell)
+        self._forks = Forks(ground.forking if works else None, self._adopt)
+        follow = self._follower.follow if self._follower is not None else None
+        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks, follow)
         self._sessions = roster.sessions
         self._closed = False
+        self._left: dict[str, tuple[str, int]] = {}
+        """Threads whose execution is left alone, with it and the length of its log; a look at it is not free."""
+        self.rested = asyncio.Event()
+        """Set whenever the work of a thread has ended or been left."""
 
     # --- Conversation -----------------------------------------------------------------------------------------
 
     async def deliver(self, item: InboxItem, *, guild: str, title: str = "") -> Receipt:
         """Store the item durably, then start or wake the thread's execution."""
-        session = await self._session(item.thread)
+        session = await self._now(item.thread)
         if session is None:
             return await self._begin(item, guild, title)
         await self._accessed(session)
@@ -91,12 +99,12 @@ class Threads:
         return session.state.phase.activity if session else "unknown"
 
     async def knows(self, thread: str) -> bool:
-        """Whether the thread is a session."""
-        return await self._session(thread) is not None
+        """Whether the thread is a session; where others work, ``state`` says from then on what it does now."""
+        return await self._now(thread) is not None
 
     async def status(self, thread: str) -> StatusView:
         """Describe the thread's newest execution in a person's terms."""
-        session = await self._session(thread)
+        session = await self._now(thread)
         if session is None:
             return StatusView("unknown")
         return await status_of(session, self._ground.store, self._ground.clock.now())
@@ -132,9 +140,13 @@ class Threads:
             if thread in said:
                 await self._said_before(session)
             session.wake()
-        self._arrivals.begin(catch_up(store, self._ground.learning), "evaluation of what had ended")
+        self.learn_on()
         reach("recover.after")
         return len(waiting)
+
+    def learn_on(self) -> None:
+        """Learn from executions whose learning was cut off when a process ended."""
+        self._arrivals.begin(catch_up(self._ground.store, self._ground.learning), "evaluation of what had ended")
 
     async def _left_alone(self, row: ExecutionRow) -> bool:
         """Whether the execution crashed its process too often. A damaged log is reported by its session."""
@@ -172,6 +184,13 @@ class Threads:
             ):
                 self._arrivals.fetch_again(sent, session)
 
+    async def _now(self, thread: str) -> Session | None:
+        """Return the thread's session as it is now, also where another process works on it."""
+        session = await self._session(thread)
+        if session is not None and self._follower is not None:
+            await self._follower.follow(session)
+        return session
+
     async def _session(self, thread: str) -> Session | None:
         """Return the thread's session, read from the store on first use in this process."""
         if thread not in self._sessions and (row := await self._ground.store.session(thread)) is not None:
@@ -190,7 +209,74 @@ class Threads:
         return self._sessions[row.thread]
 
     async def _serve(self, session: Session) -> None:
-        await serve(session, self._opinions.take)
+        if self._ground.works:
+            try:
+                await serve(session, self._opinions.take)
+            finally:
+                self.rested.set()
+        else:
+            await self._ring(session)
+
+    async def _ring(self, session: Session) -> None:
+        """Tell those who work. A ring that nobody hears costs the time until one of them looks by himself."""
+        self._ground.courtesy.began(session.thread)
+        try:
+            while session.doorbell.is_set() and self._ground.doorbell is not None:
+                session.doorbell.clear()
+                await self._ground.doorbell.ring(session.thread, session.row.guild)
+        except DoorbellSilent as silent:
+            log.warning("thread %s waits until somebody looks: %s", session.thread, silent)
+        finally:
+            session.task = None
+
+    # --- where others store what people do --------------------------------------------------------------------
+
+    async def look(self, thread: str) -> None:
+        """Do what waits in a thread that nobody else has; where this process works on it, hear what came meanwhile."""
+        session = await self._kept(thread)
+        if session.task is not None:
+            await self._hear(session)
+        elif not self._closed and not await self._ground.store.holder(thread) and await self._is_to_be_done(thread):
+            session.row = await self._ground.store.session(thread) or session.row
+            await self._said_before(session)
+            session.wake()
+
+    async def hear(self) -> None:
+        """Look into the inbox of every thread that this process works on."""
+        for session in [one for one in self._sessions.values() if one.task is not None]:
+            await self._hear(session)
+
+    def works_on(self, thread: str) -> bool:
+        """Whether this process works on the thread, and no person is waited for."""
+        session = self._sessions.get(thread)
+        if session is None or session.task is None:
+            return False
+        one = session.state.current
+        return one is None or one.needs_slot
+
+    async def _hear(self, session: Session) -> None:
+        """Have what others stored take effect, each item once."""
+        pending = await self._ground.store.pending(session.thread)
+        heard, session.heard = session.heard, frozenset(item.id for item in pending)
+        if news := [item for item in pending if item.id not in heard]:
+            self._arrivals.found(news, pending, session)
+
+    async def _is_to_be_done(self, thread: str) -> bool:
+        """Whether something waits there that does not wait for a person."""
+        store = self._ground.store
+        pending = frozenset(item.id for item in await store.pending(thread))
+        opened = next((row for row in await store.open_executions(thread) if not is_child(row.execution)), None)
+        if opened is None:
+            return bool(pending) or bool(await store.open_executions(thread))
+        seen = await waits_for_a_person(store, opened)
+        if seen is not None or pending:
+            return not pending <= (seen or frozenset())
+        if self._left.get(thread) == (opened.execution, opened.head):
+            return False
+        if await self._left_alone(opened):
+            self._left[thread] = (opened.execution, opened.head)
+            return False
+        return True
 
     def took_up(self, thread: str) -> bool:
         """Whether the thread was given work since the process began."""
@@ -202,6 +288,8 @@ class Threads:
         session = self._sessions.get(thread)
         if session is not None:
             await session.idle()
+        while not self._ground.works and await self._ground.store.holder(thread):
+            await self._ground.clock.sleep(1.0)
 
     def forget(self, thread: str) -> None:
         """Remove the session of a deleted thread."""
@@ -254,6 +342,8 @@ class Threads:
         now = self._ground.clock.now()
         row = SessionRow(item.thread, item.channel, guild, title or item.text[:80], now, now)
         saving = asyncio.create_task(self._ground.store.save_session(row), name=f"save session {row.thread}")
+        if not self._ground.works:
+            await saving  # who hears the ring reads it
         await asyncio.sleep(0)  # it is asked for first, and known as late as what is said is taken in, for the order
         session = self._known(row)
         try:

@@ -179,10 +179,7 @@ class PullRows:
         return tuple(dict.fromkeys((*await self._listed(KNOWN), *await self.watched())))
 
     async def _listed(self, name: str) -> tuple[str, ...]:
-        try:
-            return _NAMES.validate_json(await self._store.fact(name) or "[]")
-        except ValidationError:
-            return ()
+        return _names_in(await self._store.fact(name))
 
     async def of_thread(self, thread: str) -> tuple[PullRow, ...]:
         """Those of a thread that are open."""
@@ -226,8 +223,18 @@ class PullRows:
     async def _note(self, key: str, *, watched: bool, known: bool = True) -> None:
         async with self._writing:
             for name, listed in ((KNOWN, known), (WATCHED, watched)):
-                before = await self._listed(name)
-                after = before if listed and key in before else tuple(each for each in before if each != key)
-                after += (key,) if listed and key not in before else ()
-                if after != before:
-                    await self._store.set_fact(name, _NAMES.dump_json(after).decode())
+                noted = False
+                while not noted:  # another process may note one in this moment
+                    kept = await self._store.fact(name)
+                    before = _names_in(kept)
+                    after = before if listed and key in before else tuple(each for each in before if each != key)
+                    after += (key,) if listed and key not in before else ()
+                    same = after == before
+                    noted = same or await self._store.swap_fact(name, kept, _NAMES.dump_json(after).decode())
+
+
+def _names_in(kept: str | None) -> tuple[str, ...]:
+    try:
+        return _NAMES.validate_json(kept or "[]")
+    except ValidationError:
+        return ()

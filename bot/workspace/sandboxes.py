@@ -16,13 +16,14 @@ from agentic.core.events.execution_events import (
     FileChange,
     FileRef,
     InboxItem,
+    OutboxItem,
     Person,
     QuotedMessage,
     WorkspaceGuide,
 )
 from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
-from agentic.ports.errors import AgenticError, PathRefused
+from agentic.ports.errors import AgenticError, PathRefused, StoreUnavailable
 from agentic.ports.runtime import Found, Saved, SessionRow
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.approaches.approaches import APPROACHES_TOOL
@@ -70,6 +71,11 @@ PLACE_SECONDS = 0.3
 """Seconds that a start waits for the name of its sandbox."""
 
 TRYING_SECONDS = 5.0
+
+EARLIER_FILES = (
+    "⚠ The newest copy of this thread's files can't be read any more, so I continue with the one before. Its last changes are "
+    "missing: please check. `/checkpoints` lists the copies there are."
+)
 
 log = logging.getLogger(__name__)
 
@@ -127,6 +133,8 @@ class Workshop:
     """The MCP servers of the owner's file; None where there is no such file."""
     web: WebTools | None = None
     """The web, where it is open for a thread."""
+    tell: Callable[[OutboxItem], Awaitable[None]] | None = None
+    """Tells the people of a thread what happened to its files."""
     _notebooks: set[str] = field(default_factory=set[str])
     """Threads to which a notebook was sent."""
     read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
@@ -145,6 +153,13 @@ class Workshop:
         if self._trying is None:
             self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
         return await asyncio.shield(self._trying)
+
+    def tried(self) -> Choice | None:
+        """Return which sandbox is used, None while that is not known; without a rung where it could not be tried."""
+        if self._trying is None or not self._trying.done():
+            return None
+        error = asyncio.CancelledError() if self._trying.cancelled() else self._trying.exception()
+        return self._trying.result() if error is None else Choice(None, str(error))
 
     def left(self) -> tuple[str, ...]:
         """Describe what an earlier process left in sandboxes and nobody can end."""
@@ -300,10 +315,12 @@ class Workshop:
         return server_tools(self.mcp, thread)
 
     async def furnish(self, row: SessionRow, item: InboxItem | None) -> None:
-        """Make the thread's repository ready for a task (``item``), or for work that goes on.  Never fails.
+        """Make the thread's files ready for a task (``item``), or for work that goes on.
 
-        The first task after a server was added waits, not for long, until its tools are known.
+        The first task after a server was added waits, not for long, until its tools are known.  Raises
+        ``StoreUnavailable`` where the files of another machine cannot be fetched.
         """
+        await self._take_over(row.thread)
         if item is not None:
             await self._sweep(row.thread)
         if self.mcp is not None:
@@ -314,6 +331,22 @@ class Workshop:
             self._notebooks.add(row.thread)
         if self.repositories is not None and not self.workspaces.shared:
             await self.repositories.furnish(row, item, partial(self.world, row.thread))
+
+    async def _take_over(self, thread: str) -> None:
+        """Bring the workspace to where another machine left it, if one did.  What it had not saved the agent is told."""
+        if self.snapshots is None or self.workspaces.shared:
+            return
+        try:
+            restored = await self.snapshots.take_over(thread, self.workspaces.folder(thread))
+        except (SnapshotLost, OSError) as lost:
+            raise StoreUnavailable(f"The files of this thread cannot be brought here: {lost}") from lost
+        if restored is not None:
+            log.info("thread %s: %s files came from another machine", thread, len(restored.files))
+            if restored.left:
+                log.warning("thread %s: left as they were here: %s", thread, restored.left)
+            if restored.lost and self.tell is not None:
+                key = f"{thread}.files.{restored.lost}"
+                await self.tell(OutboxItem(key=key, thread=thread, execution="", sort="notice", text=EARLIER_FILES))
 
     async def _sweep(self, thread: str) -> None:
         """Delete copies of the workspace that an earlier task left: nothing works in them any more."""

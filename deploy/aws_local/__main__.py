@@ -12,8 +12,9 @@ import sys
 import threading
 from contextlib import ExitStack
 
+from agentic.stores.aws.place import Place
 from deploy.aws_local.emulator import CannotEmulate, micro_burst, mini_stack
-from deploy.aws_local.resources import Resources, make_resources
+from deploy.aws_local.resources import environment, make_resources
 
 PORT = 4566
 GREETING = """\
@@ -71,15 +72,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _greeting(made: Resources, *, faults: bool) -> str:
+def _greeting(made: Place, *, faults: bool) -> str:
     """What to set and what to do next, to be copied."""
-    variables = {"THREADWRIGHT_HOME": HOME, **made.environment()}
+    variables = {"THREADWRIGHT_HOME": HOME, **environment(made)}
     exports = "\n".join(
         f"  export {name}={value if value[:1] == '~' else shlex.quote(value)}" for name, value in variables.items()
     )
-    endpoint = made.place.endpoint
+    endpoint = made.endpoint
     return GREETING.format(
-        endpoint=endpoint, exports=exports, table=made.place.table, bucket=made.place.bucket,
+        endpoint=endpoint, exports=exports, table=made.table, bucket=made.bucket,
         faults=FAULTS.format(endpoint=endpoint) if faults else "",
     )  # fmt: skip
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -22,27 +21,19 @@ KEPT_SECONDS = 14 * 24 * 3600
 """So long a dead letter is kept, the longest there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """Names and addresses of what was made."""
-
-    place: Place
-    doorbell_dead: str
-    events_dead: str
-
-    def environment(self) -> Mapping[str, str]:
-        """The variables with which Threadwright, and the `aws` command, find it."""
-        return {
-            "THREADWRIGHT_STORE": "aws",
-            "AWS_ENDPOINT_URL": self.place.endpoint,
-            "AWS_REGION": self.place.region,
-            "AWS_DEFAULT_REGION": self.place.region,  # the `aws` command knows only this name
-            **CREDENTIALS,
-            "DYNAMODB_EXECUTIONS_TABLE": self.place.table,
-            "S3_ARTIFACT_BUCKET": self.place.bucket,
-            "AGENTIC_DOORBELL_QUEUE_URL": self.place.queue,
-            "AGENTIC_EVENTS_QUEUE_URL": self.place.events,
-        }
+def environment(place: Place) -> Mapping[str, str]:
+    """The variables with which Threadwright, and the `aws` command, find it."""
+    return {
+        "THREADWRIGHT_STORE": "aws",
+        "AWS_ENDPOINT_URL": place.endpoint,
+        "AWS_REGION": place.region,
+        "AWS_DEFAULT_REGION": place.region,  # the `aws` command knows only this name
+        **CREDENTIALS,
+        "DYNAMODB_EXECUTIONS_TABLE": place.table,
+        "S3_ARTIFACT_BUCKET": place.bucket,
+        "AGENTIC_DOORBELL_QUEUE_URL": place.queue,
+        "AGENTIC_EVENTS_QUEUE_URL": place.events,
+    }
 
 
 @cache
@@ -63,7 +54,7 @@ def client(service: str, endpoint: str, region: str = REGION) -> Any:
     )
 
 
-def make_resources(endpoint: str, prefix: str = "threadwright") -> Resources:
+def make_resources(endpoint: str, prefix: str = "threadwright") -> Place:
     """Make everything under names that begin so; each prefix is independent of the others."""
     dynamodb, s3, sqs = (client(service, endpoint) for service in ("dynamodb", "s3", "sqs"))
     table, bucket = f"{prefix}-executions", f"{prefix}-artifacts"
@@ -71,19 +62,16 @@ def make_resources(endpoint: str, prefix: str = "threadwright") -> Resources:
     dynamodb.update_time_to_live(TableName=table, TimeToLiveSpecification={"Enabled": True, "AttributeName": TTL})
     s3.create_bucket(Bucket=bucket)
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-    (doorbell, doorbell_dead), (events, events_dead) = (
-        _queue_with_dead_letters(sqs, f"{prefix}-{name}") for name in ("doorbell", "events")
-    )
-    place = Place(table, bucket, REGION, endpoint, doorbell, events)
-    return Resources(place, doorbell_dead, events_dead)
+    doorbell, events = (_queue_with_dead_letters(sqs, f"{prefix}-{name}") for name in ("doorbell", "events"))
+    return Place(table, bucket, REGION, endpoint, doorbell, events)
 
 
-def _queue_with_dead_letters(sqs: Any, name: str) -> tuple[str, str]:
-    """Make a standard queue and the one that takes what nobody could work on; gives both addresses."""
+def _queue_with_dead_letters(sqs: Any, name: str) -> str:
+    """Make a standard queue, and ``name-dead``, which takes what nobody could work on; gives the address of the first."""
     dead = sqs.create_queue(QueueName=f"{name}-dead", Attributes={"MessageRetentionPeriod": str(KEPT_SECONDS)})[
         "QueueUrl"
     ]
     arn = sqs.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     redrive = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": MOST_RECEIPTS})
     attributes = {"VisibilityTimeout": str(HIDDEN_SECONDS), "RedrivePolicy": redrive}
-    return sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"], dead
+    return sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]

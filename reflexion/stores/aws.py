@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import apsw
@@ -23,7 +25,9 @@ import apsw
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
 from agentic.stores.aws.clients import Clients
+from agentic.stores.aws.place import Place
 from agentic.stores.aws.table import Table
+from agentic.stores.own_file import own_file
 from agentic.stores.sqlite.file.connection import Connection
 from reflexion.errors import LessonStoreTooNew, LessonStoreUnavailable
 from reflexion.stores import replica
@@ -47,20 +51,30 @@ _COPY = """
 """
 
 
-class AWSLessonStore(SQLiteLessonStore):
-    """Keeps lessons in the table; ``copy`` is a file that no other process works on, and may be lost."""
+class AwsLessonStore(SQLiteLessonStore):
+    """Keeps lessons in the table; its copy stands in ``folder``, or for None goes with the process."""
 
-    def __init__(self, clients: Clients, copy: Path) -> None:
-        super().__init__(copy)
+    def __init__(self, clients: Clients, folder: Path | None = None) -> None:
+        super().__init__(folder or Path("lessons"))
         self._clients = clients
         self._items = LessonItems(Table(clients))
-        self._copy = copy
+        self._folder = folder
+        self._stack = ExitStack()
+        self._copy: Path | None = None
         self._turn = asyncio.Lock()
         """One question or transaction of this process at a time: they share the copy."""
+        self._crowded = False
+        """Others write at the same time, so that each takes its turn."""
+
+    @classmethod
+    def open(cls, place: Place) -> AwsLessonStore:
+        """The lessons of this place; nothing is asked until something is needed."""
+        return cls(Clients(place), place.copies)
 
     async def close(self) -> None:
         """Let go of the copy and of all connections."""
         await super().close()
+        await asyncio.to_thread(self._stack.close)
         await self._clients.close()
 
     async def _do(self, work: Callable[[Connection], T]) -> T:
@@ -73,6 +87,8 @@ class AWSLessonStore(SQLiteLessonStore):
     async def _write(self, work: Callable[[Connection], T]) -> T:
         async def attempt() -> T:
             for _ in range(ATTEMPTS):
+                if self._crowded:
+                    self._crowded = await self._items.take_turn()
                 head = await self._follow()
                 result, change = await self._here(lambda db: _tried(db, work))
                 try:
@@ -80,6 +96,7 @@ class AWSLessonStore(SQLiteLessonStore):
                     head = await self._commit(head, change)
                     reach("lessons.commit.after")
                 except Overtaken:
+                    self._crowded = True
                     continue
                 await self._here(lambda db, head=head: _counts(db, head))
                 return result
@@ -135,6 +152,10 @@ class AWSLessonStore(SQLiteLessonStore):
         return head
 
     def _open(self) -> Connection:
+        if self._copy is None:
+            folder = self._folder or Path(self._stack.enter_context(TemporaryDirectory(prefix="lessons-")))
+            self._copy, let_go = own_file(folder, "lessons")
+            self._stack.callback(let_go)
         try:
             connection = opened(self._copy, synchronous="NORMAL")
         except (apsw.Error, LessonStoreTooNew):
@@ -148,8 +169,9 @@ class AWSLessonStore(SQLiteLessonStore):
         self._delete()
 
     def _delete(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            self._copy.with_name(self._copy.name + suffix).unlink(missing_ok=True)
+        if self._copy is not None:
+            for suffix in ("", "-wal", "-shm"):
+                self._copy.with_name(self._copy.name + suffix).unlink(missing_ok=True)
 
 
 def _stands(db: Connection) -> Head:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentic.stores.aws.place import Place
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 
 
-def open_lessons(database: Path | None) -> LessonStore:
-    """The lessons in a file of their own, or a store that forgets: a broken file costs lessons, not executions."""
-    return MemoryLessonStore() if database is None else SQLiteLessonStore(database)
+def open_lessons(where: Path | Place | None) -> LessonStore:
+    """The lessons in a file of their own, on AWS, or a store that forgets: broken ones cost lessons, not executions."""
+    match where:
+        case None:
+            return MemoryLessonStore()
+        case Place():
+            from reflexion.stores.aws import AwsLessonStore  # with the SDK, which only those need whose store is there
+
+            return AwsLessonStore.open(where)
+        case Path():
+            return SQLiteLessonStore(where)

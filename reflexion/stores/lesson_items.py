@@ -7,13 +7,16 @@ many changes there were.
 
 from __future__ import annotations
 
+import asyncio
+import random
+import time
 from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 from uuid import uuid4
 
 from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Delete, Item, Put, Write, keyed, number, text
+from agentic.stores.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Value, Write, keyed, number, text
 from agentic.stores.aws.layout import Key as Place
 from agentic.stores.aws.layout import padded
 from agentic.stores.aws.table import Table
@@ -27,6 +30,9 @@ _PARTITION = "LESSONS"
 _HEAD: Place = (_PARTITION, "CHANGE#HEAD")
 """It sorts after all versions, so one query tells what changed and how far that is."""
 _AT_A_TIME = 500
+TURN_SECONDS, PAUSE = 2.0, 0.05
+"""Seconds that a process has for its turn, and at most between two looks whether it is another's."""
+_MY_TURN = "(attribute_not_exists(#turn) OR #turn = :me OR #turn_until <= :now)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,7 @@ class LessonItems:
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._me = uuid4().hex
 
     async def since(self, version: int) -> tuple[Head, list[list[Key]]]:
         """How far the table is, and the keys of what changed with each version after this one, without a gap."""
@@ -80,12 +87,9 @@ class LessonItems:
         """Write them as the change after ``head``.  Raises ``Overtaken``."""
         now = Head(head.store or uuid4().hex, head.version + 1, len(MIGRATIONS))
         standing = {"store": now.store, "version": now.version, "schema": max(now.schema, head.schema)}
+        at: dict[str, Value] = {"version": head.version, "store": head.store, "me": self._me, "now": time.time()}
         writes: list[Write] = [
-            Put(
-                keyed(_HEAD, standing),
-                "#version = :version AND #store = :store",
-                {"version": head.version, "store": head.store},
-            )
+            Put(keyed(_HEAD, standing), f"#version = :version AND #store = :store AND {_MY_TURN}", at)
             if head.version
             else Put(keyed(_HEAD, standing), ABSENT),
             Put(keyed(_change(now.version), {"rows": [_place(key)[1] for key in rows]})),
@@ -97,6 +101,24 @@ class LessonItems:
         except Refused as refused:
             raise Overtaken from refused
         return now
+
+    async def take_turn(self) -> bool:
+        """From now on others wait until this process has written, or a moment has gone by; whether it waited for them.
+
+        Whoever wrote last need not take anything in before it writes again, so without this it would win again and again.
+        """
+        change = "SET #turn = :me, #turn_until = :until"
+        waited = False
+        while True:
+            now = time.time()
+            asked: dict[str, Value] = {"me": self._me, "now": now, "until": now + TURN_SECONDS}
+            try:
+                await self._table.write(Update(_HEAD, change, f"{PRESENT} AND {_MY_TURN}", asked))
+            except Refused:
+                waited = True
+                await asyncio.sleep(random.uniform(0, PAUSE))
+            else:
+                return waited
 
 
 def _change(version: int) -> Place:

@@ -53,4 +53,4 @@ def aws_place(aws_endpoint: str, aws_credentials: None) -> Place:
 
 def new_place(endpoint: str) -> Place:
     """Make another table, bucket and queues."""
-    return make_resources(endpoint, f"t{os.getpid()}-{next(_numbers)}").place
+    return make_resources(endpoint, f"t{os.getpid()}-{next(_numbers)}")

@@ -15,9 +15,9 @@ import pytest
 from aiohttp import web
 
 from agentic.stores.aws import clients as clients_module
-from agentic.stores.aws.inspection import inspect
 from agentic.stores.aws.layout import definition
 from agentic.stores.aws.place import Place
+from agentic.stores.aws_inspection import inspect
 from agentic.stores.factory import inspect_store
 from bot.cli.doctor import stores
 from bot.cli.run import run

@@ -8,6 +8,7 @@ is passed on twice.
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 from collections import Counter, deque
@@ -169,7 +170,9 @@ class WireFaults:
         assert self._session is not None
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _DROPPED | {"expect"}}
         url = URL(self.upstream + request.raw_path, encoded=True)
-        async with self._session.request(request.method, url, headers=headers, data=body, allow_redirects=False) as got:
+        async with self._session.request(
+            request.method, url, headers=headers, data=io.BytesIO(body), allow_redirects=False
+        ) as got:
             content = await got.read()
             kept = {name: value for name, value in got.headers.items() if name.lower() not in _DROPPED}
             answer = web.StreamResponse(status=got.status, headers=kept)

@@ -8,7 +8,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from tests.chaos.cradle import Birth
 from tests.chaos.nursery import Life, cradle
 
 MODEL = "anthropic/claude-haiku-4-5"
+ANEW = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "bot.cli.main")
 
 
 def environment(home: Path, models: Mapping[str, str], **settings: str) -> dict[str, str]:
@@ -78,7 +79,10 @@ class Running:
         """As if the machine had lost power: no handler runs."""
         if self.process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(signal.SIGKILL)
+                if isinstance(self.process, Life):
+                    self.process.send_signal(signal.SIGKILL)
+                else:
+                    os.killpg(self.process.pid, signal.SIGKILL)  # with what it started
         await self.process.wait()
 
     async def _read(self, stream: asyncio.StreamReader, into: list[str]) -> None:
@@ -100,17 +104,17 @@ class Running:
 
 @asynccontextmanager
 async def started(
-    *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None, anew: bool = False
+    *arguments: str, env: Mapping[str, str], cwd: Path, typed: bytes | None = None, program: Sequence[str] = ()
 ) -> AsyncGenerator[Running]:
     """A running `threadwright …`, with what is typed into it; killed at the end if it is still there.
 
-    ``anew``: with an interpreter and imports of its own, where that is what counts.
+    ``program``: what to start instead, with an interpreter and imports of its own: ``ANEW``, or one that was installed.
     """
     birth: Birth = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd), "sabotage": ""}
     (output, said), (errors, told) = os.pipe(), os.pipe()
     async with _read(output) as heard, _read(errors) as troubles:
-        start = _started_anew if anew else cradle().start
-        running = Running(await start(birth, (_typed(typed), said, told)))
+        streams = (_typed(typed), said, told)
+        running = Running(await (_begun(program, birth, streams) if program else cradle().start(birth, streams)))
         running.listen(heard, troubles)
         try:
             yield running
@@ -118,13 +122,12 @@ async def started(
             await running.kill()
 
 
-async def _started_anew(birth: Birth, streams: tuple[int, int, int]) -> asyncio.subprocess.Process:
+async def _begun(program: Sequence[str], birth: Birth, streams: tuple[int, int, int]) -> asyncio.subprocess.Process:
     stdin, stdout, stderr = streams
     try:
         return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot.cli.main", *birth["arguments"],
-            env={**birth["env"], "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=birth["cwd"],
-            stdin=stdin, stdout=stdout, stderr=stderr,
+            *program, *birth["arguments"], env=birth["env"], cwd=birth["cwd"],
+            stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True,
         )  # fmt: skip
     finally:
         for stream in streams:

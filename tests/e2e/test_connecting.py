@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.app.app import BUILD, App, AppHome
+from bot.app.app import App, AppHome
 from bot.app.discord_connection import CannotConnect
 from bot.config.settings import Settings
 from bot.local_discord import LocalGuild
@@ -51,7 +51,3 @@ async def test_with_a_token_it_works_as_on_discord(guild: LocalGuild, tmp_path: 
         )
         await app.threads.idle(str(message.id))
         assert (await app.threads.status(str(message.id))).finished == "tour"
-
-
-def test_the_build_that_logs_are_stamped_with_is_the_version() -> None:
-    assert f'version = "{BUILD}"' in (ROOT / "pyproject.toml").read_text()

@@ -20,7 +20,7 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from tests.e2e.processes import environment, started, task
+from tests.e2e.processes import ANEW, environment, started, task
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
@@ -33,7 +33,7 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     make = Reply(calls=(("shell", {"command": "touch made"}),))
     async with asyncio.timeout(60), ScriptedEndpoint.start([make, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "do it", env=env, cwd=tmp_path, anew=True) as running:
+        async with started("task", "do it", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended() == 0, running.output
     said = "".join(running.said)
     assert "Threadwright: It is done." in said

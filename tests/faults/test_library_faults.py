@@ -111,7 +111,7 @@ async def test_f61_the_start_says_so_in_its_table(tmp_path: Path) -> None:
     said = ""
     try:
         async with asyncio.timeout(SECONDS):
-            while "make setup" not in said:
+            while "`make setup`" not in " ".join(said.split()):
                 line = await process.stdout.readline()
                 assert line, said
                 said += line.decode()

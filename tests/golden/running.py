@@ -40,7 +40,8 @@ from agentic.ports.runtime import Answer, Prepared, Refused
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
-from tests.golden.writing import FOLDER, version
+from bot import BUILD
+from tests.golden.writing import FOLDER
 from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage
 
 NAME = execution_id(THREAD, "1")
@@ -260,7 +261,7 @@ async def _log(stage: Stage, execution: str = NAME) -> list[Envelope]:
 
 async def main() -> None:
     """Write the runs of this version."""
-    folder = FOLDER / version() / "runs"
+    folder = FOLDER / BUILD / "runs"
     folder.mkdir(exist_ok=True)
     for scene in SCENES:
         log = await scene()

@@ -18,11 +18,12 @@ from agentic.core.fold.fold import fold
 from agentic.core.rules.decide import RULES_VERSION
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
+from bot import BUILD
 from bot.cli.replay.decision_check import verdict_of
 from bot.cli.replay.invariants import broken_promises
 from reflexion.evaluation.trajectory import read_trajectory
 from reflexion.lessons.lesson import Lesson, Reflection
-from tests.golden.writing import required_fields, version
+from tests.golden.writing import required_fields
 
 FOLDER = Path(__file__).parent
 RELEASES = sorted(path.parent for path in FOLDER.glob("*/log.jsonl"))
@@ -80,7 +81,7 @@ def kept(old: Any, new: Any) -> bool:
 
 
 def test_this_version_has_a_golden_log_with_every_shape() -> None:
-    release = FOLDER / version()
+    release = FOLDER / BUILD
     read = [*envelopes(release / "log.jsonl"), *envelopes(release / "outcome.jsonl")]
     known = set(get_args(get_args(execution_events.Event)[0]))
     inside = {
@@ -130,7 +131,7 @@ def rules_of(log: list[Envelope]) -> set[int]:
 
 
 def test_the_rules_as_they_are_have_runs_of_this_version() -> None:
-    found = [rules_of(envelopes(run)) for run in runs(FOLDER / version())]
+    found = [rules_of(envelopes(run)) for run in runs(FOLDER / BUILD)]
     assert {RULES_VERSION} in found, "python -m tests.golden.running writes them"
 
 

@@ -8,7 +8,6 @@ never written again.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from pydantic import BaseModel
 
 from agentic.core.events import execution_events as e
 from agentic.core.events import values
+from bot import BUILD
 from reflexion.lessons.lesson import (
     Change,
     Insight,
@@ -38,11 +38,6 @@ PARTS = e.ConfidenceParts(self_report=80, tool_ok=0.75, same_error=1, tests=0.5,
 SURE = e.Confidence(shown=71, heuristic=74, parts=PARTS, calibrator="isotonic-1")
 OPTION = e.Option(id="1", label="Go on", description="10 more turns")
 BEST = e.Option(id="2", label="Stop", who_may="operator", recommended=True)
-
-
-def version() -> str:
-    """The version of this working tree."""
-    return tomllib.loads((FOLDER.parent.parent / "pyproject.toml").read_text())["project"]["version"]
 
 
 def started() -> e.Started:
@@ -308,7 +303,7 @@ def lines(events: Iterable[e.Event], fence: int) -> str:
 
 def main() -> None:
     """Write the files of this version."""
-    folder = FOLDER / version()
+    folder = FOLDER / BUILD
     folder.mkdir(exist_ok=True)
     log = lines([started(), *first_turn(), *middle(), *ending()], fence=4)
     (folder / "log.jsonl").write_text(log, encoding="utf-8")

@@ -42,7 +42,7 @@ def test_every_interaction_names_a_test_that_exists() -> None:
 
 def test_the_tests_that_are_named_run_over_real_sockets() -> None:
     folders = {path.split("/")[1] for row in rows() for path, _ in NAMED.findall(row)}
-    assert folders <= {"integration", "e2e", "faults"}
+    assert folders <= {"integration", "e2e", "faults", "aws"}
 
 
 def test_no_interaction_stands_there_twice() -> None:

@@ -21,7 +21,8 @@ from bot.config.settings import (
     read_settings,
     variable,
 )
-from tests.e2e.processes import environment, started
+from bot.config.settings_sources import TELEMETRY_VARIABLES
+from tests.e2e.processes import ANEW, environment, started
 from tests.walls.tally import Wall
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +122,11 @@ async def test_commands_run_no_module_that_a_folder_holds(tmp_path: Path, comman
     assert not touched.exists(), touched.read_text() + said
 
 
-FILES = [name for name in (*PROVIDER_VARIABLES, "THREADWRIGHT_DISCORD_API") if not name.endswith("KEY")]
+FILES = [
+    name
+    for name in (*PROVIDER_VARIABLES, "OTEL_EXPORTER_OTLP_ENDPOINT", "THREADWRIGHT_DISCORD_API")
+    if not name.endswith("KEY")
+]
 
 
 @pytest.mark.wall("settings")
@@ -131,9 +136,13 @@ def test_an_address_of_a_file_meets_no_key_from_elsewhere(
     home, other = tmp_path / "home", tmp_path / "other.env"
     home.mkdir()
     for name in FILES:
-        stem = name.removesuffix("_BASE_URL").removesuffix("_API_BASE")
+        stem = name.removesuffix("_BASE_URL").removesuffix("_API_BASE").removesuffix("_ENDPOINT")
         keys = ("DISCORD_TOKEN",) if name.startswith("THREADWRIGHT") else (f"{stem}_API_KEY",)
-        more = () if name.startswith("THREADWRIGHT") else (f"{stem}_AUTH_TOKEN", f"{stem}_CUSTOM_HEADERS")
+        more = (
+            ()
+            if name.startswith("THREADWRIGHT")
+            else (f"{stem}_AUTH_TOKEN", f"{stem}_CUSTOM_HEADERS", f"{stem}_HEADERS")
+        )
         for key in (*keys, *more):
             for from_home in (True, False):
                 with monkeypatch.context() as patch:
@@ -142,7 +151,7 @@ def test_an_address_of_a_file_meets_no_key_from_elsewhere(
                     (home / ".env").write_text(f"{name}=http://127.0.0.1:9\n" if from_home else "")
                     other.write_text("" if from_home else f"{name}=http://127.0.0.1:9\n")
                     wall.held(f"{name} of a file, {key} of the environment", refused(other))
-                    if key in PROVIDER_VARIABLES or key == "DISCORD_TOKEN":
+                    if key in (*PROVIDER_VARIABLES, *TELEMETRY_VARIABLES, "DISCORD_TOKEN"):
                         patch.delenv(key)
                         (other if from_home else home / ".env").write_text(f"{key}=the-real-one\n")
                         wall.held(f"{name} and {key} of two files", refused(other))
@@ -229,7 +238,7 @@ async def test_nobody_else_reaches_what_a_task_leaves_in_the_home(tmp_path: Path
             THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
             THREADWRIGHT_SANDBOX="bubblewrap",
         )
-        async with started("task", "Make a file.", env=env, cwd=tmp_path, anew=True) as running:
+        async with started("task", "Make a file.", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended(80) == 0, running.output
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert all(not path.stat().st_mode & 0o077 for path in home.glob("tasks/*/*.sqlite*"))
@@ -284,7 +293,7 @@ async def test_the_host_is_warned_of_in_the_first_line_and_in_the_footer(tmp_pat
             THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
             THREADWRIGHT_SANDBOX="host",
         )
-        async with started("task", "Say hello.", env=env, cwd=tmp_path, anew=True) as running:
+        async with started("task", "Say hello.", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended(80) in (0, 1), running.output
     assert running.troubles[0].startswith("⚠ No sandbox: commands run on this machine")
     assert "⚠ no sandbox" in "".join(running.said)

@@ -20,6 +20,16 @@ def trial_item(execution: str) -> str:
     return f"trial.{execution}"
 
 
+def trace_id(root: str) -> str:
+    """The trace of an execution that is nobody's child, and of all its children: 32 hexadecimal digits."""
+    return digest("trace", root, length=32)
+
+
+def span_id(execution: str, seq: int) -> str:
+    """The span that begins with the event at ``seq`` of a log: 16 hexadecimal digits."""
+    return digest("span", execution, seq, length=16)
+
+
 def request_id(execution: str, seq: int) -> str:
     """The model request that stands at ``seq`` in the log: 8 characters."""
     return digest("request", execution, seq, length=8)

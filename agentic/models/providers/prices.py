@@ -25,6 +25,9 @@ FILE: Final = "model_prices_and_context_window_backup.json"
 LOCAL: Final = ("ollama/", "ollama_chat/", "lm_studio/", "llamafile/", "scripted/")
 """Models on one's own machine: no price, and none needed."""
 SPEAKING: Final = frozenset({"chat", "completion", "responses"})
+LISTENING: Final = "audio_transcription"
+HEARD_TOKENS, WRITTEN_TOKENS = 10, 8
+"""Tokens of a second of speech where a model is paid by tokens: a tenth of a second each, and more words than people say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class ModelFacts:
     """It thinks before it answers."""
     sees: bool = False
     """It takes pictures."""
+    second: float | None = None
+    """What a second of sound costs that it writes down."""
 
     def usd(self, usage: Usage) -> float:
         """The price of a request; a cache without prices of its own is billed as input."""
@@ -90,6 +95,16 @@ class Prices:
         known = self.facts(model)
         return tokens_in * known.input + tokens_out * known.output if known is not None and known.priced else None
 
+    def second(self, model: str) -> float | None:
+        """US dollars for a second of sound that the model writes down; None where it is not known.
+
+        A price of tokens that the settings give stands for it.
+        """
+        if model in self.extra:
+            return _by_tokens(self.extra[model].input, self.extra[model].output)
+        known = self.facts(model)
+        return known.second if known is not None else None
+
     def usd(self, model: str, usage: Usage, served: str = "") -> float:
         """What a request cost: by the price of the model that served it, if that is known, else of the one that was asked.
 
@@ -120,12 +135,13 @@ class Prices:
 
 
 def read_map(path: Path | None = None) -> dict[str, ModelFacts]:
-    """The map's models that answer in text, trimmed; empty where LiteLLM is not installed."""
+    """The map's models that answer in text or write sound down, trimmed; empty where LiteLLM is not installed."""
     path = path or map_path()
     if path is None or not path.is_file():
         return {}
     rows = cast("dict[str, dict[str, JsonValue]]", orjson.loads(path.read_bytes()))
-    return {name: _facts(row) for name, row in rows.items() if row.get("mode") in SPEAKING and name != "sample_spec"}
+    wanted = {*SPEAKING, LISTENING}
+    return {name: _facts(row) for name, row in rows.items() if row.get("mode") in wanted and name != "sample_spec"}
 
 
 def map_path() -> Path | None:
@@ -196,13 +212,27 @@ def _facts(row: Mapping[str, JsonValue]) -> ModelFacts:
         window=_whole(row.get("max_input_tokens")) or _whole(row.get("max_tokens")),
         longest_answer=_whole(row.get("max_output_tokens")) or _whole(row.get("max_tokens")),
         native_calls=row.get("supports_function_calling") is True,
-        priced=_number(row.get("input_cost_per_token")) is not None
-        or _number(row.get("output_cost_per_token")) is not None,
+        priced=row.get("mode") in SPEAKING
+        and any(_number(row.get(f"{way}_cost_per_token")) is not None for way in ("input", "output")),
         provider=str(row.get("litellm_provider", "")),
         chats=row.get("mode") == "chat",
         reasons=row.get("supports_reasoning") is True,
         sees=row.get("supports_vision") is True,
+        second=_second(row) if row.get("mode") == LISTENING else None,
     )
+
+
+def _second(row: Mapping[str, JsonValue]) -> float | None:
+    """What a second of sound costs, by seconds or by tokens."""
+    by_time = _number(row.get("input_cost_per_second"))
+    if by_time is not None:
+        return by_time
+    heard, written = _number(row.get("input_cost_per_audio_token")), _number(row.get("output_cost_per_token"))
+    return None if heard is None or written is None else _by_tokens(heard, written)
+
+
+def _by_tokens(heard: float, written: float) -> float:
+    return heard * HEARD_TOKENS + written * WRITTEN_TOKENS
 
 
 def _number(value: JsonValue) -> float | None:

@@ -26,6 +26,7 @@ from agentic.ports.errors import (
     ModelUnknown,
 )
 
+INSTALL_ANEW: Final = "install Threadwright anew (in a clone: delete .venv, then `make setup`)"
 OVERFLOW: Final = re.compile(
     r"maximum context length|context[_ ]length[_ ]exceeded|context[_ ]window|prompt is too long|input is too long"
     r"|exceeds? (?:the )?(?:available )?context|exceed context limit|input token count|too many (?:input )?tokens"
@@ -158,15 +159,13 @@ def stalled(model: str, seconds: float) -> ModelTimedOut:
 def unreachable(model: str, reason: str) -> ModelUnavailable:
     """No connection, or one that broke."""
     return ModelUnavailable(
-        f"{model} could not be reached, or the connection broke ({without_secrets(reason)}).", model=model
+        f"{model} could not be reached, or the connection broke ({without_keys(reason)}).", model=model
     )
 
 
 def unreadable(model: str, reason: str) -> ModelUnavailable:
     """An answer that is none of the protocol: a proxy's page, half a body."""
-    return ModelUnavailable(
-        f"{model} answered with something that is no answer ({without_secrets(reason)}).", model=model
-    )
+    return ModelUnavailable(f"{model} answered with something that is no answer ({without_keys(reason)}).", model=model)
 
 
 def retry_after(refusal: Refusal) -> float | None:
@@ -184,13 +183,13 @@ def retry_after(refusal: Refusal) -> float | None:
     return _said_wait(refusal.text)
 
 
-def without_secrets(text: str) -> str:
+def without_keys(text: str) -> str:
     """The text without anything that looks like a key."""
     return SECRET.sub("[key]", text)
 
 
 def _shown(refusal: Refusal) -> str:
-    said = " ".join(without_secrets(refusal.text).split())
+    said = " ".join(without_keys(refusal.text).split())
     said = said[: SAID_LIMIT - 1] + "…" if len(said) > SAID_LIMIT else said
     return f"{refusal.status}: {said}" if refusal.status else said or "no connection"
 
@@ -232,5 +231,5 @@ def broken(library: str, error: Exception) -> ModelLibraryBroken:
     said = str(error).strip().partition("\n")[0][:200]
     return ModelLibraryBroken(
         f"The library {library} cannot be loaded ({type(error).__name__}: {said}), so its models cannot be asked. "
-        "Delete .venv and run `make setup`; `threadwright doctor` shows whether that helped."
+        f"Next: {INSTALL_ANEW}; `threadwright doctor` shows whether that helped."
     )

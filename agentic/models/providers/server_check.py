@@ -21,7 +21,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentic.models.providers.catalogue import Provider
-from agentic.models.providers.provider_errors import without_secrets
+from agentic.models.providers.provider_errors import without_keys
 
 SECONDS: Final = 5.0
 MOST_BYTES: Final = 4_000_000
@@ -222,7 +222,7 @@ def _unreached(place: _Place, error: Exception) -> Finding:
     if isinstance(error, aiohttp.ClientConnectorError) and not certificate:
         said = f"nothing answers at {place.address}"
         return Finding(place.variable, said, "Start the server, or change the address", "unknown")
-    said = f"{place.address} cannot be asked ({without_secrets(str(error))[:200]})"
+    said = f"{place.address} cannot be asked ({without_keys(str(error))[:200]})"
     return Finding(place.variable, said, "Check the address", "unknown")
 
 

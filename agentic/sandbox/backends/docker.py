@@ -47,7 +47,9 @@ CALLS = 40
 CALL_SECONDS = 60
 REMOVALS, AGAIN_SECONDS = 3, 0.3
 OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
-MAKE_IMAGE = "Make it: `docker build -t {image} deploy/sandbox`, or `deploy/sandbox/make-image` without a registry."
+RECIPE = Path(__file__).parents[1].joinpath("image").resolve()
+"""What the image is built from: in a clone a link to deploy/sandbox, else a part of the package."""
+MAKE_IMAGE = f"Make it: `docker build -t {{image}} {RECIPE}`, or `python3 {RECIPE}/make-image` without a registry."
 
 
 class Docker:

@@ -1,21 +1,30 @@
-"""The bucket: objects by their names."""
+"""The bucket: objects by their names; and with versions, conditions and parts, as snapshots of workspaces need them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientPayloadError
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentic.ports.errors import StoreError, StoreUnavailable
+from agentic.ports.stores import ObjectVersion, StoredObject
 from agentic.stores.aws.aws_errors import code_of
 from agentic.stores.aws.clients import Answer, Clients
+from agentic.stores.aws.place import Place
 
+PART_BYTES = 16 << 20
+"""What is larger goes in parts of this size."""
+_BLOCK = 1 << 20
 _MOST_DELETES = 1_000
+_OUTDATED = ("PreconditionFailed", "412")
+_NONE = ("NoSuchKey", "NoSuchVersion", "404")
 _MOST_READS = 3
 """So often an object is read whose content breaks off."""
 
@@ -61,7 +70,7 @@ class Bucket:
                 async with answer["Body"] as body:
                     return await body.read()
             except StoreError as error:
-                if isinstance(error.__cause__, ClientError) and code_of(error.__cause__) == "NoSuchKey":
+                if _code(error) in _NONE:
                     return None
                 raise
             except (BotoCoreError, ClientPayloadError, TimeoutError) as error:  # the content broke off on its way
@@ -87,13 +96,20 @@ class Bucket:
 
     async def versions(self, names: Sequence[str]) -> list[Version]:
         """All that is there of these objects, what was replaced and deleted too."""
-        found = await asyncio.gather(*map(self._versions, names))
-        return [version for versions in found for version in versions]
+        found = await asyncio.gather(*map(self.versions_below, names))
+        return [version for name, below in zip(names, found, strict=True) for version in below if version.name == name]
 
-    async def _versions(self, name: str) -> list[Version]:
-        answer = await self.call("list_object_versions", Prefix=name)
-        every = (*answer.get("Versions", []), *answer.get("DeleteMarkers", []))
-        return [Version(name, each["VersionId"]) for each in every if each["Key"] == name]
+    async def versions_below(self, prefix: str) -> list[Version]:
+        """The same of all objects whose names begin so."""
+        found: list[Version] = []
+        arguments: dict[str, Any] = {"Prefix": prefix}
+        while True:
+            answer = await self.call("list_object_versions", **arguments)
+            every = (*answer.get("Versions", []), *answer.get("DeleteMarkers", []))
+            found += [Version(each["Key"], each["VersionId"]) for each in every]
+            if not answer.get("IsTruncated"):
+                return found
+            arguments |= {"KeyMarker": answer["NextKeyMarker"], "VersionIdMarker": answer["NextVersionIdMarker"]}
 
     async def erase(self, versions: Sequence[Version]) -> None:
         """Let nothing be left of these; what was written since stays."""
@@ -105,3 +121,106 @@ class Bucket:
             answer = await self.call("delete_objects", Delete={"Objects": part, "Quiet": True})
             if errors := answer.get("Errors"):
                 raise StoreUnavailable(f"{len(errors)} objects could not be deleted: {errors[0].get('Message', '')}")
+
+
+class WorkspaceObjects:
+    """The bucket as snapshots of workspaces need it (``VersionedObjects``)."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+        self._bucket = Bucket(clients)
+
+    @classmethod
+    def open(cls, place: Place) -> WorkspaceObjects:
+        """The bucket of a place, over clients of its own."""
+        return cls(Clients(place))
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._clients.close()
+
+    async def put(self, name: str, content: bytes | Path, *, expected: str | None = None) -> ObjectVersion | None:
+        """Write an object whole, durably; with ``expected`` only where that stands there, else None."""
+        if isinstance(content, Path):
+            if (await asyncio.to_thread(content.stat)).st_size > PART_BYTES:
+                return await self._in_parts(name, content)
+            content = await asyncio.to_thread(content.read_bytes)
+        condition = {} if expected is None else {"IfMatch": expected} if expected else {"IfNoneMatch": "*"}
+        try:
+            return _version(await self._bucket.call("put_object", Key=name, Body=content, **condition))
+        except StoreError as error:
+            if expected is not None and _code(error) in _OUTDATED:
+                return None
+            raise
+
+    async def get(self, name: str) -> StoredObject | None:
+        """An object, None where there is none."""
+        answer = await self._got(name)
+        if answer is None:
+            return None
+        with _whole(name):
+            async with answer["Body"] as body:
+                content: bytes = await body.read()
+        found = _version(answer)
+        return StoredObject(found.version, found.tag, content)
+
+    async def copy_to(self, name: str, version: str, path: Path) -> bool:
+        """Write a version of an object into a new file; False where there is none."""
+        answer = await self._got(name, **({"VersionId": version} if version else {}))
+        if answer is None:
+            return False
+        with _whole(name), await asyncio.to_thread(path.open, "xb") as file:
+            async with answer["Body"] as body:
+                async for block in body.content.iter_chunked(_BLOCK):
+                    await asyncio.to_thread(file.write, block)
+        return True
+
+    async def names(self, prefix: str) -> AsyncIterator[str]:
+        """The objects whose names begin so."""
+        async for each in self._bucket.objects(prefix):
+            yield each.name
+
+    async def delete(self, names: Sequence[str]) -> None:
+        """Take objects away."""
+        await self._bucket.delete(names)
+
+    async def erase(self, prefix: str) -> None:
+        """Delete all versions of all objects whose names begin so."""
+        await self._bucket.erase(await self._bucket.versions_below(prefix))
+
+    async def _got(self, name: str, **version: str) -> Answer | None:
+        try:
+            return await self._bucket.call("get_object", Key=name, **version)
+        except StoreError as error:
+            if _code(error) in _NONE:
+                return None
+            raise
+
+    async def _in_parts(self, name: str, path: Path) -> ObjectVersion:
+        """What never ends is taken away by the bucket's rules."""
+        begun = await self._bucket.call("create_multipart_upload", Key=name)
+        upload, parts = begun["UploadId"], list[dict[str, Any]]()
+        with await asyncio.to_thread(path.open, "rb") as file:
+            while block := await asyncio.to_thread(file.read, PART_BYTES):
+                number = len(parts) + 1
+                put = await self._bucket.call("upload_part", Key=name, UploadId=upload, PartNumber=number, Body=block)
+                parts.append({"ETag": put["ETag"], "PartNumber": number})
+        made = {"Key": name, "UploadId": upload, "MultipartUpload": {"Parts": parts}}
+        return _version(await self._bucket.call("complete_multipart_upload", **made))
+
+
+@contextmanager
+def _whole(name: str) -> Generator[None]:
+    """Raise ``StoreUnavailable`` where what is read breaks off on its way."""
+    try:
+        yield
+    except (BotoCoreError, ClientPayloadError, TimeoutError) as error:
+        raise StoreUnavailable(f"what is read of {name} broke off ({error}): it is tried again later") from error
+
+
+def _version(answer: Answer) -> ObjectVersion:
+    return ObjectVersion(str(answer.get("VersionId", "")), str(answer.get("ETag", "")))
+
+
+def _code(error: StoreError) -> str:
+    return code_of(error.__cause__) if isinstance(error.__cause__, ClientError) else ""

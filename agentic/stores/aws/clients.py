@@ -21,7 +21,12 @@ from agentic.stores.aws.place import Place
 Service = Literal["dynamodb", "s3", "sqs"]
 Answer = dict[str, Any]
 Watcher = Callable[[Service, str, dict[str, Any], Answer], None]
-"""Is told of each request that was answered well: service, operation, arguments, answer.  Prices are counted with it."""
+"""Is told of each request that was answered well: service, operation, arguments, answer, which then says what it cost."""
+_COUNTED = {
+    "get_item", "put_item", "update_item", "delete_item", "query", "batch_get_item", "batch_write_item",
+    "transact_write_items",
+}  # fmt: skip
+"""Operations that say what they cost."""
 
 _READ_SECONDS: dict[Service, float] = {"dynamodb": 6, "s3": 30, "sqs": 30}
 
@@ -54,6 +59,8 @@ class Clients:
 
         Raises ``Refused`` where its conditions did not hold, and ``StoreUnavailable`` or ``StoreError`` with what to do.
         """
+        if self.watcher is not None and operation in _COUNTED:
+            arguments = {**arguments, "ReturnConsumedCapacity": "TOTAL"}
         until = time.monotonic() + self._patience
         tried = 0
         while True:
@@ -101,6 +108,7 @@ def _settings(service: Service, place: Place) -> Config:
         connect_timeout=3,
         read_timeout=_READ_SECONDS[service],
         max_pool_connections=50,
+        parameter_validation=False,  # a fifth of what a request costs the processor, and AWS checks too
         retries={"total_max_attempts": 1},
         # A name for each bucket is what AWS has; what stands in for it has one name.
         s3={"addressing_style": "path" if place.endpoint else "auto"},

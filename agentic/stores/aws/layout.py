@@ -192,7 +192,7 @@ CHANGED = "CHANGED"
 
 
 def changed(order: int, execution: str) -> Key:
-    """That a log is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    """That a log began, is gone or was rewritten, for whoever keeps words of it elsewhere."""
     return CHANGED, f"{padded(order)}#{execution}"
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from agentic.core.events.upcasting import READING, ReaderVersion
+from agentic.core.events.upcasting import ReaderVersion
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.bucket import Bucket
 from agentic.stores.aws.clients import Clients
 from agentic.stores.aws.layout import Key
 from agentic.stores.aws.subjects.turn_rows import TurnSoFar
 from agentic.stores.aws.table import Table
-from agentic.stores.process_identity import this_process
+from agentic.stores.aws.words_copy import Log, WordsCopy
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -70,10 +70,12 @@ class Aws:
     table: Table
     bucket: Bucket
     bodies: Bodies
+    words: WordsCopy
     seconds: Callable[[], float]
     """The clock that leases run by: that of the wall, which machines agree on."""
-    reading: ReaderVersion = READING
-    process: str = field(default_factory=this_process)
+    reading: ReaderVersion
+    process: str
+    """Who holds what is taken."""
     order: Order = field(default_factory=Order)
     threads: Known[str, str] = field(default_factory=Known[str, str])
     """The threads of executions."""
@@ -81,6 +83,10 @@ class Aws:
     """Where inbox items stand, by their ids."""
     outbox: Known[str, tuple[str, int]] = field(default_factory=Known[str, tuple[str, int]])
     """The threads and numbers of outbox items, by their keys."""
+    due: deque[Log] = field(default_factory=deque[Log])
+    """Logs whose words are to be taken in."""
+    named: Known[Key, bool] = field(default_factory=Known[Key, bool])
+    """The items by which logs of open executions name contents, those that are written."""
     turns: Known[str, tuple[int, TurnSoFar]] = field(default_factory=lambda: Known[str, tuple[int, TurnSoFar]](1_000))
     """The turns that go on, by their executions, and where the log ended when that was known."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,12 @@ class Place:
     """The URL of the queue that rings, '' for none."""
     events: str = ""
     """The URL of the queue that others read what happens from, '' for none."""
+    copies: Path | None = None
+    """A folder of this machine for copies in which things are found; None for one that goes with the process."""
+
+    def __str__(self) -> str:
+        """Its table, as people name it."""
+        return f"table {self.table} in {self.where}"
 
     @property
     def where(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Self
 
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
@@ -19,11 +20,14 @@ from agentic.stores.aws.subjects.labels import Labels
 from agentic.stores.aws.subjects.leases import Leases
 from agentic.stores.aws.subjects.retention import Retention
 from agentic.stores.aws.subjects.schedules import Schedules
+from agentic.stores.aws.subjects.search import Search
 from agentic.stores.aws.subjects.sessions import Sessions
 from agentic.stores.aws.table import Table
+from agentic.stores.aws.words_copy import WordsCopy
+from agentic.stores.process_identity import this_process
 
 
-class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Store):
+class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Schedules, Search, Store):
     """Any number of processes, on any number of machines, work on it together; each thread has one owner."""
 
     @classmethod
@@ -35,12 +39,25 @@ class AwsStore(Retention, Blobs, Leases, Inbox, Sessions, Budgets, Labels, Sched
         *,
         patience: float = PATIENCE,
         watcher: Watcher | None = None,
-    ) -> AwsStore:
+    ) -> Self:
         """The store of this place; nothing is asked until something is needed."""
-        clients = Clients(place, patience, watcher)
-        bucket = Bucket(clients)
-        return cls(Aws(clients, Table(clients), bucket, Bodies(bucket), seconds, reading))
+        return cls.over(Clients(place, patience, watcher), seconds, reading)
+
+    @classmethod
+    def over(
+        cls,
+        clients: Clients,
+        seconds: Callable[[], float] = time.time,
+        reading: ReaderVersion = READING,
+        process: str = "",
+    ) -> AwsStore:
+        """The store that these clients lead to; ``process``: who is told to hold what is taken, '' for this one."""
+        bucket, place = Bucket(clients), clients.place
+        words = WordsCopy(place.copies, f"{place.table} {place.where}")
+        aws = Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading, process or this_process())
+        return cls(aws)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections and files."""
+        await self._aws.words.close()
         await self._aws.clients.close()

@@ -80,12 +80,14 @@ class Table:
         until: str = "",
         newest: bool = False,
         most: int = 0,
+        page: int = 0,
         index: Index | None = None,
     ) -> AsyncIterator[Item]:
         """The items of a partition in the order of their sort keys, page by page; of an index their keys alone.
 
         ``begins``: what the sort key begins with; or it is greater than ``after`` and, where that is given, at most
-        ``until``.  ``newest``: from the end.  ``most``: how many at most, 0 for all.
+        ``until``.  ``newest``: from the end.  ``most``: how many at most, 0 for all.  ``page``: how many
+        are asked for at a time where not all will be looked at, 0 for a megabyte.
         """
         first, second = (index.partition, index.sort) if index is not None else (PARTITION, SORT)
         condition, values = f"#{first} = :partition", dict[str, Value](partition=partition)
@@ -106,8 +108,8 @@ class Table:
         }
         told = 0
         while True:
-            if most:
-                arguments["Limit"] = most - told
+            if most or page:
+                arguments["Limit"] = most - told if most else page
             answer = await self.call("query", **arguments)
             for wire in answer.get("Items", []):
                 yield from_wire(wire)

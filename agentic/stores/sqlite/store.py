@@ -255,6 +255,11 @@ class SQLiteStore(Store):
         await self._writer.commit(lambda connection: leases.release(connection, lease))
         reach("lease.release.after")
 
+    async def holder(self, thread: str) -> str:
+        """Its owner, '' where it can be taken."""
+        now = self._seconds()
+        return self._read(lambda connection: leases.holder(connection, thread, now, provably_dead))
+
     # --- inbox ---
 
     async def put(self, item: InboxItem) -> bool:
@@ -347,6 +352,13 @@ class SQLiteStore(Store):
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
         return self._read(lambda connection: sessions.fact(connection, key))
+
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep a fact if it is as it was."""
+        reach("fact.set.before")
+        swapped = await self._writer.commit(lambda connection: sessions.swap_fact(connection, key, before, after))
+        reach("fact.set.after")
+        return swapped
 
     # --- labels ---
 

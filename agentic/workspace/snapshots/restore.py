@@ -31,6 +31,8 @@ class Restored:
 
     files: list[str] = field(default_factory=list[str])
     left: dict[str, str] = field(default_factory=dict[str, str])
+    lost: str = ""
+    """The snapshot that was wanted and is lost, so that an earlier one was used; '' for none."""
 
 
 def restore(workspace: Path, packs: Path, wanted: Wanted, now: Manifest) -> Restored:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from agentic.core.events.ids import thread_of
-from agentic.ports.errors import AgenticError
+from agentic.ports.errors import AgenticError, StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Saved
 from agentic.workspace.snapshots.file_contents import contents, unlock, unlock_root
@@ -50,6 +50,7 @@ from agentic.workspace.snapshots.scan import (
     Unkept,
     Walk,
 )
+from agentic.workspace.snapshots.shared_copies import Overtaken, SharedCopies
 
 __all__ = ["Saved", "Savepoint", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 
@@ -91,7 +92,10 @@ class SnapshotLost(AgenticError):
 
 
 class Snapshots:
-    """Saves, loads and restores workspaces; ``home`` is never looked into, wherever it lies."""
+    """Saves, loads and restores workspaces; ``home`` is never looked into, wherever it lies.
+
+    Where they are ``shared``, one is kept once other machines find it too, and those of others are found here.
+    """
 
     def __init__(
         self,
@@ -99,7 +103,9 @@ class Snapshots:
         limits: SnapshotLimits | None = None,
         home: Path | None = None,
         needed: Needed | None = None,
+        shared: SharedCopies | None = None,
     ) -> None:
+        self._shared = shared
         self._root = root
         self._needed = needed
         self._limits = limits or SnapshotLimits()
@@ -113,16 +119,48 @@ class Snapshots:
             if await asyncio.to_thread(self._is_crowded, thread):
                 needed = frozenset(await self._needed(thread)) if self._needed is not None else frozenset[str]()
                 await asyncio.to_thread(self._thin_out, thread, needed)
+            if self._shared is not None:
+                await self._shared.share(thread, name)
             return Saved(name)
-        except SnapshotTooLarge as much:
-            return Saved(problem=str(much))
+        except (SnapshotTooLarge, Overtaken, StoreUnavailable) as problem:
+            return Saved(problem=str(problem))
         except (OSError, Damaged) as error:
             reason = error.strerror if isinstance(error, OSError) else None
             return Saved(problem=f"the state before could not be kept ({reason or type(error).__name__})")
 
     async def load(self, thread: str, manifest: str) -> Manifest:
         """What stood where.  Raises ``SnapshotLost``."""
+        await self._bring(thread, manifest)
         return await asyncio.to_thread(self._load, thread, manifest)
+
+    async def take_over(self, thread: str, workspace: Path) -> Restored | None:
+        """Bring the workspace to where its last owner on another machine shared it; None where it is here already.
+
+        Where that snapshot is lost, to the newest that is whole, and the result says so.
+        Raises ``StoreUnavailable``, ``Overtaken``, ``SnapshotLost`` and ``OSError``; doing it again goes on from there.
+        """
+        name = await self._shared.take(thread) if self._shared is not None else None
+        if self._shared is None or name is None:
+            return None
+        wanted, lost = await self._newest_whole(thread, name, self._shared) if name else (Manifest(), "")
+        now = await self.look(workspace, wanted)
+        restored = await self.restore(thread, workspace, {**dict.fromkeys(now.entries), **wanted.entries}, now)
+        restored.lost = lost
+        await self._shared.is_as(thread)
+        return restored
+
+    async def _newest_whole(self, thread: str, name: str, shared: SharedCopies) -> tuple[Manifest, str]:
+        """The snapshot, or the newest before it that is whole, with the name of the one that is lost."""
+        try:
+            return await self.load(thread, name), ""
+        except SnapshotLost as lost:
+            if isinstance(lost.__cause__, StoreUnavailable):
+                raise  # it may be there, and only the way to it is broken
+            for earlier in reversed(await shared.listed(thread)):
+                if earlier != name:
+                    with suppress(SnapshotLost):
+                        return await self.load(thread, earlier), name
+            raise
 
     async def content(self, thread: str, manifest: str, path: str, at_most: int = 1 << 20) -> bytes | None:
         """A file as it was; None where it was no file, is too large or its content is damaged.  Raises ``SnapshotLost``."""
@@ -205,10 +243,18 @@ class Snapshots:
 
         Doing it again does nothing.  What is kept is never written again, so both hold the same content by links.
         """
+        for name in manifests:
+            with suppress(SnapshotLost):
+                await self._bring(source, name)
         await asyncio.to_thread(self._adopt, source, thread, frozenset(manifests))
+        if self._shared is not None:
+            for name in await asyncio.to_thread(self._names, thread):
+                await self._shared.share(thread, name)
 
     async def forget(self, thread: str) -> None:
-        """Delete all snapshots of a thread."""
+        """Delete all snapshots of a thread.  Raises ``StoreUnavailable`` where they are shared."""
+        if self._shared is not None:
+            await self._shared.forget(thread)
         await asyncio.to_thread(shutil.rmtree, self._folder(thread), ignore_errors=True)
 
     async def of_copies(self, thread: str, *, settled: bool = False) -> tuple[str, ...]:
@@ -221,14 +267,26 @@ class Snapshots:
         One that was just saved may stand in no log yet, and what has not changed since is not saved anew.
         """
         await asyncio.to_thread(self._keep_only, thread, frozenset(manifests))
+        if self._shared is not None:
+            await self._shared.keep_only(thread, {*manifests, *await asyncio.to_thread(self._names, thread)})
 
     async def threads(self) -> tuple[str, ...]:
         """The threads of which there are snapshots, those first that were saved longest ago."""
         return await asyncio.to_thread(self._threads)
 
     async def listed(self, thread: str) -> tuple[str, ...]:
-        """The snapshots that are kept, oldest first."""
-        return await asyncio.to_thread(lambda: tuple(path.name for path in self._manifests(thread)))
+        """The snapshots that are kept, oldest first.  Raises ``StoreUnavailable`` where they are shared."""
+        here = await asyncio.to_thread(self._names, thread)
+        return here if self._shared is None else tuple(sorted({*here, *await self._shared.listed(thread)}))
+
+    async def _bring(self, thread: str, manifest: str) -> None:
+        """Fetch a snapshot that other machines shared, where it is not here.  Raises ``SnapshotLost``."""
+        if self._shared is None or (self._folder(thread) / "manifests" / Path(manifest).name).exists():
+            return
+        try:
+            await self._shared.bring(thread, Path(manifest).name)
+        except (StoreUnavailable, OSError) as error:
+            raise SnapshotLost(f"The checkpoint {manifest} could not be fetched: {error}") from error
 
     # --- in a worker thread -----------------------------------------------------------------------------------
 
@@ -266,6 +324,9 @@ class Snapshots:
         return Walk(
             pack, known, frozenset(hidden), self._avoided(), limits.max_files, limits.max_bytes, called_off, room
         )
+
+    def _names(self, thread: str) -> tuple[str, ...]:
+        return tuple(path.name for path in self._manifests(thread))
 
     def _hold(
         self,

@@ -23,7 +23,7 @@ from typing import TextIO, cast
 
 from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import EVENT_FIELDS, EXECUTION_FIELDS, SESSION_FIELDS, StoredExecution, StoreExport
-from agentic.stores.factory import store_maintenance
+from agentic.stores.factory import store_transfer
 from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
@@ -77,16 +77,17 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
     if file is not None and not file.absolute().parent.is_dir():
         return fail(NO_FOLDER.format(folder=file.absolute().parent))
     try:
-        for database in databases(settings.home):
-            maintenance = store_maintenance(database)
-            with maintenance.exporting() as store:
+        for where in filter(None, (settings.aws_place, *databases(settings.home))):
+            transfer = store_transfer(where)
+            home = where.parent if isinstance(where, Path) else settings.home
+            with transfer.exporting() as store:
                 names = [wanted.execution] if wanted.execution else store.names(wanted.thread)
                 found = [each for name in names if (each := store.execution(name)) is not None]
                 if not found and wanted.execution and store.was_deleted(wanted.execution):
                     return fail(deleted(wanted.execution))
                 if found:
-                    problems = [str(problem) for each in found for problem in maintenance.problems(each)]
-                    return _to_file(_Export(store, database.parent, found, wanted.files, build, problems), file)
+                    problems = [str(problem) for each in found for problem in transfer.problems(each)]
+                    return _to_file(_Export(store, home, found, wanted.files, build, problems), file)
     except StoreError as error:
         return fail(f"Nothing was exported: {error}.")
     except OSError as error:

@@ -28,7 +28,7 @@ from agentic.ports.maintenance import (
     StoreImport,
     Value,
 )
-from agentic.stores.factory import store_maintenance
+from agentic.stores.factory import Place, store_transfer
 from bot.cli.backup.archive import ArchiveRefused
 from bot.cli.backup.create import BackupProgress
 from bot.cli.backup.export_run import FORMAT
@@ -66,8 +66,8 @@ class _Coming:
         ]
 
 
-def import_execution(file: Path, home: Path) -> int:
-    """Bring all of the file in, in one transaction, or nothing.
+def import_execution(file: Path, home: Path, into: Path | Place | None = None) -> int:
+    """Bring all of the file in, or nothing; ``into`` a store that is not in the home.
 
     Raises ``ArchiveRefused``, ``StoreError`` and ``OSError``.
     """
@@ -79,19 +79,19 @@ def import_execution(file: Path, home: Path) -> int:
         raise ArchiveRefused(
             f"{file} is damaged, or was not made by `threadwright export`. Export it again."
         ) from error
-    maintenance = store_maintenance(home / DATABASE)
+    transfer = store_transfer(into or home / DATABASE)
     for each in found:
-        for problem in maintenance.problems(each):
+        for problem in transfer.problems(each):
             raise problem
     with tempfile.TemporaryDirectory(prefix=".importing-", dir=home) as staging:
         files = _Files(home, Path(staging))
         files.read(file)
-        with maintenance.importing() as store:
+        with transfer.importing() as store:
             fresh = [each.name for each in found if store.execution(each)]
             for row in coming.sessions:
                 store.session(row)
             for each in found:
-                if each.name in fresh and (label := label_of(*maintenance.streams(each), store.guild(each.thread))):
+                if each.name in fresh and (label := label_of(*transfer.streams(each), store.guild(each.thread))):
                     store.label(label)  # as it was where it ran; what was open there has none
             _contents(store, file)
             files.place()
@@ -215,7 +215,7 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
         with file.open("rb") as opened:
             packed = opened.read(2) == GZIP
         with only_one(home):
-            return _backup(file, home) if packed else _execution(file, home)
+            return _backup(file, home) if packed else _execution(file, home, None if into else settings.aws_place)
     except AlreadyRunning:
         return fail(f"Threadwright is running on {home}. Stop it first, or name another folder with --into.")
     except ArchiveRefused as refused:
@@ -249,8 +249,7 @@ def _backup(file: Path, home: Path) -> int:
     return 0
 
 
-def _execution(file: Path, home: Path) -> int:
-
+def _execution(file: Path, home: Path, place: Place | None) -> int:
     for left in home.glob(".importing-*"):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
-    return import_execution(file, home)
+    return import_execution(file, home, place)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 from bot.cli.console import fail, plainly, say, tell
-from bot.config.home import LESSONS
 from bot.config.settings import Settings
 from bot.equipment import skill_text
 from bot.equipment.skill_folder import SkillUnusable, skills_in
@@ -94,8 +93,8 @@ async def _export(settings: Settings, order: SkillsArguments) -> int:
     from reflexion.errors import LessonStoreError
     from reflexion.stores.factory import open_lessons
 
-    path = settings.home / LESSONS
-    if not path.exists():
+    path = settings.lessons_place
+    if isinstance(path, Path) and not path.exists():
         return fail(
             f"There are no lessons in {settings.home} yet. `threadwright lessons list` shows them once there are."
         )

@@ -15,12 +15,12 @@ from agentic.core.events.execution_events import Envelope, Started
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import LogInvalid, StoreError
 from agentic.ports.runtime import ExecutionRow, Store
+from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_store
 from bot.cli.console import fail, note, say
 from bot.cli.replay.decision_check import verdict_of
 from bot.cli.replay.invariants import broken_promises
 from bot.cli.replay.request_view import show_request
-from bot.config.home import databases
 from bot.config.settings import Settings
 from bot.messages.log_text import story
 
@@ -35,7 +35,7 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
 
     With ``request`` (an id, or ``list``) the request to a model is printed instead.
     """
-    for database in databases(settings.home):
+    for database in settings.stores():
         store = open_store(database)
         try:
             if await store.execution(execution) is not None:
@@ -47,7 +47,7 @@ async def replay(settings: Settings, execution: str, *, deciding_again: bool = F
         finally:
             await store.close()
     known = "`threadwright replay` lists the newest ones, and `/status` in a thread shows its id."
-    return fail(f"There is no task {execution!r} in {settings.home}. {known}")
+    return fail(f"There is no task {execution!r} in {settings.kept_in}. {known}")
 
 
 def deleted(execution: str) -> str:
@@ -64,10 +64,10 @@ async def newest(settings: Settings, *, deciding_again: bool = False, request: s
         return fail("threadwright replay --verify: name the EXECUTION to verify. Without --verify they are listed.")
     if request:
         return fail("threadwright replay --request: name the EXECUTION too. Without --request they are listed.")
-    rows = [row async for row in _rows(settings.home)]
+    rows = [row async for row in _rows(settings)]
     rows.sort(key=lambda row: row.started_at or _BEGINNING, reverse=True)
     if not rows:
-        return fail(f"There is no task in {settings.home} yet. Start one: threadwright task 'say hello'")
+        return fail(f"There is no task in {settings.kept_in} yet. Start one: threadwright task 'say hello'")
     for row in rows[:NEWEST]:
         began = f"{row.started_at:%Y-%m-%d %H:%M}" if row.started_at else ""
         say(f"{row.execution}  {began:<16}  {row.finished or 'open':<9}  {_line(row.task)}")
@@ -76,8 +76,8 @@ async def newest(settings: Settings, *, deciding_again: bool = False, request: s
     return 0
 
 
-async def _rows(home: Path) -> AsyncIterator[ExecutionRow]:
-    for database in databases(home)[: NEWEST + 1]:
+async def _rows(settings: Settings) -> AsyncIterator[ExecutionRow]:
+    for database in settings.stores()[: NEWEST + 1]:
         try:
             store = open_store(database)
             try:
@@ -89,7 +89,7 @@ async def _rows(home: Path) -> AsyncIterator[ExecutionRow]:
             note(f"{database} cannot be read: {error}")
 
 
-async def _request(store: Store, execution: str, database: Path, request: str) -> int:
+async def _request(store: Store, execution: str, database: Path | Place, request: str) -> int:
     try:
         log = [envelope async for envelope in store.read(execution)]
         return await show_request(store, log, request)
@@ -97,7 +97,7 @@ async def _request(store: Store, execution: str, database: Path, request: str) -
         return fail(f"The log of {execution} in {database} cannot be read: {error}")
 
 
-async def _replay(store: Store, execution: str, database: Path, deciding_again: bool) -> int:
+async def _replay(store: Store, execution: str, database: Path | Place, deciding_again: bool) -> int:
     try:
         log = [envelope async for envelope in store.read(execution)]
         outcome = await store.read_outcome(execution)

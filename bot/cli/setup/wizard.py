@@ -313,7 +313,7 @@ def _mistakes(file: Path) -> tuple[str, ...]:
     try:
         sources = gather(file if file.exists() else None, os.environ)
         settings = settings_from(sources)
-        models_from(settings, {**os.environ, **sources.for_providers()}, prices_from(settings))
+        models_from(settings, {**os.environ, **sources.for_libraries()}, prices_from(settings))
     except SettingsMistaken as mistaken:
         return tuple(str(mistake) for mistake in mistaken.mistakes)
     return ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from bot.rendering.discord_text import one_line
@@ -18,4 +19,6 @@ _SIGNS = "".join(("· ", *_STATES.values()))
 async def threads_for(bot: ThreadwrightBot, interaction: Interaction, typed: str) -> list[tuple[str, str]]:
     """Threads within reach that fit to what was typed, last used first, with what they are doing."""
     rows = await bot.reach.threads(await bot.reach.stand(interaction), fitting=typed.lstrip(_SIGNS))
+    if not bot.backstage.roles.works:  # what others do there has to be looked up
+        await asyncio.gather(*(bot.conversation.knows(row.thread) for row in rows))
     return [(f"{_STATES.get(bot.conversation.state(r.thread), '·')} {one_line(r.title, 80)}", r.thread) for r in rows]

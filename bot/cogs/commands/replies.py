@@ -93,7 +93,7 @@ def proposed(ask: Proposing[Cog]) -> Completion[Cog]:
             async with asyncio.timeout(PROPOSING_SECONDS):
                 found = await ask(cog, interaction, current)
         except Exception:  # any proposer may fail in its own way; the command itself says what is wrong
-            log.warning("nothing could be proposed for %r", current, exc_info=True)
+            log.warning("nothing could be proposed by %s", ask.__qualname__, exc_info=True)
             return []
         fitting = [pair for pair in found if current.strip().lower() in f"{pair[0]} {pair[1]}".lower()]
         return [app_commands.Choice(name=shown[:100], value=value) for shown, value in fitting[:PROPOSED] if value]

@@ -159,7 +159,7 @@ class SkillCommands(commands.Cog):
         return Attached(FILE, await asyncio.to_thread(text))
 
     def _require_place(self, one: FoundSkill) -> None:
-        if one.place == HOME and len(self.bot.guilds) > 1:
+        if one.place == HOME and self.bot.servers > 1:
             raise OutOfReach(SEVERAL.format(name=one.name))
 
     def _held(self) -> ThreadSkills:

@@ -177,16 +177,23 @@ class LiveMessages:
         return None
 
     async def _noted(self) -> list[str]:
-        return list(cast("list[str] | dict[str, object]", json.loads(await self._store.fact(self._fact) or "[]")))
+        return sorted(_keys_in(await self._store.fact(self._fact)))
 
     async def _note(self, key: str, *, due: bool) -> None:
         if not self._fact:
             return
         try:
             async with self._noting:
-                before = set(await self._noted())
-                after = before | {key} if due else before - {key}
-                if after != before:
-                    await self._store.set_fact(self._fact, json.dumps(sorted(after)))
+                noted = False
+                while not noted:  # another process may note something in this moment
+                    kept = await self._store.fact(self._fact)
+                    before = _keys_in(kept)
+                    after = before | {key} if due else before - {key}
+                    same = after == before
+                    noted = same or await self._store.swap_fact(self._fact, kept, json.dumps(sorted(after)))
         except AgenticError as error:
             log.warning("that %s %s has to change cannot be noted: %s", self._kind, key, error)
+
+
+def _keys_in(kept: str | None) -> set[str]:
+    return set(cast("list[str] | dict[str, object]", json.loads(kept or "[]")))

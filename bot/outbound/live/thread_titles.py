@@ -121,10 +121,18 @@ class ThreadTitles:
         return {session.title, PLAIN_TITLE, await self._store.fact(f"titled: {session.thread}") or PLAIN_TITLE}
 
     async def _due(self) -> list[str]:
-        return list(cast("list[str]", json.loads(await self._store.fact(DUE) or "[]")))
+        return _threads_in(await self._store.fact(DUE))
 
     async def _note(self, thread: str, *, due: bool) -> None:
         """Keep that a thread waits for its title, or that it does so no more."""
         async with self._noting:
-            others = [known for known in await self._due() if known != thread]
-            await self._store.set_fact(DUE, json.dumps([*others, thread] if due else others))
+            noted = False
+            while not noted:  # another process may note something in this moment
+                kept = await self._store.fact(DUE)
+                others = [known for known in _threads_in(kept) if known != thread]
+                after = json.dumps([*others, thread] if due else others)
+                noted = await self._store.swap_fact(DUE, kept, after)
+
+
+def _threads_in(kept: str | None) -> list[str]:
+    return list(cast("list[str]", json.loads(kept or "[]")))

@@ -11,6 +11,7 @@ import pytest
 from agentic.core.events.execution_events import Envelope, Finished, Started
 from agentic.core.rules.decide import RULES_VERSION
 from agentic.stores.sqlite.store import SQLiteStore
+from bot import BUILD
 from bot.cli.replay.replay import (
     NEWEST,
     UNVERIFIED,
@@ -20,9 +21,8 @@ from bot.cli.replay.replay import (
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from tests.golden.test_golden import FOLDER, envelopes
-from tests.golden.writing import version
 
-RUNS = FOLDER / version() / "runs"
+RUNS = FOLDER / BUILD / "runs"
 FORK = RUNS / f"forked_{RULES_VERSION}.jsonl"
 WORK = RUNS / f"work_{RULES_VERSION}.jsonl"
 

@@ -88,3 +88,7 @@ async def test_without_a_model_that_can_hear_people_are_asked_to_write(tmp_path:
         async with whole(tmp_path, endpoint, guild, transcription="gemini/ears") as bot:
             await guild.say_aloud(alone, SOUND)
             assert "gemini/ears" in await direct_message(bot, alone, "I couldn't write down")
+        async with whole(tmp_path, endpoint, guild, transcription=MODEL, max_daily_usd_person=0.00001) as bot:
+            await guild.say_aloud(alone, SOUND)
+            assert "may spend today is used up" in await direct_message(bot, alone, "may spend today")
+            assert not endpoint.sounds

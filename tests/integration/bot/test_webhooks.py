@@ -26,6 +26,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_forge import LocalForge, Webhook
 from bot.local_forge.git_endpoint import tip
 from bot.local_forge.webhook_sender import signed
+from bot.telemetry import bounded_server
 from tests.integration.bot.test_repositories import BROKEN, attached, changes, publishes, until
 from tests.integration.bot.whole import finishes, whole
 
@@ -149,7 +150,7 @@ async def test_what_is_forged_unsigned_huge_slow_or_endless_rings_nothing(monkey
 
 
 async def test_connections_that_say_nothing_are_few_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook_server, "CONNECTIONS", 2)
+    monkeypatch.setattr(bounded_server, "CONNECTIONS", 2)
     rung: list[str] = []
     async with asyncio.timeout(30), listening(rung) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
@@ -159,7 +160,7 @@ async def test_connections_that_say_nothing_are_few_and_end(monkeypatch: pytest.
         assert not any(reader.at_eof() for reader, _ in silent)  # they have their places still
         for each in (writer, *(held for _, held in silent)):
             each.close()
-    monkeypatch.setattr(webhook_server, "CONNECTION_SECONDS", 0.2)
+    monkeypatch.setattr(bounded_server, "CONNECTION_SECONDS", 0.2)
     async with asyncio.timeout(30), listening(rung) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         for reader, _ in silent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,11 +13,13 @@ import pytest
 from agentic.core.events.execution_events import Envelope, Event
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import SessionRow
+from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from reflexion.lessons.lesson import Verdict
 from reflexion.lessons.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
 from reflexion.service import Reflexion
+from reflexion.stores.aws import AwsLessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.unit.reflexion.logs import EPOCH, Log
@@ -81,9 +83,24 @@ def house(script: Script, lessons: LessonStore | None = None) -> House:
     return House(lessons or MemoryLessonStore(), ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0)}))
 
 
+def lessons_on_aws(place: Place, folder: Path) -> AwsLessonStore:
+    """What one process works with: a copy of its own."""
+    return AwsLessonStore.open(replace(place, copies=folder))
+
+
+EVERY_LESSON_STORE = ("memory", "sqlite", "aws")
+"""For the contract; the one on AWS runs the statements of SQLite, so that all else is tried with two of them."""
+
+
 @pytest.fixture(params=["memory", "sqlite"])
 async def lesson_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LessonStore]:
-    store = MemoryLessonStore() if request.param == "memory" else SQLiteLessonStore(tmp_path / "state" / "lessons.db")
+    match request.param:
+        case "memory":
+            store = MemoryLessonStore()
+        case "sqlite":
+            store = SQLiteLessonStore(tmp_path / "state" / "lessons.db")
+        case _:
+            store = lessons_on_aws(request.getfixturevalue("aws_place"), tmp_path / "copies")
     yield store
     await store.close()
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from reflexion.lessons.fact import FactScope, fact_id, forgotten, remembered
 from reflexion.ports import LessonStore
+from tests.integration.reflexion.conftest import EVERY_LESSON_STORE
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.test_facts import HERE, SUNDAY, fact
+
+pytestmark = pytest.mark.parametrize("lesson_store", EVERY_LESSON_STORE, indirect=True)
 
 
 async def test_facts_of_a_scope_are_changed_together_and_seen_in_no_other(lesson_store: LessonStore) -> None:

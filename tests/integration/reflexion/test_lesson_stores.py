@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import pytest
+
 from reflexion.lessons.judge_trust import Reading
 from reflexion.lessons.lesson import (
     Insight,
@@ -13,8 +15,10 @@ from reflexion.lessons.lesson import (
     Scope,
 )
 from reflexion.ports import LessonStore
-from tests.integration.reflexion.conftest import INSIGHT, went
+from tests.integration.reflexion.conftest import EVERY_LESSON_STORE, INSIGHT, went
 from tests.unit.reflexion.logs import EPOCH
+
+pytestmark = pytest.mark.parametrize("lesson_store", EVERY_LESSON_STORE, indirect=True)
 
 
 def reflection(number: int, guild: str = "g1", thread: str = "900") -> Reflection:

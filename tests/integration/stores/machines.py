@@ -81,7 +81,7 @@ def drive(machine: type[StoreMachine], kind: str, steps: int = 40) -> None:
         over,
         settings=settings(
             max_examples=examples,
-            stateful_step_count=steps,
+            stateful_step_count=steps // 2 if kind == "aws" else steps,
             deadline=None,
             derandomize=True,
             database=None,

@@ -142,6 +142,6 @@ def _settings(examples: int) -> settings:
     return settings(max_examples=examples, stateful_step_count=40, deadline=None, suppress_health_check=slow)
 
 
-@pytest.mark.parametrize(("machine", "examples"), [(BothStores, 40), (WithAws, 4)])
+@pytest.mark.parametrize(("machine", "examples"), [(BothStores, 40), (WithAws, 2)])
 def test_stores_answer_alike(machine: type[BothStores], examples: int) -> None:
     run_state_machine_as_test(machine, settings=_settings(examples))

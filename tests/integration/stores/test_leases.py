@@ -66,3 +66,15 @@ async def test_a_released_lease_cannot_be_renewed(store: Store) -> None:
     await store.release(lease)
     await store.release(lease)
     assert not await store.renew(lease)
+
+
+async def test_who_has_a_thread_is_told_while_nobody_else_can_take_it(store: Store, seconds: Seconds) -> None:
+    assert await store.holder("thread") == ""
+    lease = await take(store, owner="me")
+    assert await store.holder("thread") == "me"
+    seconds.advance(3_600)
+    assert await store.holder("thread") == "", "it ran out"
+    assert await store.renew(lease)
+    assert await store.holder("thread") == "me"
+    await store.release(lease)
+    assert await store.holder("thread") == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
@@ -54,6 +55,20 @@ async def test_a_fact_is_kept_until_it_is_replaced(store: Store) -> None:
     await store.set_fact("empty", "")
     assert await store.fact("watermark") == "2"
     assert await store.fact("empty") == ""
+
+
+async def test_of_several_who_swap_a_fact_at_once_one_succeeds(store: Store) -> None:
+    assert not await store.swap_fact("budget", "5", "4")
+    first = await asyncio.gather(*(store.swap_fact("budget", None, str(number)) for number in range(9)))
+    assert sum(first) == 1
+    before = await store.fact("budget")
+    swapped = await asyncio.gather(*(store.swap_fact("budget", before, f"after {number}") for number in range(9)))
+    assert sum(swapped) == 1
+    assert await store.fact("budget") == f"after {swapped.index(True)}"
+    await store.set_fact("budget", "set")
+    assert not await store.swap_fact("budget", before, "too late")
+    assert not await store.swap_fact("budget", None, "there is one")
+    assert await store.swap_fact("budget", "set", "set")
 
 
 @pytest.mark.parametrize("size", [0, 1, 5_000, 1_000_001])

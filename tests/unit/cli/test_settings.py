@@ -17,7 +17,7 @@ from bot.config.settings import (
     variable,
 )
 from bot.config.settings_example import example
-from bot.config.settings_sources import AWS_CREDENTIALS, gather
+from bot.config.settings_sources import AWS_CREDENTIALS, TELEMETRY_VARIABLES, gather
 
 ROOT = Path(__file__).parents[3]
 
@@ -107,15 +107,16 @@ def test_the_example_file_is_made_from_the_settings_and_shows_each_once() -> Non
     """``python -m bot.config.settings_example > .env.example`` writes it."""
     assert (ROOT / ".env.example").read_text() == example()
     shown = re.findall(r"^#([A-Z][A-Z0-9_]*)=", example(), re.MULTILINE)
-    assert sorted(shown) == sorted(
-        [*PROVIDER_VARIABLES, *AWS_CREDENTIALS, *(variable(field) for field in Settings.model_fields)]
-    )
+    libraries = (*PROVIDER_VARIABLES, *AWS_CREDENTIALS, *TELEMETRY_VARIABLES)
+    assert sorted(shown) == sorted([*libraries, *(variable(field) for field in Settings.model_fields)])
     assert all(info.description for info in Settings.model_fields.values())
 
 
 def test_the_example_file_begins_with_what_everybody_needs() -> None:
     text = example()
-    order = ["1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Many machines", "7. Experts"]
+    order = [
+        "1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Many machines", "7. Watching", "8. Experts",
+    ]  # fmt: skip
     assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
     assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")
 
@@ -140,14 +141,14 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
     place = read_settings().aws_place
     assert place == Place(
         "threads", "artifacts", "eu-west-1", "http://127.0.0.1:4566", AWS["AGENTIC_DOORBELL_QUEUE_URL"],
-        AWS["AGENTIC_EVENTS_QUEUE_URL"],
+        AWS["AGENTIC_EVENTS_QUEUE_URL"], tmp_path / "home/copies",
     )  # fmt: skip
     for name, value in (("AWS_REGION", "eu-north-1"), ("DYNAMODB_EXECUTIONS_TABLE", "others")):
         monkeypatch.setenv(name, value)
     place = read_settings().aws_place
     assert place is not None
     assert (place.region, place.table) == ("eu-north-1", "others")
-    assert gather(None, {"THREADWRIGHT_HOME": str(tmp_path / "home")}).for_providers() == {
+    assert gather(None, {"THREADWRIGHT_HOME": str(tmp_path / "home")}).for_libraries() == {
         "AWS_SECRET_ACCESS_KEY": "sesame"
     }
 

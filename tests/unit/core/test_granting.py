@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agentic.core.display.outbox_items import visible
@@ -14,6 +16,7 @@ from agentic.core.events.execution_events import (
     OwnerChanged,
     PolicyChanged,
     QuotedMessage,
+    RuleFile,
     Started,
     SubagentFinished,
     ToolFinished,
@@ -149,6 +152,25 @@ def test_a_reviewer_is_asked_of_another_family_where_there_is_one() -> None:
     assert (reviewer.role, [tier.models for tier in reviewer.policy.tiers]) == ("code-reviewer", [("large",)])
     assert begun(log.execution, ChildTask("Plan it.", "planner"), 1, (), family).policy.tiers == TIERS
     assert other_eyes(TIERS[:1], "small", family) == TIERS[:1]
+
+
+def test_a_helper_is_told_of_facts_only_where_it_can_ask_for_them_and_a_reader_of_a_page_nothing_of_the_place() -> None:
+    facts = "Facts that hold here: 2; `recall` finds them."
+    rule = RuleFile(name="tone", text="Be brief.")
+    log = Log()
+    assert log.execution.started is not None
+    told = {"environment": ("Date: today.", "Shell: bash.", facts), "rule_files": (rule,)}
+    log.execution = replace(log.execution, started=log.execution.started.model_copy(update=told))
+    recall = ToolSpec("recall", "It finds facts.", {}, "read", "read")
+
+    def begins(part: ChildTask, *tools: ToolSpec) -> Started:
+        return begun(log.execution, part, 1, tools, lambda model: model)
+
+    assert begins(ChildTask("Look.")).environment == ("Date: today.", "Shell: bash.")
+    assert begins(ChildTask("Look."), recall).environment[-1] == facts
+    reads = begins(ChildTask("Read.", reader=True))
+    assert (reads.environment, reads.rule_files) == (("Date: today.",), ())
+    assert begins(ChildTask("Look.")).rule_files == (rule,)
 
 
 PLAIN = Started(thread="1", task="t", requester=YOU)

@@ -23,6 +23,8 @@ from agentic.core.events.ids import (
     question_id,
     request_id,
     side_target,
+    span_id,
+    trace_id,
     trial_item,
 )
 from agentic.core.prompt.user_messages import guidance
@@ -38,7 +40,10 @@ def test_ids_derive_from_their_place_and_differ_by_it() -> None:
     assert len(execution_id("1", "2")) == 16
     assert len(request_id("x", 3)) == 8
     assert call_id("r", 1) == "r.1"
-    assert len({batch_id("x", 3), request_id("x", 3), question_id("x", 3)[1:9]}) == 3
+    assert len({batch_id("x", 3), request_id("x", 3), question_id("x", 3)[1:9], span_id("x", 3)[:8]}) == 4
+    assert (len(trace_id("x")), len(span_id("x", 3))) == (32, 16)
+    assert int(trace_id("x"), 16)
+    assert span_id("x", 3) != span_id("x", 4)
 
 
 @pytest.mark.parametrize(

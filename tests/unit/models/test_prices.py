@@ -116,3 +116,11 @@ def test_what_came_from_the_cache_is_billed_at_its_own_price(prices: Prices):
 def test_the_window_is_known(prices: Prices):
     assert prices.context_window("anthropic/claude-sonnet-4-5") == 200_000
     assert prices.context_window("nobody/knows") is None
+
+
+def test_what_a_second_of_sound_costs_is_known_by_seconds_by_tokens_and_as_the_settings_say(prices: Prices):
+    assert prices.second("openai/whisper-1") == 0.0001
+    assert prices.second("openai/gpt-4o-mini-transcribe") == pytest.approx(10 * 1.25e-6 + 8 * 5e-6)
+    assert prices.second("openai/gpt-4o") is prices.second("hosted_vllm/ears") is None
+    assert Prices(prices_from("hosted_vllm/ears=0/0")).second("hosted_vllm/ears") == 0.0
+    assert not prices.priced("openai/whisper-1"), "it is paid by the second, and is asked for no words"

@@ -22,6 +22,7 @@ from agentic.core.events.execution_events import (
     Tier,
     ToolStarted,
 )
+from agentic.doorbells.doorbell import Doorbell
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import (
     Clock,
@@ -176,6 +177,10 @@ async def house(
     receive: Receive | None = None,
     acts: Acts | None = None,
     clock: Clock | None = None,
+    owner: str = "this",
+    works: bool = True,
+    doorbell: Doorbell | None = None,
+    lease_lost: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
     kept = store or MemoryStore()
@@ -203,10 +208,13 @@ async def house(
         workshop=OneBench(),
         learning=reflexion,
         slots=slots,
-        owner="this",
+        owner=owner,
         begin=Beginning(kept, reflexion, policy, receive, tell),
         tell=tell,
         acts=acts,
+        works=works,
+        doorbell=doorbell,
+        lease_lost=lease_lost,
     )
     threads = Threads(ground, roster, reflexion, receive)
     built = House(kept, model, tools, threads, slots, roster)

@@ -14,14 +14,15 @@ from agentic.ports.errors import StoreCorrupt
 from agentic.ports.maintenance import EventRow
 from agentic.stores.aws import layout
 from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import Delete, Item, keyed
+from agentic.stores.aws.items import Delete, Item, key_of, keyed
 from agentic.stores.aws.part import Aws, Part
 from agentic.stores.checks import blob_ref
 
 IN_TABLE_BYTES = 16_000
 """Packed; a larger one is an object, whose write costs as much as eight kilobytes in the table."""
 FOLDER = "blobs/"
-_HASH = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}")
+_HASH = re.compile(r'(?<!_sha":")(?<!"sha_before":")(?<!"sha_after":")(?<![0-9a-f])[0-9a-f]{64}')
+"""Of arguments, histories and the workspace's files nothing is kept here, and each would cost a write."""
 
 
 class Blobs(Part):
@@ -52,6 +53,16 @@ def hashes(rows: Iterable[EventRow]) -> set[str]:
 def references(execution: str, rows: Iterable[EventRow]) -> list[Item]:
     """What says that these events of an execution name contents."""
     return [keyed(layout.reference(sha, execution), {}) for sha in hashes(rows)]
+
+
+async def keep_named(
+    aws: Aws, blobs: Sequence[tuple[BlobRef, bytes]], execution: str, rows: Iterable[EventRow]
+) -> None:
+    """Make contents durable that events of an open execution name; its log keeps what it named before."""
+    new = [each for each in references(execution, rows) if not aws.named.get(key_of(each))]
+    await keep(aws, blobs, new)
+    for each in new:
+        aws.named.put(key_of(each), True)
 
 
 async def keep(aws: Aws, blobs: Sequence[tuple[BlobRef, bytes]], named: Sequence[Item] = ()) -> None:

@@ -6,6 +6,7 @@ The events of one append are one item, under the number of the last of them: the
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -43,7 +44,7 @@ from agentic.stores.aws.items import (
     text,
 )
 from agentic.stores.aws.layout import LISTED, SORT, padded
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.part import Aws, Part
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
 from agentic.stores.aws.subjects import outbox as effects
@@ -57,6 +58,8 @@ from agentic.stores.event_rows import moment, to_envelope, to_row
 SORT_OF_WAITING = "open"
 LIST = "EXEC"
 """The list of all executions, by when they began."""
+NOTED_SECONDS = 40 * 24 * 3600
+"""So long it is noted that a log changed; a copy that was not used for so long is made anew."""
 GONE = "gone"
 """An attribute of an execution's place whose log was deleted."""
 
@@ -118,7 +121,7 @@ class Events(Part):
         append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
         reach("store.append.before")
-        await contents.keep(self._aws, blobs, contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, blobs, execution, append.rows)
         await self._commit(append, outbox, inbox_acks)
         reach("store.append.after")
 
@@ -129,7 +132,7 @@ class Events(Part):
         check_append(execution, 0, lease, events)
         append = await self._prepared(execution, 0, lease, events)
         reach("store.append.before")
-        await contents.keep(self._aws, (), contents.references(execution, append.rows))
+        await contents.keep_named(self._aws, (), execution, append.rows)
         await self._commit(append, outbox, ())
         reach("store.append.after")
 
@@ -225,8 +228,9 @@ class Events(Part):
         first = append.events[0].event
         writes: list[Write] = []
         if isinstance(first, Started):
-            task = await self._aws.bodies.pack(first.task.encode(), f"threads/{thread}/log/{execution}")
+            task = await self._aws.bodies.pack(first.task.encode(), log_folder(thread, execution))
             writes.append(Put(keyed(layout.execution_place(execution), {"thread": thread, **task}), ABSENT))
+            writes.append(changed(self._aws, thread, execution))
         if append.finished:
             return [*writes, Delete(layout.open_execution(thread, execution))] if append.expected else writes
         if not append.expected:
@@ -253,8 +257,8 @@ class Events(Part):
         ]
 
     async def _packed(self, rows: Sequence[EventRow], thread: str, execution: str) -> Item:
-        body = await self._aws.bodies.pack(orjson.dumps(rows), f"threads/{thread}/log/{execution}")
-        return {"first": rows[0][0], **body}
+        body = await self._aws.bodies.pack(orjson.dumps(rows), log_folder(thread, execution))
+        return {"first": rows[0][0], "order": self._aws.order.next(), **body}
 
     async def _turn_so_far(self, execution: str, thread: str, head: int) -> TurnSoFar:
         """What is known of the turn that goes on at ``head``; of one that another process began, from the log."""
@@ -413,7 +417,7 @@ class Events(Part):
         """Those that began last, oldest first."""
         found: list[Item] = []
         if limit:
-            async for item in self._table.query(LIST, newest=True, index=LISTED):
+            async for item in self._table.query(LIST, newest=True, page=limit + 1, index=LISTED):
                 if not is_child(text(item, SORT).removeprefix(layout.prefix("EXEC"))):
                     found.append(item)
                 if len(found) == limit:
@@ -494,6 +498,17 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def log_folder(thread: str, execution: str) -> str:
+    """Where in the bucket larger parts of a log lie."""
+    return f"threads/{thread}/log/{execution}"
+
+
+def changed(aws: Aws, thread: str, execution: str) -> Put:
+    """What notes that a log began, is gone or was rewritten, for whoever keeps words of it elsewhere."""
+    noted: Item = {"thread": thread, "execution": execution, layout.TTL: int(time.time()) + NOTED_SECONDS}
+    return Put(keyed(layout.changed(aws.order.next(), execution), noted))
 
 
 def _key_of(thread: str, execution: str) -> Callable[[int], str]:

@@ -6,6 +6,7 @@ keeps what its owner writes then from doing harm.
 
 from __future__ import annotations
 
+from typing import cast
 from uuid import uuid4
 
 from agentic.ports.failpoints import reach
@@ -89,6 +90,12 @@ class Leases(Part):
         reach("lease.release.before")
         await self._change_lease(lease, "SET #owner = :free, #order = :order", {"free": ""})
         reach("lease.release.after")
+
+    async def holder(self, thread: str) -> str:
+        """Its owner, '' where it can be taken."""
+        held = await self._table.get(layout.lease(thread)) or {}
+        runs = cast(float, held.get("until", 0.0)) > self._aws.seconds() and not dead_here(text(held, "process"))
+        return text(held, "owner") if runs else ""
 
     async def _change_lease(self, lease: Lease, change: str, values: dict[str, Value]) -> bool:
         # What was numbered so far goes with it: the next owner's numbers are greater, whatever its clock says.

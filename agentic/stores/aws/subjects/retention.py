@@ -11,7 +11,6 @@ Before anything of a log goes or changes, that is noted under ``CHANGED``, for w
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -31,7 +30,7 @@ from agentic.stores.aws.bodies import BODY, OBJECT
 from agentic.stores.aws.items import PRESENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import LISTED, PARTITION, SORT, Key, padded
 from agentic.stores.aws.subjects import blobs, budgets
-from agentic.stores.aws.subjects.events import GONE, LIST, Events
+from agentic.stores.aws.subjects.events import GONE, LIST, Events, changed, log_folder
 from agentic.stores.aws.subjects.inbox import waiting_threads
 from agentic.stores.aws.subjects.outbox import LIST_OF_SENT, Outbox
 from agentic.stores.event_rows import micros, moment, to_row
@@ -45,8 +44,6 @@ TOGETHER = 10
 """Logs that are read beside each other."""
 AGE_EVERY = timedelta(hours=1)
 """So exactly the age of what was delivered is known."""
-NOTED_SECONDS = 40 * 24 * 3600
-"""So long it is noted that a log changed."""
 _MOST_TRIES = 10
 FORGOTTEN = "forgotten"
 """An attribute of a burial after which the name of the execution goes too."""
@@ -109,7 +106,7 @@ class Retention(Events, Outbox):
             Update(layout.execution_place(name), place, PRESENT, {"order": order, "began": began["started_at"]}),
             Delete(layout.execution(thread, name), finished, {"open": "", **(values or {})}),
             Put(keyed(layout.burial(thread, order, name), {**began, **waits})),
-            self._changed(name),
+            changed(self._aws, thread, name),
         ]
         try:
             await self._table.transact(writes)
@@ -117,10 +114,6 @@ class Retention(Events, Outbox):
             return False
         self._aws.threads.drop(name)
         return True
-
-    def _changed(self, execution: str) -> Put:
-        noted = {"execution": execution, layout.TTL: int(time.time()) + NOTED_SECONDS}
-        return Put(keyed(layout.changed(self._aws.order.next(), execution), noted))
 
     async def forget_thread(self, thread: str, facts: Sequence[str] = ()) -> bool:
         """Let go of a thread that is no more, unless something in it is open; its own row goes last."""
@@ -157,9 +150,10 @@ class Retention(Events, Outbox):
             piece = [item async for item in self._table.query(thread, f"{sort}#{name}#", most=ITEMS_A_PIECE)]
             rows = [row for item in piece for row in await self._whole_rows(item)]
             await self._unname(name, blobs.hashes(rows))
-            await self._drop(piece)
+            await self._table.delete_all([key_of(item) for item in piece])
             if len(piece) == ITEMS_A_PIECE:
                 return
+        await self._aws.bucket.erase(await self._aws.bucket.versions_below(f"{log_folder(thread, name)}/"))
         await self._drop(await self._turns(thread, name))
         below = (f"{name}.", f"{name}/")
         await self._drop_effects([item for item in await self._effects(thread) if text(item, "key").startswith(below)])
@@ -302,7 +296,7 @@ class Retention(Events, Outbox):
         for sort, rows in streams.items():
             if [row[:3] for _, each in there[sort] for row in each] != [row[:3] for row in rows]:
                 return False
-        await self._table.write(self._changed(execution))
+        await self._table.write(changed(self._aws, thread, execution))
         for sort, rows in streams.items():
             left = iter(rows)
             for item, old in there[sort]:
@@ -311,7 +305,7 @@ class Retention(Events, Outbox):
                     await self._replace(item, old, new, execution)
         first = log[0].event
         said = first.task.encode() if isinstance(first, Started) else b""
-        task = await self._aws.bodies.pack(said, f"threads/{thread}/log/{execution}")
+        task = await self._aws.bodies.pack(said, log_folder(thread, execution))
         kept = {name: value for name, value in place.items() if name not in BODY}
         with suppress(Refused):
             await self._table.write(Put({**kept, **task}, f"{PRESENT} AND attribute_not_exists(#{GONE})"))
@@ -322,7 +316,7 @@ class Retention(Events, Outbox):
     async def _replace(self, item: Item, old: Sequence[EventRow], new: Sequence[EventRow], execution: str) -> None:
         kept = {name: value for name, value in item.items() if name not in BODY}
         body = await self._packed(new, text(item, PARTITION), execution)
-        await self._table.write(Put({**kept, **body}, PRESENT))
+        await self._table.write(Put({**body, **kept}, PRESENT))
         await self._erase_objects([item], but=body)
         await self._unname(execution, blobs.hashes(old) - blobs.hashes(new))
 
@@ -364,7 +358,7 @@ class Retention(Events, Outbox):
         return [cast(EventRow, tuple(row)) for row in orjson.loads(await self._aws.bodies.unpack(item))]
 
     async def _whole_rows(self, item: Item) -> list[EventRow]:
-        """The same, none where they are damaged, or were half deleted before."""
+        """The same, none where they are damaged."""
         with suppress(StoreCorrupt, ValueError):
             return await self._rows_of(item)
         return []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import cast
+from uuid import uuid4
 
 from agentic.ports.schedules import ScheduleRow
 from agentic.stores.aws import layout
@@ -29,6 +30,7 @@ class Schedules(Part):
             "due": None if row.due is None else micros(row.due),
             "body": row.body,
             "revision": kept.revision,
+            "stamp": uuid4().hex,
         }
         try:
             if row.revision == 0:
@@ -37,8 +39,9 @@ class Schedules(Part):
                 changes = ", ".join(f"#{name} = :{name}" for name in values)
                 read_at = {**values, "read": row.revision}
                 await self._table.write(Update(key, f"SET {changes}", "#revision = :read", read_at))
-        except Refused:
-            return None
+        except Refused as refused:
+            # It is ours where the answer to what was sent first was lost.
+            return kept if text(refused.reasons[0].item or {}, "stamp") == values["stamp"] else None
         return kept
 
     async def schedule(self, id: str) -> ScheduleRow | None:

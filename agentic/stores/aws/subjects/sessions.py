@@ -12,14 +12,17 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import cast
+from uuid import uuid4
 
 import orjson
 from pydantic import JsonValue
 
 from agentic.ports.errors import StoreCorrupt
+from agentic.ports.maintenance import SESSION_FIELDS, Row, Value
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.items import Item, Put, keyed, number, text
+from agentic.stores.aws.aws_errors import Refused
+from agentic.stores.aws.items import ABSENT, Item, Put, Value, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING, Index, Key
 from agentic.stores.aws.part import Part
 from agentic.stores.event_rows import micros, moment
@@ -35,21 +38,8 @@ class Sessions(Part):
 
     async def save_session(self, row: SessionRow) -> None:
         """Create or replace."""
-        age = _age(row)
-        item = keyed(
-            layout.session(row.thread),
-            {
-                "channel": row.channel,
-                "guild": row.guild,
-                "title": row.title,
-                "created": _micros(row.created),
-                "accessed": _micros(row.accessed),
-                "confidence": row.confidence,
-                "settings": orjson.dumps(row.settings).decode(),
-                **layout.waiting(_SORT, row.thread, age),
-                **layout.listed(_list_of(row.guild), age),
-            },
-        )
+        fields = (row.thread, row.channel, row.guild, row.title, _micros(row.created), _micros(row.accessed))
+        item = item_of_row((*fields, row.confidence, orjson.dumps(row.settings).decode()))
         await self._table.write(Put(item))
 
     async def session(self, thread: str) -> SessionRow | None:
@@ -71,7 +61,7 @@ class Sessions(Part):
         """The last accessed, the last first."""
         lists = [_list_of(guild)] if guild is not None else layout.shards(_SORT)
         index = LISTED if guild is not None else WAITING
-        after = "" if before is None else _age(before)
+        after = "" if before is None else _age(before.thread, _micros(before.accessed))
         found = (
             await asyncio.gather(*(self._session_keys(index, each, after, limit) for each in lists))
             if limit > 0
@@ -105,13 +95,40 @@ class Sessions(Part):
         item = await self._table.get(layout.fact(key))
         return None if item is None else text(item, "value")
 
+    async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
+        """Keep a fact if it is as it was; a request that is sent again is known by its mark."""
+        attempt = uuid4().hex
+        condition = ABSENT if before is None else "#value = :before"
+        values: dict[str, Value] = {} if before is None else {"before": before}
+        fact = keyed(layout.fact(key), {"value": after, "attempt": attempt})
+        try:
+            await self._table.write(Put(fact, condition, values))
+        except Refused as refused:
+            return text(refused.reasons[0].item or {}, "attempt") == attempt
+        return True
+
+
+def item_of_row(row: Row) -> Item:
+    """A thread's row as an item."""
+    values = dict(zip(SESSION_FIELDS, row, strict=True))
+    thread, guild, accessed = str(row[0]), str(values["guild"]), cast("int | None", values["accessed"])
+    age = _age(thread, accessed)
+    del values["thread"]
+    indexed = {**layout.waiting(_SORT, thread, age), **layout.listed(_list_of(guild), age)}
+    return keyed(layout.session(thread), {**values, **indexed})
+
+
+def row_of_item(item: Item) -> Row:
+    """And back."""
+    return (text(item, "pk"), *(cast(Value, item.get(name)) for name in SESSION_FIELDS[1:]))
+
 
 def _list_of(guild: str) -> str:
     return f"{_SORT}#{guild}"
 
 
-def _age(row: SessionRow) -> str:
-    return f"{layout.padded(_FAR - (_micros(row.accessed) or 0))}#{row.thread}"
+def _age(thread: str, accessed: int | None) -> str:
+    return f"{layout.padded(_FAR - (accessed or 0))}#{thread}"
 
 
 def _micros(at: datetime | None) -> int | None:

@@ -88,6 +88,7 @@ class TurnSoFar:
         """What its row says when it ends."""
         return {
             "what": "turn",
+            "turn": self.turn,
             "model": self.model,
             "text": self.text,
             "status": self.status,

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from agentic.core.events.execution_events import Envelope
-from agentic.ports.errors import StoreCorrupt, StoreError
+from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import (
     SESSION_FIELDS,
     Damage,
@@ -23,7 +23,6 @@ from agentic.ports.maintenance import (
 )
 from agentic.ports.retention import Kept
 from agentic.ports.stores import LabelRow
-from agentic.stores.event_rows import to_envelope
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.copy import copy, open_quietly
 from agentic.stores.sqlite.file.presence_file import mark_closed
@@ -31,6 +30,7 @@ from agentic.stores.sqlite.file.schema import check
 from agentic.stores.sqlite.file.sqlite_errors import plainly
 from agentic.stores.sqlite.maintenance import deletion, integrity, transfer
 from agentic.stores.sqlite.tables import blobs, labels
+from agentic.stores.stored_executions import problems, streams
 
 
 class SQLiteFile(DatabaseMaintenance):
@@ -82,20 +82,11 @@ class SQLiteMaintenance(SQLiteFile, StoreMaintenance):
 
     def streams(self, stored: StoredExecution) -> tuple[list[Envelope], list[Envelope]]:
         """Its log and its outcome."""
-        log, outcome = ([to_envelope(stored.name, row) for row in rows] for rows in (stored.events, stored.outcomes))
-        return log, outcome
+        return streams(stored)
 
     def problems(self, stored: StoredExecution) -> list[StoreError]:
         """Events that do not match their checksum, and places that are empty."""
-        found: list[StoreError] = []
-        for row in (*stored.events, *stored.outcomes):
-            try:
-                to_envelope(stored.name, row)
-            except StoreCorrupt as corrupt:
-                found.append(corrupt)
-        if [row[0] for row in stored.events] != list(range(1, len(stored.events) + 1)):
-            found.append(StoreCorrupt(f"events are missing from the log of {stored.name}"))
-        return found
+        return problems(stored)
 
     @contextmanager
     def exporting(self) -> Generator[StoreExport]:

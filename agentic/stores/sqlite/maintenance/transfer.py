@@ -9,7 +9,6 @@ from typing import cast
 
 import apsw
 
-from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import EXECUTION_FIELDS, SESSION_FIELDS, EventRow, Row, StoredExecution
 from agentic.stores.event_rows import COLUMNS
 from agentic.stores.sqlite.file.connection import Connection, Value
@@ -22,13 +21,7 @@ from agentic.stores.sqlite.file.schema import (
     there,
 )
 from agentic.stores.sqlite.file.sqlite_errors import plainly
-
-IMPORTED = "imported"
-"""What stands in the place of its end for an execution that was open where it came from: nobody takes it up here."""
-
-
-class OtherContent(StoreError):
-    """What is to come in bears the name of something else that is there."""
+from agentic.stores.stored_executions import IMPORTED, being_deleted, missing
 
 
 def names(connection: Connection, thread: str) -> list[str]:
@@ -92,9 +85,7 @@ def bring_in(connection: Connection, coming: StoredExecution) -> bool:
         return _complete(connection, known, coming)
     name, thread, task, started_at, finished = coming.execution
     if connection.execute("SELECT gone FROM executions WHERE name = ?", (name,)).get in (BURIED, FORGOTTEN):
-        raise OtherContent(
-            f"the log of execution {name} is being deleted here: start the bot once, then import it again"
-        )
+        raise being_deleted(coming.name)
     connection.execute("DELETE FROM executions WHERE name = ? AND gone = ?", (name, CLEARED))
     connection.execute(
         "INSERT INTO executions (name, thread, task, started_at, finished) VALUES (?, ?, ?, ?, ?)",
@@ -123,16 +114,11 @@ def bring_in_session(connection: Connection, row: Row) -> None:
 
 
 def _complete(connection: Connection, known: StoredExecution, coming: StoredExecution) -> bool:
-    """The same execution: its log is the same, and one of the outcomes begins with the other."""
-    shorter = min(len(known.outcomes), len(coming.outcomes))
-    same = (known.execution[:4], known.events) == (coming.execution[:4], coming.events)
-    if not same or known.outcomes[:shorter] != coming.outcomes[:shorter]:
-        raise OtherContent(
-            f"there is an execution {coming.name} here already, and it is another one; it was left as it is"
-        )
+    """The same execution: what its outcome lacks is added."""
+    more = missing(known, coming)
     number = cast(int, connection.execute("SELECT id FROM executions WHERE name = ?", (coming.name,)).get)
-    _insert(connection, "outcomes", number, coming.outcomes[shorter:])
-    return len(coming.outcomes) > shorter
+    _insert(connection, "outcomes", number, more)
+    return bool(more)
 
 
 def _insert(connection: Connection, table: str, number: int, rows: Sequence[EventRow]) -> None:

@@ -40,6 +40,13 @@ def acquire(
     return Lease(thread, owner, fence + 1)
 
 
+def holder(connection: Connection, thread: str, now: float, dead: Callable[[str], bool]) -> str:
+    """Its owner, '' where nobody alive holds it."""
+    row = connection.execute("SELECT owner, until, process FROM leases WHERE thread = ?", (thread,)).fetchone()
+    owner, until, process = cast(tuple[str, float, str], row or ("", 0.0, ""))
+    return owner if owner and until > now and not dead(process) else ""
+
+
 def renew(connection: Connection, lease: Lease, until: float) -> bool:
     """Hold it until then; False if it was taken or given back."""
     connection.execute(

@@ -86,9 +86,8 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
     """Events with these words, the newest first; what cannot be read is left out."""
     if not query.phrases:
         return []
-    words = " ".join(f'"{" ".join(phrase)}" *' for phrase in query.phrases)  # letters and digits alone
     bindings = {
-        "words": words, "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
+        "words": matching(query), "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
         "most": wanted.most,
     }  # fmt: skip
     hits: list[Hit] = []
@@ -102,13 +101,24 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
 
 
 def _insert(connection: Connection, position: int, version: int, event: str) -> None:
+    text = text_of(version, event)
+    if text is not None:
+        connection.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (position, text))
+
+
+def text_of(version: int, event: str) -> str | None:
+    """The words of a stored event as the index holds them; None where nothing in it is found by words."""
     kind = _KIND.match(event)
     if kind is None or kind[1] not in KINDS:
-        return
+        return None
     try:
         words = searchable(read_event(event, version))
     except (ShapeUnknown, ValueError):
-        return  # it is damaged or of a newer version, and not read elsewhere either
-    if words is not None:
-        text = " ".join(words_in(composed(words.text)))  # FTS5 takes accents from fewer letters than we do
-        connection.execute("INSERT INTO search (rowid, text) VALUES (?, ?)", (position, text))
+        return None  # it is damaged or of a newer version, and not read elsewhere either
+    # FTS5 takes accents from fewer letters than we do
+    return None if words is None else " ".join(words_in(composed(words.text)))
+
+
+def matching(query: WordQuery) -> str:
+    """A query as FTS5 reads it; letters and digits alone."""
+    return " ".join(f'"{" ".join(phrase)}" *' for phrase in query.phrases)

@@ -79,6 +79,15 @@ def fact(connection: Connection, key: str) -> str | None:
     return cast(str | None, connection.execute("SELECT value FROM facts WHERE key = ?", (key,)).get)
 
 
+def swap_fact(connection: Connection, key: str, before: str | None, after: str) -> bool:
+    """Keep a fact if it is as it was; whether it was."""
+    if before is None:
+        connection.execute("INSERT OR IGNORE INTO facts (key, value) VALUES (?, ?)", (key, after))
+    else:
+        connection.execute("UPDATE facts SET value = ? WHERE key = ? AND value = ?", (after, key, before))
+    return connection.changes() == 1
+
+
 def _micros(at: datetime | None) -> int | None:
     return None if at is None else micros(at)
 

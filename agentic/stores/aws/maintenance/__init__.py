@@ -1,0 +1,1 @@
+"""What is done to a store on AWS beside the bot."""

@@ -1,0 +1,85 @@
+"""The parts of a process that say whether it is ready: each asked in its own way, put together by what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import Facts
+from bot.telemetry.health_server import Check, Part
+
+if TYPE_CHECKING:
+    from agentic.sandbox.pool import Choice
+    from bot.app.client import ThreadwrightBot
+
+ANY_FACT = "health"
+"""A name of which nothing is kept: that it can be asked for shows that the store answers."""
+
+
+def store_check(facts: Facts) -> Check:
+    """Whether the store can be read."""
+
+    async def ask() -> Part:
+        try:
+            await facts.fact(ANY_FACT)
+        except StoreError as error:
+            todo = "Look at the log; `threadwright doctor` shows what is wrong with it"
+            return Part("store", "failing", f"it cannot be read ({type(error).__name__})", todo)
+        return Part("store", "ok", "it answers")
+
+    return Check("store", ask)
+
+
+def discord_check(bot: ThreadwrightBot) -> Check:
+    """Whether the bot hears what is said."""
+
+    async def ask() -> Part:
+        if bot.is_closed() or not bot.is_ready():
+            return Part(
+                "discord", "failing", "it is not connected", "Wait; if it stays so, check DISCORD_TOKEN and the network"
+            )
+        return Part("discord", "ok", "it is connected")
+
+    return Check("discord", ask)
+
+
+def sandbox_check(choice: Callable[[], Choice | None]) -> Check:
+    """Whether it is known where commands run; ``choice`` is None until it is."""
+
+    async def ask() -> Part:
+        chosen = choice()
+        if chosen is None:
+            return Part("sandbox", "failing", "it is still being tried out", "Wait a moment")
+        if chosen.rung is None:
+            return Part(
+                "sandbox", "limited", "no commands can run", "`threadwright doctor` says why, and what to install"
+            )
+        return Part("sandbox", "ok", f"commands run in {chosen.name}")
+
+    return Check("sandbox", ask)
+
+
+def models_check(trouble: Callable[[], str]) -> Check:
+    """Whether models can be asked, as far as the libraries for it go."""
+
+    async def ask() -> Part:
+        why = trouble()
+        if why:
+            return Part(
+                "models", "limited", "a library that asks them cannot be loaded", "`threadwright doctor` names it"
+            )
+        return Part("models", "ok", "they can be asked")
+
+    return Check("models", ask)
+
+
+def draining_check(ending: Callable[[], bool]) -> Check:
+    """Whether the process takes new work."""
+
+    async def ask() -> Part:
+        if ending():
+            return Part("work", "failing", "the process is ending and begins nothing new", "Send work to another one")
+        return Part("work", "ok", "new work is taken")
+
+    return Check("work", ask)

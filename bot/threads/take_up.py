@@ -1,0 +1,113 @@
+"""How a process comes to the work that others store: it is told by the doorbell, and it looks by itself.
+
+  doorbell ──ring──> the thread is free: take it up    ┐ while there is room
+  every few seconds: what nobody has is taken up       ┘
+  every second:      the inboxes of the threads this process works on; so a stop, wherever it was given, is obeyed at once
+
+A ring is acknowledged when its thread rests, waits for a person or is somebody else's. Until then it stays with this process,
+for what is in flight is what a queue reads a noisy guild by, and what it gives to another process when this one dies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+
+from agentic.core.events.ids import is_child
+from agentic.doorbells.doorbell import Doorbell, Ring
+from agentic.ports.errors import AgenticError, DoorbellSilent
+from agentic.ports.runtime import Clock, Store
+from bot.threads.registry import Threads
+
+HEAR_SECONDS = 1.0
+"""How often the inboxes of threads at work are looked into: a stop is to be obeyed within two seconds."""
+SWEEP_SECONDS = 5.0
+"""How often work is looked for that nobody does: so long a lost ring costs."""
+SILENT_SECONDS = 5.0
+"""How long a doorbell that fails is left alone."""
+
+log = logging.getLogger(__name__)
+
+
+class TakeUp:
+    """Brings work to the sessions of a process for as long as ``run`` runs; ``room`` is how many may be at work."""
+
+    def __init__(
+        self, threads: Threads, store: Store, doorbell: Doorbell, clock: Clock, room: int, used: Callable[[str], None]
+    ) -> None:
+        self._threads, self._store, self._doorbell, self._clock = threads, store, doorbell, clock
+        self._room, self._used = room, used
+        """``used`` is told of each thread that somebody used."""
+        self._rings: dict[str, list[Ring]] = {}
+        """What was taken up, with its rings, until it rests."""
+
+    async def run(self) -> None:
+        """Work until cancelled; then what waits here is shown to others again."""
+        loops = (self._listen, self._sweep, self._hear)
+        async with asyncio.TaskGroup() as group:
+            for each in loops:
+                group.create_task(self._kept_up(each), name=each.__name__.strip("_"))
+
+    async def _kept_up(self, look: Callable[[], Awaitable[float]]) -> None:
+        """Look again and again; ``look`` says after how many seconds."""
+        while True:
+            try:
+                pause = await look()
+            except DoorbellSilent as silent:
+                log.warning("%s", silent)
+                pause = SILENT_SECONDS
+            except AgenticError as error:
+                log.warning("what others stored cannot be looked at now: %s", error)
+                pause = SILENT_SECONDS
+            except Exception:  # a fault with one thread must not keep this process from all others
+                log.exception("a fault of ours while looking for work")
+                pause = SILENT_SECONDS
+            if pause:
+                await self._clock.sleep(pause)
+
+    async def _listen(self) -> float:
+        room = await self._roomy()
+        for ring in await self._doorbell.heard(room):
+            self._used(ring.thread)
+            self._rings.setdefault(ring.thread, []).append(ring)
+            await self._threads.look(ring.thread)
+        await self._let_go()
+        return 0.0
+
+    async def _sweep(self) -> float:
+        """Take up what nobody has; first what was begun, then what waits."""
+        opened = [row.thread for row in await self._store.open_executions() if not is_child(row.execution)]
+        for thread in dict.fromkeys((*opened, *await self._store.pending_threads())):
+            if len(self._rings) >= self._room:
+                break
+            if thread not in self._rings:
+                await self._threads.look(thread)
+                if self._threads.works_on(thread):
+                    log.info("thread %s was found without anybody who works on it", thread)
+                    self._rings[thread] = []
+        return SWEEP_SECONDS
+
+    async def _hear(self) -> float:
+        await self._threads.hear()
+        await self._let_go()
+        return HEAR_SECONDS
+
+    async def _roomy(self) -> int:
+        """Wait until there is room, and return how much."""
+        while len(self._rings) >= self._room:
+            self._threads.rested.clear()
+            await self._let_go()
+            if len(self._rings) < self._room:
+                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HEAR_SECONDS):
+                    await self._threads.rested.wait()
+        return self._room - len(self._rings)
+
+    async def _let_go(self) -> None:
+        """Acknowledge the rings of threads that need this process no more, or not now."""
+        for thread in [thread for thread in self._rings if not self._threads.works_on(thread)]:
+            for ring in self._rings.pop(thread):
+                await self._doorbell.acknowledge(ring)

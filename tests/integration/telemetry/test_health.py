@@ -1,0 +1,139 @@
+"""A process says whether it is alive and ready, to programs and to `threadwright health`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.cli.checks.health_command import health
+from bot.config.settings import Settings
+from bot.local_discord.local_discord import LocalGuild
+from bot.telemetry import health_server
+from bot.telemetry.health_server import Check, HealthServer, Part
+from tests.integration.bot.whole import finishes, whole
+
+SECONDS = 40.0
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def settings(port: int, home: Path) -> Settings:
+    return Settings(_env_file=None, home=home, health=f"127.0.0.1:{port}")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+async def asked(port: int, path: str, method: str = "GET") -> tuple[int, dict[str, object]]:
+    async with aiohttp.ClientSession() as session, session.request(method, f"http://127.0.0.1:{port}{path}") as answer:
+        return answer.status, await answer.json() if answer.content_type == "application/json" else {}
+
+
+def states(said: dict[str, object]) -> dict[str, str]:
+    return {part["name"]: part["state"] for part in said["parts"]}  # type: ignore[attr-defined]
+
+
+async def test_a_bot_says_how_each_part_is_until_its_end(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(health_server, "FRESH_SECONDS", 0.0)
+    port = free_port()
+    here = settings(port, tmp_path)
+    async with (
+        ScriptedEndpoint.start([finishes()]) as endpoint,
+        whole(tmp_path, endpoint, guild, health=f"127.0.0.1:{port}") as bot,
+    ):
+        assert (await asked(port, "/healthz"))[0] == 200
+        async with asyncio.timeout(SECONDS):
+            while (answer := await asked(port, "/readyz"))[0] != 200:
+                assert states(answer[1])["sandbox"] == "failing"  # until it was tried
+                await asyncio.sleep(0.02)
+        said = answer[1]
+        assert (said["status"], said["role"]) == ("ok", "run")
+        assert set(states(said)) == {"work", "store", "discord", "sandbox", "models"}
+        assert [(await asked(port, path, how))[0] for path, how in (("/", "GET"), ("/readyz", "POST"))] == [404, 405]
+        assert [await health(here, live=live) for live in (False, True)] == [0, 0]
+        assert f"ok, 127.0.0.1:{port}" in capsys.readouterr().out
+
+        await bot.app.bot.close()
+        status, said = await asked(port, "/readyz")
+        assert (status, states(said)["discord"]) == (503, "failing")
+        assert [await health(here, live=live) for live in (False, True)] == [1, 0]
+        assert "failing  discord: it is not connected. Wait" in capsys.readouterr().out
+
+        closed, leaving = asyncio.Event(), bot.app.threads.close
+
+        async def close() -> None:
+            status, said = await asked(port, "/readyz")
+            assert (status, states(said)["work"]) == (503, "failing")
+            closed.set()
+            await leaving()
+
+        monkeypatch.setattr(bot.app.threads, "close", close)
+    assert closed.is_set(), "it said so while it ended"
+    assert await health(here, live=True) == 1
+    assert f"answers at 127.0.0.1:{port}" in capsys.readouterr().err
+
+
+async def test_a_bot_whose_place_is_taken_does_not_start(guild: LocalGuild, tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        async with ScriptedEndpoint.start([finishes()]) as endpoint:
+            with pytest.raises(OSError, match=f"127.0.0.1:{port} is used by another program.*Set THREADWRIGHT_HEALTH"):
+                async with whole(tmp_path, endpoint, guild, health=f"127.0.0.1:{port}"):
+                    pass
+
+
+async def test_a_part_that_breaks_or_does_not_answer_is_said_and_holds_nobody_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(health_server, "CHECK_SECONDS", 0.05)
+    looks = 0
+
+    async def hangs() -> Part:
+        nonlocal looks
+        looks += 1
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def breaks() -> Part:
+        raise ValueError("secret")
+
+    async def limps() -> Part:
+        return Part("limps", "limited", "it limps")
+
+    port = free_port()
+    checks = (Check("hangs", hangs), Check("breaks", breaks), Check("limps", limps))
+    server = HealthServer(("127.0.0.1", port), "worker", checks, lambda _: 0.25)
+    await server.open()
+    try:
+        answers = await asyncio.gather(*(asked(port, "/readyz") for _ in range(10)))
+        assert (await asked(port, "/healthz"))[1] == {"status": "ok", "role": "worker", "longest_stall_seconds": 0.25}
+    finally:
+        await server.close()
+    assert {status for status, _ in answers} == {503}
+    assert states(answers[0][1]) == {"hangs": "failing", "breaks": "failing", "limps": "limited"}
+    assert looks == 1, "who asks often loads nothing"
+    assert "secret" not in str(answers)
+    assert "breaks cannot be asked" in caplog.text
+
+
+def test_where_nobody_said_where_to_ask_it_is_said_and_a_wrong_place_too(tmp_path: Path) -> None:
+    env = os.environ | {"THREADWRIGHT_HOME": str(tmp_path)}
+    for value, code, words in (("", 64, "THREADWRIGHT_HEALTH is not set"), ("nowhere", 64, "write 127.0.0.1:")):
+        command = [sys.executable, "-m", "bot.cli.main", "health"]
+        run = subprocess.run(
+            command, env=env | {"THREADWRIGHT_HEALTH": value}, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (run.returncode, words in run.stderr) == (code, True), run.stderr

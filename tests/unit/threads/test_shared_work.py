@@ -1,0 +1,296 @@
+"""Several processes over one store: what one stores another does, once; nobody is waited for, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from agentic.core.events.execution_events import FileRef, InboxItem, Started
+from agentic.doorbells import shared_inbox
+from agentic.doorbells.doorbell import Ring
+from agentic.doorbells.shared_inbox import SharedInbox
+from agentic.models.scripted.model import Asked, answer
+from agentic.ports.errors import SandboxUnavailable
+from agentic.ports.runtime import Answer
+from agentic.runtime.clock import SystemClock
+from agentic.stores.memory import MemoryStore
+from bot.sessions.start import Receive
+from bot.threads import take_up
+from bot.threads.take_up import TakeUp
+from tests.unit.threads.house import ANN, Bench, House, house
+
+FINISH = answer("", ("finish", {"answer": "done"}))
+WORK = answer("", ("work", {}))
+ASK = answer("", ("ask", {}))
+
+
+class MuteBell:
+    """Every ring is lost."""
+
+    async def ring(self, thread: str, guild: str) -> None:
+        """Nobody hears it."""
+
+    async def heard(self, most: int) -> list[Ring]:
+        await asyncio.sleep(0.02)
+        return []
+
+    async def acknowledge(self, ring: Ring) -> None:
+        """There is none."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def script(asked: Asked) -> Answer:
+    """One turn of work or a question, as the task says, and then the end."""
+    task = asked.prompt.messages[0].text
+    if len(asked.prompt.messages) > 1:
+        return FINISH
+    return ASK if "choose" in task else WORK if "work" in task else FINISH
+
+
+@dataclass
+class Town:
+    """Houses over one store."""
+
+    store: MemoryStore
+    stack: AsyncExitStack
+    mute: bool = False
+    loops: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
+
+    async def gateway(self) -> House:
+        return await self.stack.enter_async_context(
+            house([], store=self.store, owner="gateway", works=False, doorbell=self._bell())
+        )
+
+    async def worker(
+        self,
+        name: str,
+        bench: Bench | None = None,
+        room: int = 4,
+        receive: Receive | None = None,
+        *,
+        listens: bool = True,
+    ) -> House:
+        bell = self._bell()
+        home = await self.stack.enter_async_context(
+            house(script, store=self.store, owner=name, bench=bench, doorbell=bell, limit=room, receive=receive)
+        )
+        if listens:
+            self.listen(name, home, room)
+        return home
+
+    def listen(self, name: str, home: House, room: int = 4) -> None:
+        working = TakeUp(home.threads, self.store, self._bell(), SystemClock(), room, lambda _: None)
+        self.loops[name] = asyncio.create_task(working.run())
+
+    def _bell(self) -> SharedInbox | MuteBell:
+        return MuteBell() if self.mute else SharedInbox(self.store, SystemClock())
+
+    async def die(self, name: str) -> None:
+        """It hears no more."""
+        self.loops[name].cancel()
+        await asyncio.gather(self.loops.pop(name), return_exceptions=True)
+
+
+@asynccontextmanager
+async def town(monkeypatch: pytest.MonkeyPatch, *, mute: bool = False) -> AsyncGenerator[Town]:
+    """Houses that look often; closed in order at the end."""
+    for module, name in ((shared_inbox, "LOOK_SECONDS"), (shared_inbox, "AGAIN_SECONDS"), (take_up, "HEAR_SECONDS")):
+        monkeypatch.setattr(module, name, 0.02)
+    monkeypatch.setattr(take_up, "SWEEP_SECONDS", 0.05 if mute else 600.0)
+    async with AsyncExitStack() as stack:
+        one = Town(MemoryStore(), stack, mute)
+        try:
+            yield one
+        finally:
+            for name in [*one.loops]:
+                await one.die(name)
+
+
+SECONDS = 15.0
+
+
+async def until(home: House, *reasons: str, thread: str = "100") -> None:
+    async with asyncio.timeout(SECONDS):
+        while await home.reasons(thread) != [*reasons]:
+            await asyncio.sleep(0.01)
+
+
+async def becomes(home: House, state: str, thread: str = "100") -> None:
+    """The gateway comes to know it."""
+    async with asyncio.timeout(SECONDS):
+        while not await home.threads.knows(thread) or home.threads.state(thread) != state:
+            await asyncio.sleep(0.01)
+
+
+def held() -> Bench:
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    return bench
+
+
+@pytest.fixture(params=[False, True], ids=["heard", "every ring lost"])
+async def anywhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Town]:
+    async with town(monkeypatch, mute=request.param) as one:
+        yield one
+
+
+async def test_what_the_gateway_stores_one_worker_does_once(anywhere: Town) -> None:
+    gateway = await anywhere.gateway()
+    for name in ("one", "two"):
+        await anywhere.worker(name)
+    for number in range(5):
+        await gateway.say("hello", thread=str(number))
+    for number in range(5):
+        await until(gateway, "done", thread=str(number))
+        assert [e.event.kind for e in await gateway.log(str(number))].count("started") == 1
+        await becomes(gateway, "idle", thread=str(number))
+
+
+async def test_a_gateway_knows_what_workers_do_and_what_it_is_told_counts_there(anywhere: Town) -> None:
+    gateway, bench = await anywhere.gateway(), held()
+    await anywhere.worker("one", bench)
+    await gateway.say("choose")
+    await becomes(gateway, "asking")
+    asked = await gateway.threads.standing("100")
+    assert asked.asked is not None
+    assert asked.requester == "7"
+    await gateway.say("this", sort="answer", target=asked.question)
+    await until(gateway, "done")
+
+    await gateway.say("work", thread="200")
+    await bench.began.wait()
+    await becomes(gateway, "busy", thread="200")
+    assert (await gateway.threads.status("200")).task == "work"
+    await gateway.say("", thread="200", sort="pause")
+    await becomes(gateway, "paused", thread="200")
+    await gateway.say("", thread="200", sort="resume")
+    await becomes(gateway, "busy", thread="200")
+    await gateway.say("and mind the step", thread="200")
+    await gateway.say("", thread="200", sort="stop")
+    await until(gateway, "stopped", thread="200")
+    heard = [getattr(e.event, "text", "") for e in await gateway.log("200") if e.event.kind == "input_received"]
+    assert "and mind the step" in heard
+    assert bench.ended.is_set()
+
+
+async def test_work_that_another_did_while_one_waited_for_a_slot_is_not_done_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with town(monkeypatch) as here:
+        gateway, bench = await here.gateway(), held()
+        busy = await here.worker("busy", bench, room=1, listens=False)
+        await gateway.say("work", thread="1")
+        await busy.threads.look("1")
+        await bench.began.wait()
+        await gateway.say("hello", thread="2")
+        await busy.threads.look("2")  # it is first in the line for the one slot
+        while not busy.slots.position(busy.roster.sessions["2"].state.main):
+            await asyncio.sleep(0.01)
+        other = await here.worker("other", listens=False)
+        await other.threads.look("2")
+        await until(other, "done", thread="2")
+        assert bench.hold is not None
+        bench.hold.set()
+        await busy.threads.idle("2")
+        log = await gateway.log("2")
+        assert {envelope.fence for envelope in log} == {log[0].fence}
+        assert len(await gateway.store.executions("2")) == 1
+        assert bench.settled == 1, "its tools were made ready for the one task alone"
+
+
+async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with town(monkeypatch) as here:
+        gateway, bench = await here.gateway(), held()
+        full = await here.worker("full", bench, room=1)
+        await gateway.say("work", thread="1")
+        await bench.began.wait()
+        await gateway.say("hello", thread="2")
+        await here.worker("free", room=1)
+        await until(gateway, "done", thread="2")
+        assert "2" not in full.roster.sessions
+        assert bench.hold is not None
+        bench.hold.set()
+        await until(gateway, "done", thread="1")
+
+
+async def test_what_a_fault_of_the_place_broke_off_waits_for_a_person_and_not_for_another_worker(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken() -> None:
+        raise SandboxUnavailable("there is no sandbox")
+
+    async with town(monkeypatch, mute=True) as here:
+        gateway = await here.gateway()
+        first = await here.worker("first", Bench(broken))
+        await gateway.say("work")
+        while not any("sandbox" in text for text in await gateway.texts()):
+            await asyncio.sleep(0.01)
+        await first.threads.idle("100")
+        await becomes(gateway, "paused")
+        head = (await gateway.store.open_executions("100"))[0].head
+        second = await here.worker("second", listens=False)
+        await second.threads.look("100")
+        await second.threads.idle("100")
+        assert (await gateway.store.open_executions("100"))[0].head == head, "it is left to people"
+        await gateway.say("go on")
+        await until(gateway, "done")
+
+
+async def test_a_crashed_workers_thread_is_taken_up_once_its_lease_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with town(monkeypatch, mute=True) as here:
+        gateway, bench = await here.gateway(), held()
+        dying = await here.worker("dying", bench)
+        await gateway.say("work")
+        await bench.began.wait()
+        await here.die("dying")
+        await dying.crash("100")
+        await until(gateway, "")
+        await here.worker("other")
+        await until(gateway, "done")
+        assert isinstance((await gateway.log())[0].event, Started)
+
+
+async def test_files_and_votes_that_the_gateway_stored_are_taken_in_by_who_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fetched: list[str] = []
+
+    async def receive(item: InboxItem) -> tuple[FileRef, ...]:
+        fetched.append(item.id)
+        return tuple(file.model_copy(update={"path": file.name}) for file in item.files)
+
+    async with town(monkeypatch) as here:
+        gateway, bench = await here.gateway(), held()
+        await here.worker("one", bench, receive=receive)
+        await gateway.say("work")
+        await bench.began.wait()
+        sent = InboxItem(
+            id="900", thread="100", sort="guidance", author=ANN, at=SystemClock().now(), text="use this", message="900",
+            files=(FileRef(name="table.csv", path="https://cdn/table.csv", size=3),),
+        )  # fmt: skip
+        await gateway.threads.deliver(sent, guild="1")
+        while "input_received" not in [e.event.kind for e in await gateway.log()]:
+            await asyncio.sleep(0.01)
+        heard = next(e.event for e in await gateway.log() if e.event.kind == "input_received")
+        assert [file.path for file in heard.files] == ["table.csv"]  # type: ignore[union-attr]
+        assert fetched == ["900"]
+        assert bench.hold is not None
+        bench.hold.set()
+        await until(gateway, "done")
+
+        execution = (await gateway.store.executions("100"))[0].execution
+        vote = await gateway.say("up", sort="feedback", target=f"{execution}/result")
+        while vote.id in [item.id for item in await gateway.store.pending("100")]:
+            await asyncio.sleep(0.01)
+        kinds = [e.event.kind for e in await gateway.store.read_outcome(execution)]
+        assert kinds.count("feedback_given") == 1, kinds
+        none = await gateway.threads.deliver(
+            vote.model_copy(update={"id": "901", "target": "", "thread": "77"}), guild="1"
+        )
+        assert not none.accepted or none.text, "there is no result"
