@@ -73,7 +73,7 @@ def idle(template: Mapping[str, Any], load: Idle | None = None) -> list[Line]:
 
 def kept() -> dict[str, Any]:
     """The committed template."""
-    return yaml.safe_load(TEMPLATE.read_text("utf-8"))
+    return yaml.load(TEMPLATE.read_text("utf-8"), Loader=yaml.CSafeLoader)
 
 
 def _table(_: Mapping[str, Any], load: Idle) -> Iterator[Line]:
