@@ -7,6 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Coroutine
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import discord
@@ -162,8 +163,10 @@ class ThreadwrightBot(commands.Bot):
 
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
-        for cog in COGS:
-            await self.load_extension(cog)
+        for (
+            cog
+        ) in COGS:  # not as extensions, which discord.py would run anew for each bot, and search for when it closes
+            await import_module(cog).setup(self)
         self.add_dynamic_items(*CONTROLS)
         self._begin("outbox", self.outbox.run())
         self._begin("board", self.board.run())
