@@ -32,7 +32,7 @@ from bench.hostile_model import HOSTILE
 from bot.config.home import DATABASE
 from bot.local_discord import LocalGuild
 
-SECONDS = size("SECONDS", 60.0, 4.0)
+SECONDS = size("SECONDS", 60.0, 1.5)
 KINDS = tuple(filter(None, os.environ.get("BENCH_HOSTILE", "").split(","))) or tuple(HOSTILE)
 WORKERS = 10
 AGAIN_EVERY = 4.0

@@ -11,7 +11,6 @@ import difflib
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
@@ -68,7 +67,7 @@ from agentic.tools.base.secret_placeholders import (
 )
 from agentic.tools.base.stored_outputs import KeptOutputs
 from agentic.tools.base.terminal_text import visible
-from agentic.tools.base.tool import APPROVED, AgentWorld, AnyTool, CallContext, Tool
+from agentic.tools.base.tool import APPROVED, AgentWorld, AnyTool, CallContext
 from agentic.tools.files.edit import EDIT_TOOL, MULTI_EDIT_TOOL
 from agentic.tools.files.glob import GLOB_TOOL
 from agentic.tools.files.grep import GREP_TOOL
@@ -123,8 +122,6 @@ LOOK_SECONDS = 4.0
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
 PREVIEW_SECONDS = 300.0
 """So long it may take to find out what a call would do outside; a stop does not wait for it."""
-_SCHEMAS_COST = (Tool,)
-"""Those of servers have theirs at hand, and are so many that the others would be forgotten."""
 _INSTEAD: Mapping[Permission, str] = {"execute": IN_COMMAND, "admin": IN_REQUEST}
 """What can be done instead of writing a secret's placeholder into what acts."""
 LOST = (
@@ -160,10 +157,10 @@ class StandardToolbox(Toolbox):
         self._inspect = inspect
         self._snapshots = snapshots
         self._savepoints: Savepoints | None = None
-        self._specs = _specs_of(tools)
+        self._specs = tuple(tool.spec for tool in tools)
         if sum(spec.tokens for spec in self._specs) > BUDGET_TOKENS:
             doors = doors_to(self._specs)
-            tools, self._specs = (*tools, *doors), (*self._specs, *_specs_of(doors))
+            tools, self._specs = (*tools, *doors), (*self._specs, *(door.spec for door in doors))
         self._tools = {tool.name: tool for tool in tools}
         self._agent = agent
         self._masks = masks
@@ -525,19 +522,6 @@ def _key(call: str, approved: bool) -> str:
 
 def _unheard(_: str) -> None:
     """What runs no more says nothing."""
-
-
-def _specs_of(tools: Sequence[AnyTool]) -> tuple[ToolSpec, ...]:
-    return tuple([_spec_of(tool) if type(tool) in _SCHEMAS_COST else tool.spec for tool in tools])
-
-
-@lru_cache(maxsize=24)
-def _spec_of(tool: AnyTool) -> ToolSpec:
-    """Made once for a tool that all threads share: schemas cost milliseconds, and every execution has a toolbox of its own.
-
-    A tool that is bound to one thread is soon forgotten.
-    """
-    return tool.spec
 
 
 async def _observe(tool: AnyTool, prepared: Prepared, call: CallContext) -> Observation:

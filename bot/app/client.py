@@ -7,6 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -185,8 +186,8 @@ class ThreadwrightBot(commands.Bot):
         """Load the cogs and begin to deliver; runs once, after the login."""
         roles = self.backstage.roles
         if roles.talks:
-            for cog in COGS:
-                await self.load_extension(cog)
+            for cog in COGS:  # not as extensions: discord.py would run them anew for each bot
+                await import_module(cog).setup(self)
             self.add_dynamic_items(*CONTROLS)
         else:
             self.catching.caught_up.set()  # who talks catches up

@@ -28,8 +28,7 @@ PR_SET_PDEATHSIG = 1
 NEEDED = (
     "anthropic", "openai", "httpx2", "docker", "agentic.models.anthropic.client", "agentic.models.openai.http_transport",
     "bot.app.app", "bot.cli.main", "bot.cli.run", "bot.cli.doctor", "bot.cli.replay.replay", "bot.cli.setup.wizard",
-    "bot.cli.task_command.command", "bot.local_discord.redirect", "bot.cogs.commands", "tests.chaos.sabotage",
-    "agentic.mcp_client.servers",
+    "bot.cli.task_command.command", "bot.local_discord.redirect", "tests.chaos.sabotage", "agentic.mcp_client.servers",
 )  # fmt: skip
 LONGEST = 1 << 17
 """Bytes of one birth."""
@@ -45,9 +44,17 @@ class Birth(TypedDict):
 
 
 def load() -> None:
-    """Import what the commands import on their way to the first answer."""
+    """Import what the commands import on their way to the first answer, and work out what is kept once it is."""
     for name in NEEDED:
         importlib.import_module(name)
+    from agentic.models.providers.prices import read_map
+    from agentic.tools.toolbox import STANDARD
+    from bot.app.client import COGS
+
+    for name in COGS:
+        importlib.import_module(name)
+    assert read_map()
+    assert all(tool.spec for tool in STANDARD)
     assert threading.active_count() == 1, "a process with threads cannot be forked safely"
     gc.collect()
     gc.freeze()

@@ -11,6 +11,7 @@ import importlib.util
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -137,8 +138,12 @@ class Prices:
 def read_map(path: Path | None = None) -> dict[str, ModelFacts]:
     """The map's models that answer in text or write sound down, trimmed; empty where LiteLLM is not installed."""
     path = path or map_path()
-    if path is None or not path.is_file():
-        return {}
+    return _read(path, path.stat().st_mtime_ns) if path is not None and path.is_file() else {}
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, _changed: int) -> dict[str, ModelFacts]:
+    """What stood there when the file was changed last; a process needs it several times, and nobody changes it."""
     rows = cast("dict[str, dict[str, JsonValue]]", orjson.loads(path.read_bytes()))
     wanted = {*SPEAKING, LISTENING}
     return {name: _facts(row) for name, row in rows.items() if row.get("mode") in wanted and name != "sample_spec"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
@@ -17,9 +18,12 @@ SHOWN_PROBLEMS = 4
 NAME_CHARACTERS = 60
 
 
+@lru_cache(maxsize=256)
 def compact_schema(model: type[BaseModel]) -> dict[str, JsonValue]:
     """Return the schema of type object with definitions inlined, without titles, defaults and lengths (descriptions
     suffice).
+
+    Made once, for it costs milliseconds and every execution has a toolbox of its own; nobody changes it.
     """
     schema = _OBJECT.validate_python(model.model_json_schema())
     definitions = schema.pop("$defs", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from importlib import import_module
 from pathlib import Path
 
 import discord
@@ -33,7 +34,7 @@ async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     bot._connection.member_cache_flags = discord.MemberCacheFlags(joined=True, voice=False)
     await bot._async_setup_hook()
     for cog in COGS:
-        await bot.load_extension(cog)
+        await import_module(cog).setup(bot)
     dpytest.configure(bot, members=2)
     yield bot
     await dpytest.empty_queue()

@@ -18,7 +18,7 @@ __all__ = ["browser", "chromium", "client", "guild", "page"]
 
 pytestmark = ON_THE_PAGE
 
-PRESSES, EDITS = 100, 10
+PRESSES, EDITS = 40, 10
 NAMES = ("First", "Second", "Third")
 
 
