@@ -96,7 +96,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers bare ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers bare aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
@@ -121,7 +121,7 @@ core: embeddings
 	@$(PYTEST) -q --cov --cov-report= $(EXAMPLES)
 	$(BIN)/coverage report --include='agentic/core/*' --fail-under=100
 
-coverage: embeddings ## branch coverage of everything; takes about twice as long as the tests
+coverage: embeddings aws ## branch coverage of everything; takes about twice as long as the tests
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report --skip-covered --sort=cover

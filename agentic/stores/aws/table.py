@@ -35,6 +35,7 @@ _MOST_GETS = 100
 _MOST_PUTS = 25
 _MOST_TRIES = 20
 _MOST_NOTED = 10_000
+_WAITS = f"#{WAITING.partition}"
 INDEX_SECONDS = 60.0
 """After this, what an index shows is true of what was written then; usually it takes less than one."""
 _NAMES: dict[type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionCheck"}
@@ -57,9 +58,11 @@ class OwnWrites:
                 names = (PARTITION, SORT, WAITING.partition, WAITING.sort)
                 self._put[key] = self._seconds(), {name: write.item[name] for name in names}
                 self._gone.pop(key, None)
-            elif isinstance(write, Delete):
+            elif isinstance(write, Delete) or (isinstance(write, Update) and _WAITS in write.change):
                 self._put.pop(write.key, None)
-                self._gone[write.key] = self._seconds()
+                self._gone.pop(write.key, None)
+                if isinstance(write, Delete) or _WAITS in write.change.partition("REMOVE")[2].partition("SET")[0]:
+                    self._gone[write.key] = self._seconds()
         for kept in (self._put, self._gone):
             while len(kept) > _MOST_NOTED:
                 kept.popitem(last=False)

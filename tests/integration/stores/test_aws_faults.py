@@ -353,5 +353,10 @@ async def test_what_this_process_wrote_is_known_before_the_index_shows_it(
     await finish(direct, "x1", lease, 1)
     assert await direct.undelivered_threads() == await direct.pending_threads() == []
     assert await direct.open_executions() == await direct.undelivered() == []
+    assert await direct.bury(["x1"]) == 1
+    assert await direct.burials() == ["thread"]
+    while await direct.clear("thread"):
+        pass
+    assert await direct.burials() == [], "an attribute that was taken away counts as well"
     shown.append({**shown[0], "pk": "other"})
     assert await direct.undelivered_threads() == ["other"], "of what others wrote the index tells"

@@ -121,10 +121,8 @@ class Events(Part):
             check_blob(ref, content)
         append = await self._prepared(execution, expected_seq, lease, events)
         check_bytes(execution, sum(len(row[-1]) for row in append.rows) + sum(len(item.text) for item in outbox))
-        reach("store.append.before")
         await contents.keep_named(self._aws, blobs, execution, append.rows)
         await self._commit(append, outbox, inbox_acks)
-        reach("store.append.after")
 
     async def begin(
         self, execution: str, lease: Lease, events: Sequence[Envelope], outbox: Sequence[OutboxItem] = ()
@@ -132,10 +130,8 @@ class Events(Part):
         """Write a log with a past in one transaction, however long it is."""
         check_append(execution, 0, lease, events)
         append = await self._prepared(execution, 0, lease, events)
-        reach("store.append.before")
         await contents.keep_named(self._aws, (), execution, append.rows)
         await self._commit(append, outbox, ())
-        reach("store.append.after")
 
     async def _prepared(self, execution: str, expected_seq: int, lease: Lease, events: Sequence[Envelope]) -> _Append:
         rows = [to_row(envelope) for envelope in events]
@@ -149,6 +145,7 @@ class Events(Part):
 
     async def _commit(self, append: _Append, outbox: Sequence[OutboxItem], acks: Sequence[str]) -> None:
         """The transaction, again without what turned out to be settled; each of its refusals is looked at by itself."""
+        reach("store.append.before")
         log = await self._log(append)
         settled: list[Write] = [Delete(key) for key in await inbox.places(self._aws, acks)]
         effects_of_it = await effects.puts(self._aws, outbox)
@@ -170,6 +167,7 @@ class Events(Part):
             raise StoreUnavailable(
                 f"execution {append.execution} cannot be written beside others: it is tried again later"
             )
+        reach("store.append.after")
         if append.events:
             self._aws.threads.put(append.execution, append.lease.thread)
             self._aws.turns.put(append.execution, (append.head, append.turn))
