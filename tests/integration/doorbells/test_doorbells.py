@@ -23,8 +23,8 @@ from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
 from bot.threads import take_up
 from bot.threads.take_up import TakeUp
-from tests.unit.threads.house import Bench, house
 from tests.aws.wire_faults import WireFaults
+from tests.unit.threads.house import Bench, house
 
 DEAD_AFTER = 2
 SECONDS = 20.0
