@@ -153,10 +153,13 @@ async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
                     pass
 
 
-async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(
+    queues: tuple[Any, str, str], aws_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The ring is in flight while its thread is worked on, and gone when it rests; the sweeper has no part in it."""
     monkeypatch.setattr(take_up, "SWEEP_SECONDS", 600.0)
     finish, work = answer("", ("finish", {"answer": "done"})), answer("", ("work", {}))
+    client, queue, _ = queues
     bench = Bench()
     bench.hold = asyncio.Event()
     store = MemoryStore()
@@ -169,9 +172,8 @@ async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(mon
 
     async with (
         asyncio.timeout(60),
-        queues(monkeypatch) as (client, queue, _, endpoint),
-        queue_doorbell(queue, REGION, endpoint) as rings,
-        queue_doorbell(queue, REGION, endpoint) as hears,
+        queue_doorbell(queue, REGION, aws_endpoint) as rings,
+        queue_doorbell(queue, REGION, aws_endpoint) as hears,
         house([], store=store, owner="gateway", works=False, doorbell=rings) as gateway,
         house([work, finish], store=store, owner="worker", bench=bench, doorbell=hears) as worker,
     ):
