@@ -24,7 +24,7 @@ AWS_STAMP := $(AWS)/.set-up-$(shell cat requirements/build.txt requirements/aws.
 
 DIST ?= dist
 UV := UV_CACHE_DIR=build/uv $(BIN)/uv
-FILLED := build/uv/.filled-$(shell cat requirements/run.txt 2>/dev/null | cksum | tr " " "-")
+FILLED := build/.uv-filled-$(shell cat requirements/run.txt 2>/dev/null | cksum | tr " " "-")
 
 LISTED := tests/integration/mcp/others
 OTHERS := build/mcp-servers
@@ -85,7 +85,7 @@ bare: setup $(FILLED) # what tests install the wheel with: all it needs, so that
 $(FILLED): | $(STAMP)
 	@$(UV) venv --quiet --clear --python $(BIN)/python build/bare
 	@$(UV) pip install --quiet --python build/bare --require-hashes -r requirements/run.txt
-	@rm -rf build/bare build/uv/.filled-*; touch $(FILLED)
+	@rm -rf build/bare build/.uv-filled-*; touch $(FILLED)
 
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)

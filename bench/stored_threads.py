@@ -7,7 +7,6 @@ Each stored thread is a session that was used once: one finished execution, an a
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -22,11 +21,11 @@ from agentic.models.scripted.replies import Reply
 from agentic.ports.stores import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bench.bot_process import LONGEST, connected
-from bench.figures import Figure
+from bench.figures import Figure, size
 from bot.local_discord import LocalGuild
 
-THREADS = int(os.environ.get("BENCH_THREADS", "10000"))
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3"))
+THREADS = size("THREADS", 10_000, 200)
+ROUNDS = size("ROUNDS", 3, 1)
 AT_ONCE = 200
 SETTLES = 3.0
 """Seconds after 👀 in which a start still does what need not be done at once."""

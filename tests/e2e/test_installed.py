@@ -25,7 +25,8 @@ NOT_SHIPPED = {"bot/local_discord/README.md", "agentic/sandbox/image"}
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.skipif(
-        not os.environ.get("CI") and not list(CACHE.glob(".filled-*")), reason="its packages are not there: make bare"
+        not os.environ.get("CI") and not list(CACHE.parent.glob(".uv-filled-*")),
+        reason="its packages are not there: make bare",
     ),
 ]
 
