@@ -361,9 +361,7 @@ class SQLiteStore(Store):
 
     async def set_fact(self, key: str, value: str) -> None:
         """Keep a small fact."""
-        reach("fact.set.before")
-        await self._writer.commit(lambda connection: sessions.set_fact(connection, key, value))
-        reach("fact.set.after")
+        await self._wrote_fact(lambda connection: sessions.set_fact(connection, key, value))
 
     async def fact(self, key: str) -> str | None:
         """A fact, or None."""
@@ -371,10 +369,13 @@ class SQLiteStore(Store):
 
     async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
         """Keep a fact if it is as it was."""
+        return await self._wrote_fact(lambda connection: sessions.swap_fact(connection, key, before, after))
+
+    async def _wrote_fact(self, write: Callable[[Connection], T]) -> T:
         reach("fact.set.before")
-        swapped = await self._writer.commit(lambda connection: sessions.swap_fact(connection, key, before, after))
+        wrote = await self._writer.commit(write)
         reach("fact.set.after")
-        return swapped
+        return wrote
 
     # --- labels ---
 
