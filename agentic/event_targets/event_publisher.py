@@ -29,6 +29,8 @@ PAGE = 100
 """Events of the logs that are taken at a time."""
 LOOK_SECONDS = 5.0
 """So often it is looked for what nobody told of: outcomes, copies, other processes."""
+COLLECT_SECONDS = 1.0
+"""So long more is waited for once there is something: one request takes several events, and each costs."""
 LEASE_SECONDS, RENEW_SECONDS = 120.0, 60.0
 DELIVER_SECONDS = 50.0
 """One delivery takes no longer, and so less than what is left of the lease."""
@@ -81,6 +83,7 @@ class _Line:
                 if self._closing.is_set():
                     break
                 await self._wait(self.news, LOOK_SECONDS)
+                await self._wait(self._closing, COLLECT_SECONDS)
         await self._give_back()
 
     def close(self) -> None:

@@ -451,11 +451,13 @@ class App:
     async def _be_watched(self, stack: AsyncExitStack, place: AppHome) -> None:
         """Say how it is, and what it does, to those who watch it; until everything has ended, so as to tell of that too."""
         if self.settings.health_address is not None and place.recovers:
+            roles = self.roles
+            working = (sandbox_check(self.workshop.tried), models_check(lambda: self.library)) if roles.works else ()
             checks = (
-                draining_check(lambda: self.closing), store_check(self.store), discord_check(self.bot),
-                sandbox_check(self.workshop.tried), models_check(lambda: self.library),
+                draining_check(lambda: self.closing), store_check(self.store),
+                *((discord_check(self.bot),) if roles.talks else ()), *working,
             )  # fmt: skip
-            server = HealthServer(self.settings.health_address, "run", checks, self.watchdog.longest)
+            server = HealthServer(self.settings.health_address, roles.name, checks, self.watchdog.longest)
             await server.open()
             stack.push_async_callback(server.close)
         if self._reporting is not None and self._watched is not None:

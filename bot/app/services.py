@@ -37,6 +37,11 @@ class Roles:
     """It runs executions."""
 
     @property
+    def name(self) -> str:
+        """The command that begins such a process."""
+        return "run" if self.alone else "gateway" if self.talks else "worker"
+
+    @property
     def alone(self) -> bool:
         """Whether no other process of the bot shares the store."""
         return self.talks and self.works

@@ -19,6 +19,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Clock
 from bot.app.app import App, AppHome
+from bot.app.services import Roles
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -88,7 +89,7 @@ class Whole:
 @asynccontextmanager
 async def whole(
     home: Path, endpoint: ScriptedEndpoint, guild: LocalGuild, *, bound: Path | None = None, engine: str = "",
-    clock: Clock | None = None, attended: bool = True,
+    clock: Clock | None = None, attended: bool = True, roles: Roles | None = None,
     **settings: object,
 ) -> AsyncGenerator[Whole]:  # fmt: skip
     """Start it; closed at the end as a process that is told to stop.  ``engine`` is the address of Docker's."""
@@ -98,7 +99,7 @@ async def whole(
     }  # fmt: skip
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
     with mock.patch.dict(os.environ, variables):
-        place = AppHome(home, bound=bound, attended=attended)
+        place = AppHome(home, bound=bound, attended=attended, roles=roles or Roles())
         chosen = Settings(_env_file=None, **values)  # type: ignore[call-arg, arg-type]
         async with App.open(chosen, place, guild=guild, clock=clock) as app:
             await app.online()

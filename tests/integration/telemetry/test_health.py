@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.app.services import Roles
 from bot.cli.checks.health_command import health
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
@@ -82,6 +83,24 @@ async def test_a_bot_says_how_each_part_is_until_its_end(
     assert closed.is_set(), "it said so while it ended"
     assert await health(here, live=True) == 1
     assert f"answers at 127.0.0.1:{port}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("roles", "name", "parts"), [
+    (Roles(works=False), "gateway", {"work", "store", "discord"}),
+    (Roles(talks=False), "worker", {"work", "store", "sandbox", "models"}),
+])  # fmt: skip
+async def test_a_process_that_does_a_part_is_asked_for_that_part(
+    guild: LocalGuild, tmp_path: Path, roles: Roles, name: str, parts: set[str]
+) -> None:
+    port = free_port()
+    async with (
+        ScriptedEndpoint.start([finishes()]) as endpoint,
+        whole(tmp_path, endpoint, guild, roles=roles, health=f"127.0.0.1:{port}") as bot,
+    ):
+        if roles.works:
+            await bot.app.workshop.choice()
+        status, said = await asked(port, "/readyz")
+        assert (status, said["role"], set(states(said))) == (200, name, parts)
 
 
 async def test_a_bot_whose_place_is_taken_does_not_start(guild: LocalGuild, tmp_path: Path) -> None:
