@@ -301,8 +301,8 @@ class VersionedObjects(Protocol):
         """Write a version of an object into a new file; False where there is none."""
         ...
 
-    def names(self, prefix: str) -> AsyncIterator[str]:
-        """The objects whose names begin so."""
+    def names(self, prefix: str, *, older: float = 0.0) -> AsyncIterator[str]:
+        """The objects whose names begin so; with ``older``, those that were written at least so many seconds ago."""
         ...
 
     async def delete(self, names: Sequence[str]) -> None:

@@ -159,6 +159,8 @@ class _Serving:
         session.halt.clear()
         opened = [row.execution for row in await store.open_executions(session.thread)]
         waiting = await store.pending(session.thread)
+        if not opened and not self._ground.alone:  # begun elsewhere between the two looks: what waits may be about that
+            opened = [row.execution for row in await store.open_executions(session.thread)]
         # No await from here until it is said what is taken up: what people do meanwhile is about that.
         self._seen = frozenset(one.id for one in waiting)
         twice = doubles(waiting)
@@ -200,7 +202,7 @@ class _Serving:
             await self._hold(session.state.main, work)
         except Halted as halted:
             session.apply(Dropped(session.state.main))
-            await call_off(session, str(halted))
+            await self._call_off(work, str(halted))
         except TaskRefused as refused:
             assert not isinstance(work, str)
             await self._ground.tell(receipt_of(work, Acted(str(refused))).model_copy(update={"notify": True}))
@@ -235,7 +237,7 @@ class _Serving:
                 await unless(session.halt, self._learned(item))
             await self._act(item)
         except Halted as halted:
-            await call_off(session, str(halted))
+            await self._call_off(item, str(halted))
         except Exception:
             session.apply(InboxRead(frozenset()))
             raise
@@ -319,6 +321,19 @@ class _Serving:
             if begun or not ground.alone or not session.halt.is_set():
                 raise
             raise Halted(str(taken)) from taken
+
+    async def _call_off(self, work: InboxItem | str, why: str) -> None:
+        """Call off what was stopped before it began; where another process began it, the stop is for what runs there."""
+        session, ground = self._session, self._ground
+        if ground.alone:
+            await call_off(session, why)
+            return
+        lease = await take(ground.store, ground.clock, session.thread, ground.owner, patient=False)
+        try:
+            if await self._is_still_due(work):
+                await call_off(session, why)
+        finally:
+            await give_back(ground.store, lease)
 
     async def _is_still_due(self, work: InboxItem | str) -> bool:
         """Whether nobody else did it while this process waited for its slot."""

@@ -231,15 +231,20 @@ class Threads:
 
     # --- where others store what people do --------------------------------------------------------------------
 
-    async def look(self, thread: str) -> None:
-        """Do what waits in a thread that nobody else has; where this process works on it, hear what came meanwhile."""
+    async def look(self, thread: str) -> bool:
+        """Do what waits in a thread that nobody else has; where this process works on it, hear what came meanwhile.
+
+        Whether there was anything new for this process.
+        """
         session = await self._kept(thread)
         if session.task is not None:
-            await self._hear(session)
-        elif not self._closed and not await self._ground.store.holder(thread) and await self._is_to_be_done(thread):
+            return await self._hear(session)
+        if not self._closed and not await self._ground.store.holder(thread) and await self._is_to_be_done(thread):
             session.row = await self._ground.store.session(thread) or session.row
             await self._said_before(session)
             session.wake()
+            return True
+        return False
 
     async def hear(self) -> None:
         """Look into the inbox of every thread that this process works on."""
@@ -254,12 +259,13 @@ class Threads:
         one = session.state.current
         return one is None or one.needs_slot
 
-    async def _hear(self, session: Session) -> None:
-        """Have what others stored take effect, each item once."""
+    async def _hear(self, session: Session) -> bool:
+        """Have what others stored take effect, each item once; whether there was anything."""
         pending = await self._ground.store.pending(session.thread)
         heard, session.heard = session.heard, frozenset(item.id for item in pending)
         if news := [item for item in pending if item.id not in heard]:
             self._arrivals.found(news, pending, session)
+        return bool(news)
 
     async def _is_to_be_done(self, thread: str) -> bool:
         """Whether something waits there that does not wait for a person."""

@@ -44,6 +44,8 @@ class TakeUp:
         """``used`` is told of each thread that somebody used."""
         self._rings: dict[str, list[Ring]] = {}
         """What was taken up, with its rings, until it rests."""
+        self._looking = frozenset[str]()
+        """Threads whose rings were heard and that are being looked at: it is not known yet whether they need this process."""
         self._heard_at = -SWEEP_SECONDS
         """When a ring came last, by the monotonic clock."""
         self._sweeps = 0
@@ -73,14 +75,22 @@ class TakeUp:
                 await self._clock.sleep(pause)
 
     async def _listen(self) -> float:
-        room = await self._roomy()
-        for ring in await self._doorbell.heard(room):
+        heard = await self._doorbell.heard(await self._roomy())
+        for ring in heard:
             self._heard_at = self._clock.monotonic()
-            self._used(ring.thread)
             rings = self._rings.setdefault(ring.thread, [])
             if ring.receipt:
                 rings.append(ring)
-            await self._threads.look(ring.thread)
+        self._looking = frozenset(ring.thread for ring in heard)
+        try:
+            for thread in dict.fromkeys(ring.thread for ring in heard):
+                if await self._threads.look(thread):
+                    self._used(thread)
+        except BaseException:
+            self._sweeps = -1  # their rings are let go of, so the next sweep looks at what waits
+            raise
+        finally:
+            self._looking = frozenset[str]()
         await self._let_go()
         return 0.0
 
@@ -122,6 +132,6 @@ class TakeUp:
 
     async def _let_go(self) -> None:
         """Acknowledge the rings of threads that need this process no more, or not now."""
-        for thread in [thread for thread in self._rings if not self._threads.works_on(thread)]:
+        for thread in [each for each in self._rings if each not in self._looking and not self._threads.works_on(each)]:
             for ring in self._rings.pop(thread):
                 await self._doorbell.acknowledge(ring)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -175,10 +175,12 @@ class WorkspaceObjects:
                     await asyncio.to_thread(file.write, block)
         return True
 
-    async def names(self, prefix: str) -> AsyncIterator[str]:
-        """The objects whose names begin so."""
+    async def names(self, prefix: str, *, older: float = 0.0) -> AsyncIterator[str]:
+        """The objects whose names begin so; with ``older``, those that were written at least so many seconds ago."""
+        latest = datetime.now(UTC) - timedelta(seconds=older)
         async for each in self._bucket.objects(prefix):
-            yield each.name
+            if not older or each.written <= latest:
+                yield each.name
 
     async def delete(self, names: Sequence[str]) -> None:
         """Take objects away."""

@@ -31,6 +31,7 @@ SHOWN_FILES, SHOWN_BYTES = 20, 1 << 20
 LONGEST_PATH = 900
 """Bytes; an object's name has at most 1,024."""
 POINTER = "workspace.json"
+YOUNG_SECONDS = 3_600.0
 MARK = "taken"
 _NOBODY = ""
 
@@ -144,23 +145,38 @@ class SharedCopies:
         return tuple(sorted(name for name in names if "/" not in name))
 
     async def keep_only(self, thread: str, names: Collection[str]) -> None:
-        """Take away all but these and the newest, and packs that none of them needs.  Raises ``StoreUnavailable``."""
+        """Take away all but these, the newest and those of this hour, and packs that none of them needs.
+
+        What is young may be on its way into a log or into the pointer.  Raises ``StoreUnavailable``.
+        """
         kept, gone = set[str](), list[str]()
+        old = {name async for name in self._objects.names(_checkpoints(thread), older=YOUNG_SECONDS)}
         newest = _told(await self._objects.get(_pointer(thread)))["newest"]
         for name in await self.listed(thread):
-            if name not in names and name != newest:
+            if name not in names and name != newest and f"{_checkpoints(thread)}{name}" in old:
                 gone.append(f"{_checkpoints(thread)}{name}")
             elif (listing := await self._listing(thread, name)) is not None:
                 kept |= listing.packs.keys()
         begin = f"{_checkpoints(thread)}packs/"
-        packs = [name async for name in self._objects.names(begin)]
-        gone += [name for name in packs if name.removeprefix(begin) not in kept]
+        gone += [name for name in old if name.startswith(begin) and name.removeprefix(begin) not in kept]
         await self._objects.delete(gone)
 
     async def forget(self, thread: str) -> None:
         """Delete all that is kept of a thread's workspace, earlier versions too.  Raises ``StoreUnavailable``."""
         self._held.pop(thread, None)
-        await self._objects.erase(f"threads/{thread}/")
+        for part in ("checkpoints/", "files/", POINTER):  # beside them lie parts of its log, which go with that
+            await self._objects.erase(f"threads/{thread}/{part}")
+
+    async def copies(self, thread: str, *, settled: bool = False) -> tuple[str, ...]:
+        """The copies of its workspace of which something is shared; ``settled``: nothing of this hour.
+
+        Raises ``StoreUnavailable``.
+        """
+        begin = f"threads/{thread}w"
+        every = {name async for name in self._objects.names(begin)}
+        old = {name async for name in self._objects.names(begin, older=YOUNG_SECONDS)} if settled else every
+        young = {name.split("/")[1] for name in every - old}
+        return tuple(sorted({name.split("/")[1] for name in old} - young))
 
     # --- the pointer and the mark -----------------------------------------------------------------------------
 

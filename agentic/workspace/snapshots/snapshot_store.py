@@ -50,13 +50,12 @@ from agentic.workspace.snapshots.scan import (
     Unkept,
     Walk,
 )
-from agentic.workspace.snapshots.shared_copies import Overtaken, SharedCopies
+from agentic.workspace.snapshots.shared_copies import YOUNG_SECONDS, Overtaken, SharedCopies
 
 __all__ = ["Saved", "Savepoint", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 
 T = TypeVar("T")
 SMALL_PACK = 1 << 20
-YOUNG_SECONDS = 3_600.0
 NEWEST = 2
 """So many stay whatever they take: one that was just saved, and the one before it."""
 
@@ -259,7 +258,12 @@ class Snapshots:
 
     async def of_copies(self, thread: str, *, settled: bool = False) -> tuple[str, ...]:
         """The copies of a thread's workspace of which there are snapshots, by name; ``settled``: none of this hour."""
-        return await asyncio.to_thread(self._of_copies, thread, time.time() - YOUNG_SECONDS if settled else None)
+        here = await asyncio.to_thread(self._of_copies, thread, time.time() - YOUNG_SECONDS if settled else None)
+        return (
+            here
+            if self._shared is None
+            else tuple(sorted({*here, *await self._shared.copies(thread, settled=settled)}))
+        )
 
     async def keep_only(self, thread: str, manifests: Collection[str]) -> None:
         """Delete the snapshots of a thread but these, the newest, and those of this hour.  Raises ``OSError``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from agentic.doorbells import shared_inbox
 from agentic.doorbells.doorbell import Ring
 from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.models.scripted.model import Asked, answer
-from agentic.ports.errors import SandboxUnavailable
+from agentic.ports.errors import SandboxUnavailable, StoreUnavailable
 from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
@@ -296,3 +296,85 @@ async def test_files_and_votes_that_the_gateway_stored_are_taken_in_by_who_works
             vote.model_copy(update={"id": "901", "target": "", "thread": "77"}), guild="1"
         )
         assert not none.accepted or none.text, "there is no result"
+
+
+async def holds(what: Callable[[], object]) -> None:
+    """Wait for something that nothing announces."""
+    async with asyncio.timeout(SECONDS):
+        while not what():
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stop_reaches_the_process_that_runs_also_where_another_waits_in_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with town(monkeypatch) as here:
+        gateway, bench, other_bench = await here.gateway(), held(), held()
+        busy = await here.worker("busy", bench, room=1, listens=False)
+        await gateway.say("work", thread="1")
+        await busy.threads.look("1")
+        await bench.began.wait()
+        await gateway.say("work", thread="2")
+        await busy.threads.look("2")
+        await holds(lambda: busy.slots.position(busy.roster.sessions["2"].state.main))
+        other = await here.worker("other", other_bench, listens=False)
+        await other.threads.look("2")
+        await other_bench.began.wait()
+        await gateway.say("", thread="2", sort="stop")
+        await busy.threads.hear()
+        await holds(lambda: busy.roster.sessions["2"].task is None)
+        await other.threads.hear()
+        await holds(lambda: other.roster.sessions["2"].task is None)
+        assert await gateway.reasons("2") == ["stopped"]
+        for each in (bench, other_bench):
+            assert each.hold is not None
+            each.hold.set()
+
+
+class Batch:
+    """A bell that rings for three threads at once, and then no more."""
+
+    keeps_line = True
+
+    def __init__(self) -> None:
+        self.rings = [Ring(str(number), f"r{number}") for number in range(3)]
+        self.held = {ring.receipt for ring in self.rings}
+
+    async def ring(self, thread: str, guild: str) -> None:
+        """Nobody rings."""
+
+    async def heard(self, most: int) -> list[Ring]:
+        heard, self.rings = self.rings, []
+        if not heard:
+            await asyncio.Event().wait()
+        return heard
+
+    async def acknowledge(self, ring: Ring) -> None:
+        self.held.discard(ring.receipt)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_a_ring_is_kept_while_its_thread_is_looked_at_and_none_stays_where_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with town(monkeypatch) as here:
+        worker = await here.worker("one", held(), listens=False)
+        bell, looks, goes_on = Batch(), asyncio.Event(), asyncio.Event()
+
+        async def look(thread: str) -> bool:
+            looks.set()
+            await goes_on.wait()
+            raise StoreUnavailable("the store is away")
+
+        monkeypatch.setattr(worker.threads, "look", look)
+        up = TakeUp(worker.threads, worker.store, bell, SystemClock(), 4, lambda _: None)
+        running = asyncio.create_task(up.run())
+        await looks.wait()
+        await up._hear()  # pyright: ignore[reportPrivateUsage]
+        assert len(bell.held) == 3
+        goes_on.set()
+        await holds(lambda: not bell.held)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
