@@ -20,6 +20,7 @@ DOJO := .venv-dojo
 DOJO_STAMP := $(DOJO)/.set-up-$(shell cat requirements/build.txt requirements/agentdojo.txt 2>/dev/null | cksum | tr " " "-")
 
 AWS := .venv-aws
+AWS_INSTALL ?= $(AWS)/bin/python -m pip install --quiet --disable-pip-version-check
 AWS_STAMP := $(AWS)/.set-up-$(shell cat requirements/build.txt requirements/aws.txt 2>/dev/null | cksum | tr " " "-")
 
 DIST ?= dist
@@ -157,8 +158,8 @@ $(AWS_STAMP):
 	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make aws PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(AWS)/bin/python || $(PYTHON) -m venv $(AWS)
 	@echo "Setting up $(AWS) (700 MB); this takes a minute, once."
-	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
-	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/aws.txt
+	@$(AWS_INSTALL) --require-hashes -r requirements/build.txt
+	@$(AWS_INSTALL) --require-hashes -r requirements/aws.txt
 	@rm -f $(AWS)/.set-up-*
 	@touch $(AWS_STAMP)
 
