@@ -11,24 +11,24 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
+from weakref import WeakValueDictionary
 
 from agentic.core.events.execution_events import Evaluated, Event, Person
 from agentic.ports.errors import AgenticError
-from agentic.ports.runtime import Store
+from agentic.ports.runtime import Clock, Lease, Store
 from bot.sessions import learning
 from bot.sessions.learning import Feedback, Learning, learn, still_owed
-from bot.sessions.lease import give_back
+from bot.sessions.lease import ThreadTaken, give_back, take, while_held
 from bot.sessions.start import LessonSource
 from reflexion.evaluation.outcome_stream import owes
 from reflexion.retrieval.selection import Choice
 
 VoteWay = Literal["up", "down", "none"]
-TURN_SECONDS = 180.0
-"""Longer than learning from an execution may take."""
 TURN_PAUSE = 0.5
+"""Seconds between looks whether another process has done with an execution; it tells nobody."""
 
 log = logging.getLogger(__name__)
 
@@ -73,10 +73,13 @@ class AfterRunStep:
 class AfterRunPipeline:
     """Learns through ``learner``, then runs the steps; unfinished work is repeated."""
 
-    def __init__(self, learner: Learner, store: Store, steps: Sequence[AfterRunStep], owner: str = "") -> None:
-        self._learner, self._store, self._steps = learner, store, steps
+    def __init__(
+        self, learner: Learner, store: Store, clock: Clock, steps: Sequence[AfterRunStep], owner: str = ""
+    ) -> None:
+        self._learner, self._store, self._clock, self._steps = learner, store, clock, steps
         self._owner = owner
         """The name of this process where others learn beside it: they take turns with each execution; '' where it is alone."""
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._running: Counter[str] = Counter()
         """Executions from which something is being learned."""
         self._later: dict[str, asyncio.Task[None]] = {}
@@ -86,21 +89,27 @@ class AfterRunPipeline:
 
     async def after(self, execution: str) -> Evaluated:
         """Score an ended execution, learn from it, and run the steps."""
+
+        async def act() -> Evaluated:
+            evaluated = await self._learner.after(execution)
+            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
+            return evaluated
+
         with self._at_work(execution):
-            async with self._in_turn(execution):
-                evaluated = await self._learner.after(execution)
-                await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution)))
-        return evaluated
+            return await self._in_turn(execution, act)
 
     async def feedback(
         self, execution: str, person: Person, vote: VoteWay, target: str = "", why: str = ""
     ) -> Evaluated:
         """Record a vote or a correction, learn from it, and run the steps."""
+
+        async def act() -> Evaluated:
+            evaluated = await self._learner.feedback(execution, person, vote, target, why)
+            await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
+            return evaluated
+
         with self._at_work(execution):
-            async with self._in_turn(execution):
-                evaluated = await self._learner.feedback(execution, person, vote, target, why)
-                await self._take(JudgedRun(execution, evaluated, lambda: self.after(execution), person, why))
-        return evaluated
+            return await self._in_turn(execution, act)
 
     async def _take(self, judged: JudgedRun) -> None:
         for step in self._steps:
@@ -139,19 +148,23 @@ class AfterRunPipeline:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    @contextlib.asynccontextmanager
-    async def _in_turn(self, execution: str) -> AsyncGenerator[None]:
-        """Learn from an execution while no other process does. Raises ``StoreError``."""
+    async def _in_turn(self, execution: str, act: Callable[[], Coroutine[None, None, Evaluated]]) -> Evaluated:
+        """Learn from an execution while no other process does, however long it takes. Raises ``StoreError``."""
         if not self._owner:
-            yield
-            return
-        name = turn_of(execution)
-        while (turn := await self._store.acquire(name, self._owner, TURN_SECONDS)) is None:  # noqa: ASYNC110
-            await asyncio.sleep(TURN_PAUSE)  # another process has it, and tells nobody when it is done
-        try:
-            yield
-        finally:
-            await give_back(self._store, turn)
+            return await act()
+        async with self._turns.setdefault(execution, asyncio.Lock()):  # the lease is one for all of this process
+            lease = await self._turn(execution)
+            try:
+                return await while_held(self._store, self._clock, lease, act())
+            finally:
+                await give_back(self._store, lease)
+
+    async def _turn(self, execution: str) -> Lease:
+        while True:
+            try:
+                return await take(self._store, self._clock, turn_of(execution), self._owner, patient=False)
+            except ThreadTaken:
+                await self._clock.sleep(TURN_PAUSE)
 
     @contextlib.contextmanager
     def _at_work(self, execution: str) -> Generator[None]:

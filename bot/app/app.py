@@ -329,7 +329,7 @@ class App:
         labels = CalibrationLabels(store)
         reflexion = _reflexion(settings, policy, store, lessons, router, purse, meaning, lasts=place.recovers)
         learning = AfterRunPipeline(
-            reflexion, store,
+            reflexion, store, clock,
             (
                 AnnounceLessons(store, lessons, bot.desk, bot.approving.ask, bot.approving.messages.look_again),
                 labels,

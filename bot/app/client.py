@@ -78,8 +78,10 @@ HELLO = (
 )
 """The message in a new server."""
 _TO_GREET = discord.Permissions(view_channel=True, send_messages=True)
-COUNT_SECONDS = 300.0
-"""How often it is asked in how many servers the bot is."""
+COUNT_SECONDS = 30.0
+"""How often a process that does not hear of all servers asks whether there are several."""
+SEVERAL = 2
+"""So many are counted: what is allowed in one server alone is not allowed in more."""
 COMMANDS_KNOWN = 1_000
 """Messages of this many commands are known by their ids."""
 
@@ -120,6 +122,7 @@ class ThreadwrightBot(commands.Bot):
         self.budget: IdentifyBudget | None = None
         """Where other gateways identify as well."""
         self._running: list[asyncio.Task[None]] = []
+        self._counted = SEVERAL  # until it is known: what one server alone may use, no second one gets by mistake
         self._commanded: OrderedDict[int, None] = OrderedDict()
 
     def serve(self, conversation: Conversation, fetch_file: FetchFile, backstage: Backstage) -> None:
@@ -185,6 +188,8 @@ class ThreadwrightBot(commands.Bot):
     async def setup_hook(self) -> None:
         """Load the cogs and begin to deliver; runs once, after the login."""
         roles = self.backstage.roles
+        if not roles.alone:
+            await self._count()
         if roles.talks:
             for cog in COGS:  # not as extensions: discord.py would run them anew for each bot
                 await import_module(cog).setup(self)
@@ -242,18 +247,20 @@ class ThreadwrightBot(commands.Bot):
 
     @property
     def servers(self) -> int:
-        """In how many servers the bot is; a process without all of the gateway's events asks from time to time."""
-        told = self.application.approximate_guild_count if self.application is not None else 0
-        return len(self.guilds) if self.backstage.roles.alone else max(len(self.guilds), told)
+        """In how many servers the bot is; a process without all of the gateway's events counts to ``SEVERAL``."""
+        return len(self.guilds) if self.backstage.roles.alone else max(len(self.guilds), self._counted)
+
+    async def _count(self) -> None:
+        """Keep ``servers`` true; what cannot be asked stays as it was."""
+        try:
+            self._counted = len([guild async for guild in self.fetch_guilds(limit=SEVERAL, with_counts=False)])
+        except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+            log.info("in how many servers the bot is cannot be asked now: %s", error)
 
     async def _count_servers(self) -> None:
-        """Keep ``servers`` true, until cancelled."""
         while True:
             await asyncio.sleep(COUNT_SECONDS)
-            try:
-                self._application = await self.application_info()
-            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
-                log.info("in how many servers the bot is cannot be asked now: %s", error)
+            await self._count()
 
     def used(self, thread: str) -> None:
         """Somebody wrote in a thread, as another process was told: it is archived no more, and may be written in."""

@@ -233,9 +233,15 @@ def add_keeping(commands: Commands) -> None:
     )
     export.add_argument("--thread", default="", metavar="ID", help="all tasks of this thread")
     export.add_argument(
-        "--all", type=_named, metavar="FOLDER", help="every thread, each into a file of its own in a new folder"
+        "--all",
+        type=_named,
+        metavar="FOLDER",
+        help="the logs of every thread, each into a file of its own in a new folder, with small facts and set times; "
+        "no lessons, and nothing that waits to be read or sent",
     )
-    export.add_argument("--files", action="store_true", help="with the checkpoints of its files")
+    export.add_argument(
+        "--files", action="store_true", help="with the checkpoints of its files, where they are on a disk"
+    )
     bring = commands.add_parser(
         "import",
         help="restore a backup into an empty home, or add an exported task to any home, to read and replay it",

@@ -196,10 +196,11 @@ class Outbox:
     async def _due_here(self, thread: str, shared: SharedDelivery) -> float:
         """The same in turn with other processes; for how long what is left is left to them, 0 where nothing is."""
         while rows := await self._store.undelivered(thread):
-            if not await shared.may(rows[0].item):
+            if not await shared.may(rows[0].item):  # should its owner die, it may stand there already
+                self._doubts.arise(rows[0].item)
                 return OF_OTHERS_SECONDS
             async with shared.turn(thread) as ours:
-                if not ours:  # should whoever has the turn die, what waits now may stand there already
+                if not ours:  # the same, should whoever has the turn die
                     self._doubts.arise(rows[0].item)
                     return TURN_SECONDS
                 for row in rows:

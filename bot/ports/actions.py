@@ -33,6 +33,9 @@ class ForkAction(Protocol):
     def clock(self) -> Clock: ...
 
     @property
+    def owner(self) -> str: ...
+
+    @property
     def tell(self) -> Callable[[OutboxItem], Awaitable[None]]: ...
 
     async def fork(self, item: InboxItem, source: SessionRow) -> Forked:

@@ -40,11 +40,15 @@ _VISIBLE = (
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """A question changed, '' for whichever is open; ``asked`` is its outbox key where it was just asked."""
+    """A question changed, '' for whichever is open; ``asked`` is its outbox key where it was just asked.
+
+    ``taken_over`` by this process: any of the execution's questions may have changed without its knowing of them.
+    """
 
     execution: str
     question: str = ""
     asked: str = ""
+    taken_over: bool = False
 
 
 class Feed:
@@ -77,6 +81,8 @@ class Feed:
             self.questions.put_nowait(QuestionChange(execution, event.question))
         elif isinstance(event, Finished) or (isinstance(event, InputReceived) and event.sort == "answer"):
             self.questions.put_nowait(QuestionChange(execution))
+        elif isinstance(event, OwnerChanged):
+            self.questions.put_nowait(QuestionChange(execution, taken_over=True))
         if known is not None and envelope.seq > known.seq + 1:
             del self._progress[execution]  # something was missed while it was loaded: it is loaded again
         elif known is not None:

@@ -61,7 +61,7 @@ class HealthServer:
         try:
             await self._server.open()
         except OSError as error:
-            todo = "Set THREADWRIGHT_HEALTH to another one, or leave it out"
+            todo = "Set THREADWRIGHT_HEALTH to another one (each process of the bot needs its own), or leave it out"
             raise OSError(
                 f"{why_not(self._address, error)}, so nobody could ask whether the bot is well. {todo}"
             ) from error

@@ -11,11 +11,15 @@ from collections.abc import Callable
 from agentic.core.events.execution_events import InboxItem, OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
-from agentic.ports.runtime import SessionRow
+from agentic.ports.runtime import Lease, SessionRow
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost
 from bot.ports.actions import ForkAction, NotDone
+from bot.sessions.lease import ThreadTaken, give_back, take, while_held
 
 BROKEN = "The fork failed because of a bug on my side. Nothing here was changed; I'll try again after my next restart."
+
+LOOK_SECONDS = 5.0
+"""How often a fork that another process makes is looked at: that one may die."""
 
 log = logging.getLogger(__name__)
 
@@ -42,20 +46,38 @@ class Forks:
 
     async def _do(self, forking: ForkAction, item: InboxItem, source: SessionRow) -> None:
         try:
-            words, row = await _tried(forking, item, source)
-            receipt = OutboxItem(
-                key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=words, target=item.message
-            )
-            await forking.tell(receipt)
-            reach("fork.told")
-            if row is not None:
-                self._adopt(row)
-            await forking.store.discard([item.id])
+            lease = await _turn(forking, item)
+            try:
+                await while_held(forking.store, forking.clock, lease, self._make(forking, item, source))
+            finally:
+                await give_back(forking.store, lease)
         except (
             Exception
         ):  # a fork is a task of its own: whatever ends it, whoever asked is told, and it is kept to be tried
             log.exception("fork %s is not complete; it is taken up again at the next start", item.id)
             await _told(forking, item)
+
+    async def _make(self, forking: ForkAction, item: InboxItem, source: SessionRow) -> None:
+        if all(one.id != item.id for one in await forking.store.pending(item.thread)):
+            return  # another process has made it
+        words, row = await _tried(forking, item, source)
+        receipt = OutboxItem(
+            key=f"{item.id}.done", thread=item.thread, execution="", sort="receipt", text=words, target=item.message
+        )
+        await forking.tell(receipt)
+        reach("fork.told")
+        if row is not None:
+            self._adopt(row)
+        await forking.store.discard([item.id])
+
+
+async def _turn(forking: ForkAction, item: InboxItem) -> Lease:
+    """Make a fork as the only process: every one that hears of it begins."""
+    while True:
+        try:
+            return await take(forking.store, forking.clock, f"fork: {item.id}", forking.owner, patient=False)
+        except ThreadTaken:
+            await forking.clock.sleep(LOOK_SECONDS)
 
 
 async def _told(forking: ForkAction, item: InboxItem) -> None:

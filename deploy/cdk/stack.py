@@ -42,8 +42,8 @@ PROVIDER_KEYS = (
 )  # fmt: skip
 INDEXES = (("gsi1", "waits", "waits_at"), ("gsi2", "listed", "listed_at"))
 """Sparse indexes of the table with their keys (docs/decisions/0075)."""
-SECONDS_ANSWERED = 300
-"""A doorbell that is older was missed by every worker."""
+MINUTES_UNANSWERED = 5
+"""How long people may wait before somebody is told."""
 
 READ_ITEMS = ("BatchGetItem", "ConditionCheckItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "Query")
 OBJECTS = (
@@ -559,9 +559,10 @@ class ThreadwrightStack(Stack):
             topic, "DeadLettersAlarm", "A thread was rung ten times and no worker could take it: read the dead-letter queue",
             "AWS/SQS", "ApproximateNumberOfMessagesVisible", dead, "Maximum", above=0,
         )  # fmt: skip
+        # Not by the age of the oldest ring: one stays in flight for as long as its thread is worked on.
         self._alarm(
-            topic, "DoorbellAlarm", "People wait: no worker took the oldest message for five minutes",
-            "AWS/SQS", "ApproximateAgeOfOldestMessage", doorbell, "Maximum", above=SECONDS_ANSWERED,
+            topic, "DoorbellAlarm", "People wait: for five minutes there was always a ring that no worker took",
+            "AWS/SQS", "ApproximateNumberOfMessagesVisible", doorbell, "Minimum", above=0, minutes=MINUTES_UNANSWERED,
         )  # fmt: skip
         for kind in ("Read", "Write"):
             self._alarm(
@@ -573,7 +574,7 @@ class ThreadwrightStack(Stack):
             dimensions = {"ClusterName": self.cluster.ref, "ServiceName": service.attr_name}
             self._alarm(
                 topic, f"{name.title()}Alarm", f"No {name} runs: look into its log and the service's events",
-                "AWS/ECS", "CPUUtilization", dimensions, "SampleCount", below=1,
+                "AWS/ECS", "CPUUtilization", dimensions, "SampleCount", below=1, minutes=5,
             )  # fmt: skip
         events.CfnRule(
             self, "TroubleOfServices", description="ECS cannot start a task, or took a deployment back",
@@ -598,12 +599,13 @@ class ThreadwrightStack(Stack):
         *,
         above: int | None = None,
         below: int | None = None,
+        minutes: int = 1,
     ) -> None:
         missing_is_bad = below is not None
         cloudwatch.CfnAlarm(
             self, name, alarm_description=about, namespace=namespace, metric_name=metric, statistic=statistic, period=60,
             dimensions=[cloudwatch.CfnAlarm.DimensionProperty(name=key, value=value) for key, value in dimensions.items()],
-            evaluation_periods=5 if missing_is_bad else 1,
+            evaluation_periods=minutes,
             threshold=below if above is None else above,
             comparison_operator="LessThanThreshold" if missing_is_bad else "GreaterThanThreshold",
             treat_missing_data="breaching" if missing_is_bad else "notBreaching",

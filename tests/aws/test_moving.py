@@ -185,15 +185,24 @@ def test_everything_moves_to_aws_and_back_a_file_a_thread(
 
     asked(home / "threadwright.sqlite", more)
     folders = [tmp_path / name for name in ("1", "2", "3")]
-    assert export_all(Settings(home=home), folders[0], files=False, build=BUILD) == 0
+    assert export_all(Settings(home=home), folders[0], files=True, build=BUILD) == 0
+    assert "messages that are not sent yet" in capsys.readouterr().err
     assert bring_back(aws, folders[0], None) == 0
+    assert "thread.jsonl: its checkpoints were left out" in capsys.readouterr().err
+    assert not list(aws.home.rglob("*.pack")), "no disk beside the bucket"
+    assert export_all(aws, tmp_path / "no", files=True, build=BUILD) == 1
+    assert export(aws, ExportSelection("x1", files=True), tmp_path / "no", BUILD) == 1
+    assert capsys.readouterr().err.count("Leave --files out") == 2
+    assert not (tmp_path / "no").exists()
     assert export_all(aws, folders[1], files=False, build=BUILD) == 0
     assert bring_back(Settings(home=back), folders[1], None) == 0
     assert export_all(Settings(home=back), folders[2], files=False, build=BUILD) == 0
     names = {"_.jsonl", "thread.jsonl", "long.jsonl", "quiet.jsonl"}
     assert [{path.name for path in folder.iterdir()} for folder in folders] == [names] * 3
     for name in names - {"_.jsonl"}:
-        one, two, three = (lines(folder / name, but=frozenset({"head", "end", "execution"})) for folder in folders)
+        one, two, three = (
+            lines(folder / name, but=frozenset({"head", "end", "execution", "part", "file"})) for folder in folders
+        )
         assert one == two == three
     for where in (aws_place, back / "threadwright.sqlite"):
         assert asked(where, lambda store: store.fact("preference.guild.g")) == "a value"

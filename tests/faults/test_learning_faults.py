@@ -12,6 +12,7 @@ import pytest
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.failpoints import POINTS
 from agentic.ports.runtime import Answer
+from agentic.runtime.clock import SystemClock
 from bot.after_run.pipeline import AfterRunPipeline
 from bot.sessions import learning
 from bot.sessions.learning import catch_up
@@ -65,7 +66,7 @@ async def test_f100_what_a_lesson_store_did_not_take_while_it_was_down_is_learne
     (tmp_path / "lessons.db").mkdir()
     at = house(lambda _: answer(REFLECTS), SQLiteLessonStore(tmp_path / "lessons.db"))
 
-    pipeline = AfterRunPipeline(at.reflexion, at.store, ())
+    pipeline = AfterRunPipeline(at.reflexion, at.store, SystemClock(), ())
     await pipeline.after(await at.keep(failed()))
     assert await owes(at.store, "x1", await at.outcome("x1"))
     (tmp_path / "lessons.db").rmdir()
@@ -95,7 +96,7 @@ async def test_f76_what_a_time_out_cut_off_is_learned_in_a_while_and_what_came_b
 
     at = house(script)
 
-    pipeline = AfterRunPipeline(at.reflexion, at.store, ())
+    pipeline = AfterRunPipeline(at.reflexion, at.store, SystemClock(), ())
     await learning.learn(pipeline, await at.keep(failed()))
     assert [event.kind for event in await at.outcome("x1")][-1] == "model_requested"
     async with asyncio.timeout(20):

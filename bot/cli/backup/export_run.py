@@ -24,7 +24,7 @@ from typing import TextIO, cast
 
 from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import EVENT_FIELDS, EXECUTION_FIELDS, SESSION_FIELDS, StoredExecution, StoreExport
-from agentic.stores.factory import store_transfer
+from agentic.stores.factory import Place, store_transfer
 from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
@@ -40,6 +40,15 @@ FORMAT = 1
 REST = "_.jsonl"
 """Of what belongs to no thread."""
 PART = 1 << 20
+NOT_ALL = (
+    "Not in it: lessons (threadwright lessons export), the files of threads as they are now, what people wrote that is "
+    "not taken in yet, messages that are not sent yet, which messages were sent, and what was spent today. Keep the old "
+    "place until nothing of that is missed."
+)
+FILES_ON_AWS = (
+    "Nothing was exported: with THREADWRIGHT_STORE=aws checkpoints are in the bucket {bucket}, and --files reads only "
+    "those on a disk. Leave --files out, and keep the bucket."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,8 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
                 found = [each for name in names if (each := store.execution(name)) is not None]
                 if not found and wanted.execution and store.was_deleted(wanted.execution):
                     return fail(deleted(wanted.execution))
+                if found and wanted.files and isinstance(where, Place):
+                    return fail(FILES_ON_AWS.format(bucket=where.bucket))
                 if found:
                     problems = [str(problem) for each in found for problem in transfer.problems(each)]
                     return _to_file(_Export(store, home, found, wanted.files, build, problems), file)
@@ -100,10 +111,12 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
 
 
 def export_all(settings: Settings, folder: Path, *, files: bool, build: str) -> int:
-    """Write every thread of the bot's own store into a file of its own, and facts and set times into one more."""
+    """Write the logs of every thread of the bot's own store into a file of its own, and facts and set times into one more."""
     where = settings.aws_place or settings.home / DATABASE
     if isinstance(where, Path) and not where.is_file():
         return fail(f"There is nothing in {settings.home} to export.")
+    if files and isinstance(where, Place):
+        return fail(FILES_ON_AWS.format(bucket=where.bucket))
     damaged = 0
     try:
         folder.mkdir(mode=0o700)
@@ -124,7 +137,10 @@ def export_all(settings: Settings, folder: Path, *, files: bool, build: str) -> 
         return fail(f"Not everything was exported: {error}. Delete {folder} and try again.")
     except OSError as error:
         return fail(f"It cannot be exported: {not_written(folder, error)}")
-    note(f"{folder}: everything but lessons. To read it elsewhere: threadwright import {folder}")
+    note(
+        f"{folder}: the logs of every thread, small facts and set times. To read them elsewhere: threadwright import "
+        f"{folder}. {NOT_ALL}"
+    )
     return 1 if damaged else 0
 
 

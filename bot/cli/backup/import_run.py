@@ -97,7 +97,10 @@ def import_execution(file: Path, home: Path, into: Path | Place | None = None) -
                     store.label(label)  # as it was where it ran; what was open there has none
             _contents(store, file)
             rest = _rest(store, file)
-            files.place()
+            if not isinstance(into, Place):
+                files.place()
+            elif files.whole:
+                note(f"{file.name}: its checkpoints were left out, because on AWS they belong into the bucket.")
     if not fresh and not rest:
         say("Everything in it was already here; nothing was changed.")
     for name in fresh:
@@ -183,7 +186,7 @@ class _Files:
 
     home: Path
     staging: Path
-    _whole: list[tuple[Path, Path]] = field(default_factory=list[tuple[Path, Path]])
+    whole: list[tuple[Path, Path]] = field(default_factory=list[tuple[Path, Path]])
 
     def read(self, file: Path) -> None:
         """Gather them."""
@@ -212,13 +215,13 @@ class _Files:
                 raise ArchiveRefused(f"Thread {thread} already has checkpoints here; import it without them.")
             parts.unlink()
             return
-        kept = self.staging / str(len(self._whole))
+        kept = self.staging / str(len(self.whole))
         parts.rename(kept)
-        self._whole.append((kept, target))
+        self.whole.append((kept, target))
 
     def place(self) -> None:
         """Put them into their places, in the order of the file: what a manifest needs comes before it."""
-        for kept, target in self._whole:
+        for kept, target in self.whole:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             kept.rename(target)
 

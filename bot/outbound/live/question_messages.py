@@ -51,6 +51,9 @@ class QuestionMessages:
             self._open[change.asked] = (change.execution, change.question)
             await self.live.expect(change.asked)
             return
+        if change.taken_over:
+            await self._recall_of(change.execution)
+            return
         for key, (execution, question) in self._open.items():
             if execution == change.execution and change.question in ("", question):
                 self.live.changed(key)

@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.errors import StoreUnavailable
 from agentic.stores.memory import MemoryStore
+from bot.app.services import Backstage, Roles
 from bot.local_discord.faults.rules import (
     Delayed,
     Refused,
@@ -24,6 +25,7 @@ from bot.local_discord.faults.rules import (
     Rule,
 )
 from bot.local_discord.local_discord import LocalGuild
+from bot.outbound.discord_api import Post, nonce_of
 from tests.faults.staging import REQUESTED
 from tests.integration.bot.talking import Scenery, running_bot
 
@@ -260,3 +262,20 @@ async def test_a_progress_message_that_is_deleted_while_it_is_posted_anew_comes_
     await scenery.says(thread, "The answer.")
     await scenery.guild.wait_for(lambda _: "Done" in scenery.of_bot(thread)[0].content)
     assert [message.id == third.id for message in scenery.of_bot(thread)] == [True, False]
+
+
+async def test_what_the_owner_of_a_thread_posted_before_it_died_is_found_by_the_worker_that_waited_for_it(
+    guild: LocalGuild,
+) -> None:
+    async with running_bot(guild, backstage=Backstage(roles=Roles(talks=False))) as worker:
+        said, general = item(worker.general, 1, "n1"), str(worker.general)
+        lease = await worker.store.acquire(general, "another")
+        assert lease is not None
+        await worker.store.put_outbox([said])
+        worker.bot.outbox.poke()
+        await worker.until(lambda: worker.bot.outbox.holds(general))
+        await worker.bot.desk.post(Post(general, "n1", nonce_of(said.key, 0, 0)))  # the other one did, and died
+        guild.pass_time(hours=3)
+        await worker.store.release(lease)
+        await worker.until_delivered()
+        assert [content for _, content in contents(worker, worker.general)] == ["n1"]

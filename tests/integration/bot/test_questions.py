@@ -14,6 +14,7 @@ from agentic.core.events.execution_events import (
     InputReceived,
     Option,
     OutboxItem,
+    OwnerChanged,
     Part,
     Person,
 )
@@ -150,6 +151,18 @@ async def test_a_crash_between_the_decision_and_the_edit_leaves_no_open_buttons(
     await talk.store.append(execution, state.seq, lease, [envelope], [])
     async with running_bot(guild, before.store) as scenery:
         assert "**SQLite** – chosen by Ann" in (await closed(scenery, question)).content
+
+
+async def test_a_process_that_takes_a_task_over_closes_what_was_answered_elsewhere(scenery: Scenery) -> None:
+    """It ran already, so it read the open questions long before this one was asked."""
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    await scenery.talk.add(execution, QUESTION, decided("1", "SQLite"), unseen=True)
+    scenery.bot.outbox.poke()
+    question = await scenery.says(thread, QUESTION.text)
+    await scenery.until_delivered()
+    await scenery.talk.add(execution, OwnerChanged(worker="this"))
+    assert "**SQLite** – chosen by Ann" in (await closed(scenery, question)).content
 
 
 async def test_plain_text_is_the_answer_too(scenery: Scenery) -> None:

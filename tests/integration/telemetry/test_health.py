@@ -109,7 +109,7 @@ async def test_a_bot_whose_place_is_taken_does_not_start(guild: LocalGuild, tmp_
         other.listen()
         port = other.getsockname()[1]
         async with ScriptedEndpoint.start([finishes()]) as endpoint:
-            with pytest.raises(OSError, match=f"127.0.0.1:{port} is used by another program.*Set THREADWRIGHT_HEALTH"):
+            with pytest.raises(OSError, match=f"127.0.0.1:{port} is used by another program.*each process of the bot"):
                 async with whole(tmp_path, endpoint, guild, health=f"127.0.0.1:{port}"):
                     pass
 

@@ -214,9 +214,13 @@ def test_what_people_would_notice_late_is_noticed(resources: dict[str, Resource]
         each["Properties"]["MetricName"]: each["Properties"] for each in of(resources, "CloudWatch::Alarm").values()
     }
     assert set(alarms) == {
-        "ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage", "ReadThrottleEvents", "WriteThrottleEvents",
-        "CPUUtilization",
+        "ApproximateNumberOfMessagesVisible", "ReadThrottleEvents", "WriteThrottleEvents", "CPUUtilization",
     }  # fmt: skip
+    waits = resources["DoorbellAlarm"][
+        "Properties"
+    ]  # a ring in flight is a thread that is worked on, however old it is
+    assert waits["MetricName"] == "ApproximateNumberOfMessagesVisible"
+    assert (waits["Statistic"], waits["Threshold"], waits["EvaluationPeriods"]) == ("Minimum", 0, 5)
     for alarm in of(resources, "CloudWatch::Alarm").values():
         assert alarm["Properties"]["AlarmActions"]
         assert alarm["Properties"]["AlarmDescription"]

@@ -1,0 +1,45 @@
+"""In how many servers the bot is, for a process that does not hear of all of them: what one alone may use, two may not."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from discord.http import HTTPClient
+
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.app import client
+from bot.app.services import Roles
+from bot.local_discord.local_discord import LocalGuild
+from tests.integration.bot.whole import SECONDS, finishes, whole
+
+
+async def test_a_worker_counts_its_servers_and_until_it_could_there_are_several(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "COUNT_SECONDS", 0.02)
+    asks, away, more = HTTPClient.get_guilds, [True], list[dict[str, str]]()
+
+    async def get_guilds(self: HTTPClient, limit: int, **options: Any) -> list[Any]:
+        if away[0]:
+            raise OSError("Discord is away")
+        return [*await asks(self, limit, **options), *more][:limit]
+
+    monkeypatch.setattr(HTTPClient, "get_guilds", get_guilds)
+    async with (
+        ScriptedEndpoint.start([finishes()]) as endpoint,
+        whole(tmp_path, endpoint, guild, roles=Roles(talks=False)) as bot,
+    ):
+
+        async def becomes(servers: int) -> None:
+            async with asyncio.timeout(SECONDS):
+                while bot.app.bot.servers != servers:
+                    await asyncio.sleep(0.01)
+
+        assert bot.app.bot.servers == 2, "nobody knows yet"
+        away[0] = False
+        await becomes(1)
+        more.append({"id": "42", "name": "another"})
+        await becomes(2)
