@@ -26,9 +26,9 @@ BY_PARTITION = {
     "OUTBOX-AGES": "outbox",
 }  # fmt: skip
 BY_NAME = {
-    "delivery": "turns of delivery",
-    "learning": "turns of learning",
-    "shard": "shards",
+    "delivery:": "turns of delivery",
+    "learning:": "turns of learning",
+    "shard:": "shards",
     "events": "events outside",
 }
 """Leases that are not of a thread, by what their names begin with."""
@@ -80,7 +80,7 @@ class CountingWire(WireFaults):
         answer, content = await super()._passed_on(request, body)
         if operation.startswith("dynamodb.") and not operation.endswith(("Query", "GetItem")) and answer.status == 200:
             told = _listed(json.loads(content).get("ConsumedCapacity", []))
-            self.asked.units[part] += sum(float(each["CapacityUnits"]) for each in told)
+            self.asked.units[part] += sum(round(each["CapacityUnits"]) for each in told)
         return answer, content
 
 
@@ -97,10 +97,10 @@ def part_of(operation: str, asked: dict[str, Any]) -> str:
 
 
 def _part_of_key(partition: str, sort: str) -> str:
-    sharded, name = partition.partition("#")[0], partition.partition(": ")[0]
-    if ": " in partition and sort == "LEASE":
-        return BY_NAME.get(name, f"lease of {name}")
+    sharded, name = partition.partition("#")[0], partition.partition(" ")[0]
     if not partition.isdecimal():
+        if sort == "LEASE":
+            return BY_NAME.get(name, f"lease of {name}")
         return WAITS.get(sharded, BY_PARTITION.get(sharded, sharded))
     return BY_SORT.get(sort.partition("#")[0], sort)
 

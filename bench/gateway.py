@@ -32,6 +32,7 @@ THREADS = size("THREADS", 1_000, 10)
 EVERY = size("EVERY", 30.0, 1.0)
 """Seconds in which each thread gets a message."""
 ROUNDS = size("ROUNDS", 3, 1)
+RESTED_SECONDS = size("RESTED_SECONDS", 5.0, 1.0)
 MOST_SECONDS = 0.2
 LOOK_SECONDS = 0.02
 AT_ONCE = 50
@@ -76,7 +77,7 @@ async def _measured(name: str, store: Store, home: Path, settings: Mapping[str, 
             some = threads[first : first + AT_ONCE]
             await asyncio.gather(*(_begin(store, str(thread), guild) for thread in some))
         async with part("gateway", home, guild, settings) as process:
-            await rested(process)
+            await rested(process, RESTED_SECONDS)
             memory, cpu, began = resident_mb(process), cpu_seconds(process.pid), monotonic()
             measured = Measured()
             watching = asyncio.create_task(_watch(store, measured))

@@ -211,7 +211,7 @@ async def _measured(place: Place, urls: Mapping[str, str]) -> tuple[Samples, Sam
             return store
 
         async def script(asked: Asked) -> Answer:
-            text = " ".join(each.text for each in asked.prompt.messages)
+            text = " ".join((*(each.text for each in asked.prompt.messages), asked.prompt.tail))
             if (found := _NUMBER.search(text)) is None:
                 return answer("It went well.")
             world.asked.setdefault(found[1], monotonic())
@@ -238,7 +238,7 @@ async def _measured(place: Place, urls: Mapping[str, str]) -> tuple[Samples, Sam
         for _ in range(0, MESSAGES, AT_ONCE):
             await asyncio.gather(*(world.say("noisy") for _ in range(min(AT_ONCE, MESSAGES))))
         async with asyncio.timeout(SECONDS):
-            while line.in_flight["noisy"] < WORKERS * ROOM:
+            while line.in_flight["noisy"] < WORKERS * ROOM * 3 / 4:
                 await asyncio.sleep(LOOK_SECONDS)
         return quiet, await world.first_turns()
 

@@ -18,7 +18,8 @@ from bot.local_discord import LocalGuild
 
 ONLINE = {"gateway": "is online", "worker": "Working on what the gateway hears"}
 SECONDS = 60.0
-RESTS = 0.03
+RESTED_WITHIN = 300.0
+RESTS = 0.05
 """A process rests that takes less of a processor than this."""
 MODEL = "anthropic/claude-haiku-4-5"
 
@@ -58,7 +59,7 @@ async def part(
 
 async def rested(process: asyncio.subprocess.Process, seconds: float = 1.0) -> None:
     """Wait until what a start leaves for later is done: until the process hardly works for so long."""
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(RESTED_WITHIN):
         while True:
             before = cpu_seconds(process.pid)
             await asyncio.sleep(seconds)
