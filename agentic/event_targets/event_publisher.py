@@ -71,6 +71,7 @@ class _Line:
         """Deliver until it is closed."""
         while not (self._closing.is_set() and self._pause):
             self.news.clear()
+            last = self._closing.is_set()
             try:
                 more = await self._round()
             except StoreError as error:
@@ -80,7 +81,7 @@ class _Line:
             if self._pause:
                 await self._wait(self._closing, self._pause)
             elif not more:
-                if self._closing.is_set():
+                if last:
                     break
                 await self._wait(self.news, LOOK_SECONDS)
                 await self._wait(self._closing, COLLECT_SECONDS)
@@ -116,7 +117,7 @@ class _Line:
             self._failed(problem)
         else:
             self._succeeded()
-        return True
+        return len(entries) == PAGE or len(done) < len(entries)
 
     async def _delivered(self, events: Sequence[AnyOutsideEvent]) -> tuple[set[str], str]:
         """Keys of those that arrived in time, and why a target that is not merely slow did not take all."""

@@ -207,6 +207,12 @@ class EventReader(Protocol):
         """Those that have not ended, children too, oldest first, everywhere or in one thread; costs as much as is open."""
         ...
 
+    async def open_threads(self) -> list[str]:
+        """Threads in which something is open besides children, oldest first; cheaper to ask for than its rows, so it is
+        what is asked again and again. May still name one in which it ended a moment ago.
+        """
+        ...
+
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """The ``limit`` executions that began last, oldest first, without children."""
         ...

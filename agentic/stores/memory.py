@@ -184,6 +184,11 @@ class MemoryStore(Store):
         self._check_open()
         return [row for row in self._rows.values() if not row.finished and thread in (None, row.thread)]
 
+    async def open_threads(self) -> list[str]:
+        """Threads in which something is open besides children, oldest first."""
+        rows = await self.open_executions()
+        return list(dict.fromkeys(row.thread for row in rows if not is_child(row.execution)))
+
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""
         self._check_open()

@@ -187,11 +187,11 @@ class Tasks(commands.Cog):
         return with_title(said, post.name, own, addressed=said.addressed or chosen.posts == "all")
 
     async def _outcome(self, message: discord.Message, said: MessageEvent) -> tuple[MessageEvent, Outcome]:
-        if said.addressed or await self.bot.conversation.knows(said.thread):
-            said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         house = self.bot.reader.house(message.guild)
         opinion = command(without_mentions(said.text, house.mentions)) is not None
         scene = await scene_of(self.bot.conversation, said.thread, wholly=opinion)
+        if said.addressed or scene.state != "unknown":
+            said = replace(said, speaker=await self.bot.reader.speaker_of(message))
         meant = translate_message(said, scene, house)
         outcome = without_commands(meant, self.bot.options.prefix, frozenset(self.bot.all_commands))
         return said, possible(outcome, message.channel)

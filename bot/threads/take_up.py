@@ -15,7 +15,6 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
-from agentic.core.events.ids import is_child
 from agentic.doorbells.doorbell import Doorbell, Ring
 from agentic.ports.errors import AgenticError, DoorbellSilent
 from agentic.ports.runtime import Clock, Store
@@ -101,7 +100,7 @@ class TakeUp:
         """
         self._sweeps += 1
         silent = self._clock.monotonic() - self._heard_at >= SWEEP_SECONDS
-        opened = [row.thread for row in await self._store.open_executions() if not is_child(row.execution)]
+        opened = await self._store.open_threads()
         waiting = await self._store.pending_threads() if silent or self._sweeps % RARELY == 0 else []
         for thread in dict.fromkeys((*opened, *waiting)):
             if len(self._rings) >= self._room:

@@ -18,6 +18,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
+from agentic.core.events.ids import is_child
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.errors import LogInvalid, StoreUnavailable
 from agentic.ports.failpoints import reach
@@ -189,6 +190,11 @@ class SQLiteStore(Store):
     async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
         """Those that have not ended, oldest first."""
         return self._read(lambda connection: events_table.open_executions(connection, thread))
+
+    async def open_threads(self) -> list[str]:
+        """Threads in which something is open besides children, oldest first."""
+        rows = await self.open_executions()
+        return list(dict.fromkeys(row.thread for row in rows if not is_child(row.execution)))
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""

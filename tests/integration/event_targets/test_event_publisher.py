@@ -16,7 +16,7 @@ from agentic.core.outside.outside_events import AnyOutsideEvent
 from agentic.event_targets import event_publisher
 from agentic.event_targets.event_publisher import EventPublisher
 from agentic.event_targets.event_target import EventTarget, NotDelivered
-from agentic.ports.runtime import Lease, Store
+from agentic.ports.runtime import Lease, LogEntry, Store
 from agentic.runtime.clock import SystemClock
 from tests.integration.stores.samples import ANNA, NOW, STORES, Seconds, begin, envelopes, extend, notes, take
 from tests.unit.core.test_outline import turn
@@ -162,6 +162,25 @@ async def test_more_than_a_page_goes_out_in_order_and_what_a_fork_copied_does_no
     assert [one for one in target.got if one.startswith("x2/")] == [
         f"x2/{last} execution_started", f"x2/{last}.1 turn_completed",
     ]  # fmt: skip
+
+
+async def test_after_a_page_that_was_not_full_nothing_is_asked_until_there_is_news(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, look, looks = Outside(), store.unpublished, list[int]()
+
+    async def counted(name: str, limit: int) -> list[LogEntry]:
+        looks.append(target.tries)
+        return await look(name, limit)
+
+    monkeypatch.setattr(store, "unpublished", counted)
+    async with publishing(store, target) as publisher:
+        lease = await begin(store)
+        await append(store, publisher, lease, 1, Triaged(talk=False), turn(1, 50))
+        await target.until(lambda: len(target.got) == 2)
+        while await look("webhook", 1):  # a store tells nobody, so it is asked
+            await asyncio.sleep(0.005)
+    assert looks.count(1) == 1, "the look at its end"
 
 
 async def test_of_two_processes_one_delivers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

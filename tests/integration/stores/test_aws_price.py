@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from agentic.stores.aws.layout import SHARDS
 from agentic.stores.aws.place import Place
-from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS, TURNS, priced
+from agentic.stores.aws.store import AwsStore
+from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS, TURNS, Price, priced
 from tests.aws.accounts import new_place
+from tests.integration.stores.samples import begin
 
 
 async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_place: Place) -> None:
@@ -17,3 +20,17 @@ async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_plac
     assert 0 < price.usd < 0.001
     told = await priced(new_place(aws_place.endpoint), TURNS, telling=True)
     assert price.write < told.write <= MOST_UNITS, "also where a queue is told of each step"
+
+
+async def test_a_look_at_what_is_open_takes_as_few_requests_as_it_can(aws_place: Place) -> None:
+    price = Price()
+    store = AwsStore.open(aws_place, watcher=price)
+    lease = await begin(store)
+    await begin(store, "x2", lease)
+    price.requests.clear()
+    assert [row.execution for row in await store.open_executions(lease.thread)] == ["x1", "x2"]
+    assert price.requests == {"dynamodb.query": 1, "dynamodb.batch_get_item": 1}
+    price.requests.clear()
+    assert await store.open_threads() == [lease.thread]
+    assert price.requests == {"dynamodb.query": SHARDS}, "the index alone, for it is asked every few seconds"
+    await store.close()

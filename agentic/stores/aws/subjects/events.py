@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 from uuid import uuid4
@@ -44,7 +44,7 @@ from agentic.stores.aws.items import (
     number,
     text,
 )
-from agentic.stores.aws.layout import LISTED, SORT, padded
+from agentic.stores.aws.layout import LISTED, SORT, Key, padded
 from agentic.stores.aws.part import Aws, Part
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
@@ -421,8 +421,15 @@ class Events(Part):
             waiting = await waiting_items(self._aws, SORT_OF_WAITING)
         else:
             waiting = [item async for item in self._table.query(thread, layout.prefix("OPEN"))]
-        rows = await self._rows(await self._heads(waiting, "OPEN"))
-        return [row for row in rows if not row.finished]
+        return [row for row in await self._listed(waiting, "OPEN") if not row.finished]
+
+    async def open_threads(self) -> list[str]:
+        """Threads in which something is open besides children, oldest first, by what the index says alone."""
+        waiting = await waiting_items(self._aws, SORT_OF_WAITING)
+        names = (
+            (text(item, layout.PARTITION), text(item, SORT).removeprefix(layout.prefix("OPEN"))) for item in waiting
+        )
+        return list(dict.fromkeys(thread for thread, execution in names if not is_child(execution)))
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""
@@ -433,7 +440,7 @@ class Events(Part):
                     found.append(item)
                 if len(found) == limit:
                     break
-        return await self._rows(await self._heads(found, "EXEC"))
+        return await self._listed(found, "EXEC")
 
     async def all_executions(self) -> AsyncIterator[ExecutionRow]:
         """Every execution, oldest first."""
@@ -441,10 +448,10 @@ class Events(Part):
         async for item in self._table.query(LIST, index=LISTED):
             page.append(item)
             if len(page) == _PAGE:
-                for row in await self._rows(await self._heads(page, "EXEC")):
+                for row in await self._listed(page, "EXEC"):
                     yield row
                 page = []
-        for row in await self._rows(await self._heads(page, "EXEC")):
+        for row in await self._listed(page, "EXEC"):
             yield row
 
     async def set_aside(self, execution: str, reason: str) -> None:
@@ -485,19 +492,26 @@ class Events(Part):
 
     async def _heads(self, listed: Sequence[Item], kind: str) -> list[Item]:
         """The heads of executions of which only the keys of one item are known."""
-        keys = [
-            layout.execution(text(item, layout.PARTITION), text(item, SORT).removeprefix(layout.prefix(kind)))
-            for item in listed
-        ]
+        keys = _head_keys(listed, kind)
         found = await self._table.get_all(keys)
         return [found[key] for key in keys if key in found]
 
+    async def _listed(self, listed: Sequence[Item], kind: str) -> list[ExecutionRow]:
+        """Rows of executions of which only the keys of one item are known: heads and places in one request."""
+        keys = _head_keys(listed, kind)
+        places = [layout.execution_place(key[1].removeprefix(layout.prefix("EXEC"))) for key in keys]
+        found = await self._table.get_all([*keys, *places])
+        return await self._placed_rows([found[key] for key in keys if key in found], found)
+
     async def _rows(self, heads: Sequence[Item]) -> list[ExecutionRow]:
+        """Rows of executions whose heads were read."""
+        places = [layout.execution_place(text(head, "execution")) for head in heads]
+        return await self._placed_rows(heads, await self._table.get_all(places))
+
+    async def _placed_rows(self, heads: Sequence[Item], places: Mapping[Key, Item]) -> list[ExecutionRow]:
         """Rows of those whose logs are there, oldest first."""
         heads = sorted(heads, key=lambda head: number(head, "order"))
-        keys = {text(head, "execution"): layout.execution_place(text(head, "execution")) for head in heads}
-        places = await self._table.get_all(list(keys.values()))
-        found = [(places.get(keys[text(head, "execution")]), head) for head in heads]
+        found = [(places.get(layout.execution_place(text(head, "execution"))), head) for head in heads]
         return [await self._row(place, head) for place, head in found if place is not None and GONE not in place]
 
     async def _row(self, place: Item, head: Item) -> ExecutionRow:
@@ -509,6 +523,13 @@ class Events(Part):
             text(head, "finished"),
             moment(number(head, "started_at")),
         )
+
+
+def _head_keys(listed: Sequence[Item], kind: str) -> list[Key]:
+    return [
+        layout.execution(text(item, layout.PARTITION), text(item, SORT).removeprefix(layout.prefix(kind)))
+        for item in listed
+    ]
 
 
 def log_folder(thread: str, execution: str) -> str:
