@@ -122,6 +122,7 @@ class TakeUp:
 
     async def _let_go(self) -> None:
         """Acknowledge the rings of threads that need this process no more, or not now."""
-        for thread in [thread for thread in self._rings if not self._threads.works_on(thread)]:
-            for ring in self._rings.pop(thread):
-                await self._doorbell.acknowledge(ring)
+        idle = [thread for thread in self._rings if not self._threads.works_on(thread)]
+        # All at once: while the bell is told, another loop here may let go as well, or hear of a thread anew.
+        for ring in [ring for thread in idle for ring in self._rings.pop(thread)]:
+            await self._doorbell.acknowledge(ring)

@@ -132,6 +132,12 @@ class WireFaults:
         await self._session.close()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answered(request)
+        except ClientConnectionError:  # whoever is before us or behind us has hung up
+            return _hung_up(request)
+
+    async def _answered(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         operation = operation_of(request.method, request.raw_path, request.headers)
         self.seen[operation] += 1
@@ -148,10 +154,7 @@ class WireFaults:
             return web.Response()
         if fault == "doubled":
             await self._passed_on(request, body)
-        try:
-            answer, content = await self._passed_on(request, body)
-        except ClientConnectionError:  # what is behind us has hung up
-            return _hung_up(request)
+        answer, content = await self._passed_on(request, body)
         if fault == "lost":
             return _hung_up(request)
         if fault == "half":
