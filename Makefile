@@ -34,7 +34,7 @@ SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers wheel bare run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup embeddings servers wheel bare run test check types core compiled coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -135,6 +135,9 @@ faults: setup ## the fault catalogue: each row with its verdict
 
 chaos: setup ## 10,000 simulated executions with faults and 300 killed processes: SEED=7, ONLY=238, WITHOUT=nonces
 	@$(BIN)/python -m tests.chaos $(SEED:%=--seed %) $(ONLY:%=--only %) $(WITHOUT:%=--without %) $(ARGS)
+
+chaos-aws: setup aws ## gateways and workers on a local AWS, killed and frozen while requests to it break: SEED=7, WITHOUT=fence
+	@$(BIN)/python -m tests.chaos.machines $(SEED:%=--seed %) $(WITHOUT:%=--without %) $(ARGS)
 
 conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=... GUILD_ID=... (a guild made for tests)
 	@$(BIN)/python -m tests.conformance $(ARGS)

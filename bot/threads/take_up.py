@@ -131,6 +131,7 @@ class TakeUp:
 
     async def _let_go(self) -> None:
         """Acknowledge the rings of threads that need this process no more, or not now."""
-        for thread in [each for each in self._rings if each not in self._looking and not self._threads.works_on(each)]:
-            for ring in self._rings.pop(thread):
-                await self._doorbell.acknowledge(ring)
+        idle = [each for each in self._rings if each not in self._looking and not self._threads.works_on(each)]
+        # All at once: while the bell is told, another loop here may let go as well, or hear of a thread anew.
+        for ring in [ring for thread in idle for ring in self._rings.pop(thread)]:
+            await self._doorbell.acknowledge(ring)

@@ -12,13 +12,13 @@ import io
 import json
 import random
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Literal, Self
 
-from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
+from aiohttp import ClientConnectionError, ClientSession, ClientTimeout, TCPConnector, web
 from yarl import URL
 
 Fault = Literal["conflict", "throttled", "broken", "denied", "cut", "silent", "lost", "half", "doubled"]
@@ -97,6 +97,8 @@ class WireFaults:
     """Requests by operation, such as ``dynamodb.PutItem``."""
     broken: list[Broken] = field(default_factory=list[Broken])
     """What was broken, in order."""
+    heard: Callable[[str, bytes, int, bytes], None] | None = None
+    """Is told of each request that reached AWS: operation, body, status, answer."""
     _next: dict[str, deque[Fault | None]] = field(default_factory=dict[str, "deque[Fault | None]"])
     _session: ClientSession | None = None
     _runner: web.AppRunner | None = None
@@ -130,6 +132,12 @@ class WireFaults:
         await self._session.close()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._answered(request)
+        except ClientConnectionError:  # whoever is before us or behind us has hung up
+            return _hung_up(request)
+
+    async def _answered(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         operation = operation_of(request.method, request.raw_path, request.headers)
         self.seen[operation] += 1
@@ -174,6 +182,8 @@ class WireFaults:
             request.method, url, headers=headers, data=io.BytesIO(body), allow_redirects=False
         ) as got:
             content = await got.read()
+            if self.heard is not None:
+                self.heard(operation_of(request.method, request.raw_path, request.headers), body, got.status, content)
             kept = {name: value for name, value in got.headers.items() if name.lower() not in _DROPPED}
             answer = web.StreamResponse(status=got.status, headers=kept)
             if "Content-Length" in got.headers:  # of a HEAD, it is that of the content it does not bring

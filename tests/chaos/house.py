@@ -32,8 +32,8 @@ class NotAtRest(AssertionError):
 
 
 @dataclass
-class House:
-    """Where a bot lives and dies."""
+class Ground:
+    """What outlives every process of a bot: the guild, the model, and ``home``, below which all of them keep their files."""
 
     home: Path
     guild: LocalGuild
@@ -41,31 +41,21 @@ class House:
     mind: Mind
     nursery: Nursery
     settings: dict[str, str] = field(default_factory=dict[str, str])
-    lives: list[Child] = field(default_factory=list[Child])
 
     @property
     def general(self) -> int:
         """The channel in which tasks are given."""
         return self.guild.channel("general").id
 
-    @property
-    def database(self) -> Path:
-        """The bot's store."""
-        return self.home / DATABASE
-
-    async def live(self, failpoint: str = "") -> Child:
-        """Start the bot again."""
+    def environment(self, home: Path, failpoint: str = "") -> dict[str, str]:
+        """What a process with this home is told."""
         env = environment(
-            self.home, self.endpoint.environment(), DISCORD_TOKEN=self.guild.bot_token,
+            home, self.endpoint.environment(), DISCORD_TOKEN=self.guild.bot_token,
             THREADWRIGHT_DISCORD_API=self.guild.rest_base, THREADWRIGHT_TIER_2=MODEL, THREADWRIGHT_SANDBOX="bubblewrap",
             THREADWRIGHT_DEFAULT_LEVEL="operator",
             **self.settings,
         )  # fmt: skip
-        if failpoint:
-            env[VARIABLE] = failpoint
-        child = await self.nursery.start(env, self.home, self.home / f"life-{len(self.lives)}.log")
-        self.lives.append(child)
-        return child
+        return env | {VARIABLE: failpoint} if failpoint else env
 
     async def give(self, kind: str, job: str) -> int:
         """Mention the bot with a task; the id of the message and of its thread."""
@@ -80,6 +70,25 @@ class House:
         return [
             message for message in messages if message.author_id == self.guild.bot_user_id and not message.ephemeral
         ]
+
+
+@dataclass
+class House(Ground):
+    """Where a bot lives and dies."""
+
+    lives: list[Child] = field(default_factory=list[Child])
+
+    @property
+    def database(self) -> Path:
+        """The bot's store."""
+        return self.home / DATABASE
+
+    async def live(self, failpoint: str = "") -> Child:
+        """Start the bot again."""
+        log = self.home / f"life-{len(self.lives)}.log"
+        child = await self.nursery.start(self.environment(self.home, failpoint), self.home, log)
+        self.lives.append(child)
+        return child
 
     async def says(self, channel: int, words: str, seconds: float = SECONDS) -> Message:
         """Wait until the bot says it there."""

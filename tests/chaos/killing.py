@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentic.mcp_client.server_file import FILE as MCP_FILE
-from bot.local_discord.model.records import Message
 from tests.chaos.counts import Counts
 from tests.chaos.house import House, NotAtRest, house
 from tests.chaos.line_server import FILE as SERVERS
@@ -24,6 +23,7 @@ from tests.chaos.matrix import all_points, matrix
 from tests.chaos.mind import Mind
 from tests.chaos.nursery import Child, Nursery
 from tests.chaos.outside import judged
+from tests.chaos.people import People
 
 HOUSES = 2
 """Bots that live and die beside each other, each at a guild of its own."""
@@ -32,13 +32,7 @@ WHOLE_MATRIX = 200
 LIFE_SECONDS = (1.0, 5.0)
 SHARE = 0.004
 """How likely a life that is to die at a failpoint dies at the next one it reaches."""
-GIVEN_A_LIFE = 4
-BUSY_AT_MOST = 5
-"""So many threads are worked on at once; what is given waits for them."""
 REST_SECONDS = 180.0
-ASKED = "Which way for "
-LEFT_ALONE = "I've stopped trying"
-KINDS = ("quick",) * 6 + ("work", "asks", "fails", "helpers", "helpers", "serves", "serves")
 
 
 async def kills(seed: int, count: int, sabotage: str = "") -> Counts:
@@ -68,11 +62,11 @@ class _Town:
     folder: Path
     nursery: Nursery
     seed: int
-    jobs: dict[int, str] = field(default_factory=dict[int, str])
-    """Threads and the job that was first given there."""
-    answered: set[int] = field(default_factory=set[int])
-    """Questions that got their answer, and quarantines that somebody looked at."""
+    people: People = field(init=False)
     faults: Counter[str] = field(default_factory=Counter[str])
+
+    def __post_init__(self) -> None:
+        self.people = People(self.luck)
 
     async def lived(self, lives: int) -> Counts:
         mind = Mind(delay=lambda kind: self.luck.uniform(0.0, 0.3), pace=0.01)
@@ -80,7 +74,7 @@ class _Town:
             (place.home / MCP_FILE).write_text(SERVERS)
             first = await place.live()
             await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
-            await place.read_through(await self._give(place))
+            await place.read_through(await self.people.give(place))
             await self._killed(place, first)
             for _ in range(lives - 1):
                 await self._life(place)
@@ -95,11 +89,11 @@ class _Town:
     async def _life(self, place: House) -> None:
         """One more, from its start to its death."""
         if self.luck.random() < 0.5:
-            await self._people_do(place)  # while nobody listens
+            await self.people.do(place)  # while nobody listens
         failpoint = f"*:p{SHARE}:{self.luck.random()}" if self.luck.random() < 0.5 else ""
         child = await place.live(failpoint)
         seconds = self.luck.uniform(*LIFE_SECONDS)
-        people = asyncio.create_task(self._people_go_on(place), name="people")
+        people = asyncio.create_task(self.people.go_on(place), name="people")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await child.ended.wait()
@@ -117,63 +111,6 @@ class _Town:
         self.faults[f"killed {_sort(at) if at else moment}"] += 1
         await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
 
-    # --- what people do ---------------------------------------------------------------------------------------
-
-    async def _people_go_on(self, place: House) -> None:
-        while True:
-            await self._people_do(place)
-            await asyncio.sleep(self.luck.uniform(0.2, 0.8))
-
-    async def _people_do(self, place: House) -> None:
-        """Something of what people do, wherever there is something to do it to."""
-        await self._look_after(place)
-        for _ in range(self.luck.randint(0, GIVEN_A_LIFE)):
-            if self._busy(place) < BUSY_AT_MOST:
-                await self._give(place)
-        if self.jobs and self.luck.random() < 0.5:
-            thread = self.luck.choice(list(self.jobs)[-8:])
-            with contextlib.suppress(LookupError):  # its thread is not made yet
-                await self._does(place, thread)
-
-    async def _does(self, place: House, thread: int) -> None:
-        said = place.said(thread)
-        match self.luck.choice(("guidance", "guidance", "stop", "vote", "more")):
-            case "guidance" if said:
-                await place.guild.post(thread, f"and mind the {self.luck.choice(('cats', 'dogs', 'birds'))}")
-            case "stop" if said and self.luck.random() < 0.3:
-                await place.guild.react(said[0].id, "🛑")
-            case "vote" if cards := _answers(place, thread):
-                await place.guild.react(cards[-1].id, self.luck.choice(("👍", "👎")))
-            case "more" if _answers(place, thread):
-                await place.guild.post(thread, f"job quick {self.jobs[thread]}x{self.luck.randrange(10**6)}")
-            case _:
-                return
-
-    async def _give(self, place: House) -> int:
-        kind = self.luck.choice(KINDS)
-        job = f"{kind}{len(self.jobs)}"
-        thread = await place.give(kind, job)
-        self.jobs[thread] = job
-        return thread
-
-    def _busy(self, place: House) -> int:
-        """Threads without an answer."""
-        return sum(not _answers(place, thread) for thread in list(self.jobs)[-40:])
-
-    async def _look_after(self, place: House) -> None:
-        """Answer what the bot asks, and write where it left something alone."""
-        for thread in self.jobs:
-            for message in place.said(thread):
-                if message.id in self.answered:
-                    continue
-                if message.content.startswith(ASKED):
-                    await place.guild.post(thread, "this")
-                elif LEFT_ALONE in message.content:
-                    await place.guild.post(thread, "go on")
-                else:
-                    continue
-                self.answered.add(message.id)
-
     # --- the end ----------------------------------------------------------------------------------------------
 
     async def _rested(self, place: House) -> list[str]:
@@ -182,7 +119,7 @@ class _Town:
         try:
             async with asyncio.timeout(REST_SECONDS):
                 while place.waits() != (0, 0, 0):
-                    await self._look_after(place)
+                    await self.people.look_after(place)
                     await asyncio.sleep(0.2)
                 await place.rest()
         except (TimeoutError, NotAtRest):
@@ -200,11 +137,6 @@ def _moment(place: House) -> str:
     if undelivered:
         return "while something is to be delivered"
     return "between two steps" if opened or inbox else "while idle"
-
-
-def _answers(place: House, thread: int) -> list[Message]:
-    """The final cards: they carry the buttons for votes."""
-    return [m for m in place.said(thread) if any(one.startswith("tw:vote:") for one in m.custom_ids())]
 
 
 def _sort(point: str) -> str:

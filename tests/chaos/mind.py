@@ -117,6 +117,11 @@ def quick(job: str) -> list[Calls]:
     return [*batches, finish(job)]
 
 
+def few(job: str) -> list[Calls]:
+    """Some effects, two in an answer."""
+    return [*((append(job, turn), append(job, turn + 1)) for turn in (1, 3, 5)), finish(job)]
+
+
 def helpers(job: str) -> list[Calls]:
     """Two helpers side by side, each with effects of its own, between two effects."""
     parts: list[JsonValue] = [{"task": f"job split {job}.{part}"} for part in "ab"]
@@ -142,7 +147,7 @@ def split(job: str) -> list[Calls]:
 SCRIPTS: Final[dict[str, Callable[[str], list[Calls]]]] = {
     "talk": talk, "work": work, "asks": asks, "fails": fails, "slow": slow, "big": big, "repository": repository,
     "offers": offers, "helpers": helpers, "split": split, "serves": serves,
-    "quick": quick, "writes": writes, "rewrites": rewrites,
+    "quick": quick, "few": few, "writes": writes, "rewrites": rewrites,
 }  # fmt: skip
 
 REFLECTION: Final = json.dumps(

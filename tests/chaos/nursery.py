@@ -114,7 +114,7 @@ def cradle() -> Cradle:
 
 
 class Child:
-    """One `threadwright run`, which writes into a log."""
+    """One `threadwright`, which writes into a log."""
 
     def __init__(self, log: Path, life: Life) -> None:
         self.log, self._life = log, life
@@ -147,6 +147,18 @@ class Child:
         async with asyncio.timeout(30):
             await self.ended.wait()
 
+    def strike(self) -> None:
+        """Kill it, and do not wait for its end."""
+        self._life.send_signal(signal.SIGKILL)
+
+    def freeze(self) -> None:
+        """It does nothing more until it is thawed, and knows nothing of the time between."""
+        self._life.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on with what it believed."""
+        self._life.send_signal(signal.SIGCONT)
+
     async def end(self) -> int:
         """As an operator ends it; its exit code."""
         await self.kill(signal.SIGTERM)
@@ -174,9 +186,13 @@ class Nursery:
         """The same for children without a safeguard; those of the others keep theirs."""
         return Nursery(sabotage, self._children)
 
-    async def start(self, env: Mapping[str, str], cwd: Path, log: Path) -> Child:
-        """A new process; it has only just begun when this returns."""
-        birth: Birth = {"arguments": ["run"], "env": dict(env), "cwd": str(cwd), "sabotage": self._sabotage}
+    async def start(
+        self, env: Mapping[str, str], cwd: Path, log: Path, command: str = "run", machine: str = ""
+    ) -> Child:
+        """A new process, of a ``machine`` of its own where one is named; it has only just begun when this returns."""
+        birth: Birth = {
+            "arguments": [command], "env": dict(env), "cwd": str(cwd), "sabotage": self._sabotage, "machine": machine,
+        }  # fmt: skip
         nothing = os.open(os.devnull, os.O_RDONLY)
         written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         child = Child(log, await cradle().start(birth, (nothing, written, os.dup(written))))

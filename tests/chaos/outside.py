@@ -7,10 +7,12 @@ the log says that the call was done.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import apsw
 import orjson
@@ -27,6 +29,7 @@ from agentic.ports.runtime import ExecutionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.cogs.commands.control import RECEIPTS
+from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.outbound.live.task_signs import DONE, FAILED, STOPPED
 from tests.chaos.counts import Counts
@@ -36,21 +39,60 @@ from tests.chaos.mind import CALLS
 UNKNOWN = "outcome is unknown"
 
 Log = tuple[ExecutionRow, list[Envelope]]
+_LEFT = re.compile(rf"echo (\S+) .*{re.escape(CALLS)}")
+"""The line that a command leaves."""
+
+
+class Surroundings(Protocol):
+    """What there is to see from outside."""
+
+    home: Path
+    guild: LocalGuild
+
+    @property
+    def general(self) -> int:
+        """The channel in which tasks are given."""
+        ...
+
+    def said(self, channel: int) -> list[Message]:
+        """The bot's messages in a channel or thread."""
+        ...
+
+    def lines(self, thread: int) -> list[str]:
+        """What the unkeyed calls of a thread left behind."""
+        ...
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a store holds at the end."""
+
+    logs: list[Log]
+    outbox: list[tuple[OutboxItem, list[str] | None]]
+    """With the messages that each became; None where it was not delivered."""
+    inbox: Mapping[str, bool]
+    """The ids of all that was kept, and whether it was taken in."""
 
 
 async def judged(house: House, seed: int = 0) -> Counts:
     """What became of everything that was given to the house; the bot must have ended."""
-    counts = Counts()
     store = SQLiteStore.open(house.database)
     try:
         rows = [row async for row in store.all_executions()]
         logs = [(row, [envelope async for envelope in store.read(row.execution)]) for row in rows]
     finally:
         await store.close()
+    inbox = {cast(str, id): item is None for id, item in _query(house.database, "SELECT id, item FROM inbox")}
+    return judgement(house, Kept(logs, _outbox(house.database), inbox), seed)
+
+
+def judgement(house: Surroundings, kept: Kept, seed: int = 0) -> Counts:
+    """What became of everything that was given, by what is kept and what there is to see."""
+    counts, logs = Counts(), kept.logs
     counts.executions = len(logs)
-    visible = _Visible(house, _outbox(house.database))
+    visible = _Visible(house, kept.outbox)
     counts.doubled += _noted(counts, seed, "seen twice", visible.doubled())
-    counts.lost += _noted(counts, seed, "lost", (*visible.lost(), *_lost_words(house, logs)))
+    counts.lost += _noted(counts, seed, "lost", (*visible.lost(), *_lost_words(house, kept)))
     counts.unkeyed_twice += _noted(counts, seed, "done twice", _twice(house, logs))
     counts.other += _noted(counts, seed, "broken", (*_broken(house, logs), *_left(house)))
     begun = [e.event for _, log in logs for e in log if isinstance(e.event, ToolStarted)]
@@ -79,7 +121,7 @@ def _noted(counts: Counts, seed: int, what: str, lines: Iterator[str] | tuple[st
 class _Visible:
     """The bot's messages beside the effects that they are the receipts of."""
 
-    def __init__(self, house: House, outbox: list[tuple[OutboxItem, list[str] | None]]) -> None:
+    def __init__(self, house: Surroundings, outbox: list[tuple[OutboxItem, list[str] | None]]) -> None:
         self._house, self._outbox = house, outbox
         self._said: dict[str, Message] = {
             str(message.id): message for channel in house.guild.state.channels for message in house.said(channel)
@@ -154,23 +196,23 @@ def _query(database: Path, sql: str) -> list[tuple[object, ...]]:
 # --- what people said ---------------------------------------------------------------------------------------------
 
 
-def _lost_words(house: House, logs: list[Log]) -> Iterator[str]:
+def _lost_words(house: Surroundings, held: Kept) -> Iterator[str]:
     """Messages of people to the bot that were never kept, or kept and taken in by nothing."""
-    kept = {cast(str, id): item is None for id, item in _query(house.database, "SELECT id, item FROM inbox")}
-    told = {item.key for item, _ in _outbox(house.database)}
+    kept = held.inbox
+    told = {item.key for item, _ in held.outbox}
     for message in _of_people(house):
         id = str(message.id)
         if id not in kept and f"told.{id}" not in told:
             yield f"what was said in {message.channel_id}: {message.content[:80]!r}"
         elif not kept.get(id, True):
             yield f"still in the inbox of {message.channel_id}: {message.content[:80]!r}"
-    begun = Counter(row.thread for row, _ in logs)
+    begun = Counter(row.thread for row, _ in held.logs)
     for message in house.guild.messages(house.general):
         if " job " in message.content and not begun[str(message.id)]:
             yield f"task {message.content!r}: nothing was ever begun"
 
 
-def _of_people(house: House) -> Iterator[Message]:
+def _of_people(house: Surroundings) -> Iterator[Message]:
     for channel in house.guild.state.channels.values():
         for message in house.guild.messages(channel.id):
             addressed = channel.is_thread or house.guild.bot.mention in message.content
@@ -181,14 +223,14 @@ def _of_people(house: House) -> Iterator[Message]:
 # --- what was done ------------------------------------------------------------------------------------------------
 
 
-def _twice(house: House, logs: list[Log]) -> Iterator[str]:
+def _twice(house: Surroundings, logs: list[Log]) -> Iterator[str]:
     for thread in {row.thread for row, _ in logs}:
         for line, times in Counter(house.lines(int(thread))).items():
             if times > 1:
                 yield f"{line} in {thread}: {times} times"
 
 
-def _broken(house: House, logs: list[Log]) -> Iterator[str]:
+def _broken(house: Surroundings, logs: list[Log]) -> Iterator[str]:
     taken = Counter[str]()
     for row, log in logs:
         for problem in broken_promises(log):
@@ -204,7 +246,7 @@ def _broken(house: House, logs: list[Log]) -> Iterator[str]:
     yield from (f"{id} began {times} executions" for id, times in starts.items() if id and times > 1)
 
 
-def _misreported(house: House, row: ExecutionRow, log: list[Envelope]) -> Iterator[str]:
+def _misreported(house: Surroundings, row: ExecutionRow, log: list[Envelope]) -> Iterator[str]:
     """A call that was done as its result says left its line; one of unknown outcome is told in the thread."""
     lines = set(house.lines(int(row.thread)))
     begun = {e.event.call: e.event for e in log if isinstance(e.event, ToolStarted)}
@@ -224,11 +266,11 @@ def _misreported(house: House, row: ExecutionRow, log: list[Envelope]) -> Iterat
 
 def _line_of(intent: ToolStarted) -> str:
     """The line that a call leaves in its workspace, '' where it leaves none."""
-    line, marked, _ = str(intent.arguments.get("command", "")).removeprefix("echo ").partition(f" >> {CALLS}")
-    return line if marked else str(intent.arguments.get("line", ""))
+    found = _LEFT.match(str(intent.arguments.get("command", "")))
+    return found[1] if found else str(intent.arguments.get("line", ""))
 
 
-def _left(house: House) -> Iterator[str]:
+def _left(house: Surroundings) -> Iterator[str]:
     """Processes of sandboxes that go on without their owner."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():

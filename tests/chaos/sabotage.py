@@ -5,8 +5,10 @@ Nothing of this is in the product: a child of the cradle patches itself before i
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 
 
 def without_nonces() -> None:
@@ -54,7 +56,40 @@ def without_diaries() -> None:
     diaries._looked_up = empty
 
 
-WAYS: dict[str, Callable[[], None]] = {"nonces": without_nonces, "intents": without_intents, "diaries": without_diaries}
+def without_fences() -> None:
+    """Whoever had a thread once writes into its log, however late, and believes that the thread is still its own."""
+    import agentic.stores.aws.subjects.events as events
+    import bot.sessions.lease as leases
+    from agentic.ports.errors import StoreError
+    from agentic.ports.runtime import Clock, Lease
+    from agentic.stores.aws.items import PRESENT, Check, Update, Write
+
+    asks = events.Events._log
+
+    async def asks_nobody(self: events.Events, append: events._Append) -> list[Write]:
+        held, head, *rest = await asks(self, append)
+        if isinstance(head, Update):
+            values = {name: value for name, value in head.values.items() if name != "expected"}
+            head = replace(head, condition=PRESENT, values=values)
+        return [Check(held.key, PRESENT) if isinstance(held, Check) else held, head, *rest]
+
+    async def kept(store: leases.LeaseStore, clock: Clock, lease: Lease, allow: leases.Allow) -> Exception | None:
+        while True:
+            allow(lease.thread, clock.monotonic() + 3600.0)
+            with contextlib.suppress(StoreError):
+                await store.renew(lease, leases.LEASE_SECONDS)
+            await clock.sleep(leases.RENEW_SECONDS)
+
+    events.Events._log = asks_nobody
+    leases._keep = kept
+
+
+WAYS: dict[str, Callable[[], None]] = {
+    "nonces": without_nonces,
+    "intents": without_intents,
+    "diaries": without_diaries,
+    "fence": without_fences,
+}
 
 
 def apply(way: str) -> None:

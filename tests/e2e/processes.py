@@ -110,7 +110,7 @@ async def started(
 
     ``program``: what to start instead, with an interpreter and imports of its own: ``ANEW``, or one that was installed.
     """
-    birth: Birth = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd), "sabotage": ""}
+    birth: Birth = {"arguments": list(arguments), "env": dict(env), "cwd": str(cwd), "sabotage": "", "machine": ""}
     (output, said), (errors, told) = os.pipe(), os.pipe()
     async with _read(output) as heard, _read(errors) as troubles:
         streams = (_typed(typed), said, told)

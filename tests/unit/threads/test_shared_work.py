@@ -47,6 +47,25 @@ class MuteBell:
         """Nothing is held."""
 
 
+class SlowBell(MuteBell):
+    """Rings once for some threads, and takes its time with what it is told."""
+
+    def __init__(self, *threads: str) -> None:
+        self._rings = [Ring(thread, f"receipt of {thread}") for thread in threads]
+        self.acknowledged: list[str] = []
+        self.done = asyncio.Event()
+
+    async def heard(self, most: int) -> list[Ring]:
+        rings, self._rings = self._rings, []
+        return rings or await super().heard(most)
+
+    async def acknowledge(self, ring: Ring) -> None:
+        await asyncio.sleep(0.03)
+        self.acknowledged.append(ring.thread)
+        if len(self.acknowledged) == 3:
+            self.done.set()
+
+
 def script(asked: Asked) -> Answer:
     """One turn of work or a question, as the task says, and then the end."""
     task = asked.prompt.messages[0].text
@@ -204,6 +223,22 @@ async def test_work_that_another_did_while_one_waited_for_a_slot_is_not_done_aga
         assert {envelope.fence for envelope in log} == {log[0].fence}
         assert len(await gateway.store.executions("2")) == 1
         assert bench.settled == 1, "its tools were made ready for the one task alone"
+
+
+async def test_a_bell_that_takes_its_time_is_told_once_of_each_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What hears and what listens both let go of threads, and each waits for the bell."""
+    async with town(monkeypatch) as here:
+        worker = await here.worker("one", listens=False)
+        bell = SlowBell("1", "2", "3")
+        here.loops["one"] = asyncio.create_task(
+            TakeUp(worker.threads, here.store, bell, SystemClock(), 4, lambda _: None).run()
+        )
+        async with asyncio.timeout(SECONDS):
+            await bell.done.wait()
+    assert sorted(bell.acknowledged) == ["1", "2", "3"]
+    assert [record.message for record in caplog.records if "fault of ours" in record.message] == []
 
 
 async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
