@@ -111,6 +111,7 @@ from bot.outbound.live.pull_messages import PullMessages
 from bot.ports.conversation import Receipt, ThreadState
 from bot.progress.feed import Feed
 from bot.retention.expiry import forget_logs
+from bot.retention.local_folders import LocalFolders
 from bot.schedules.gate import ScheduleGate
 from bot.sessions.dependencies import Ground
 from bot.sessions.lease import give_back, while_held
@@ -188,6 +189,8 @@ class App:
         self._reporting: Reporting | None = None
         self._watched: ProcessState | None = None
         self.watch: PullWatch | None = None
+        self.folders: LocalFolders | None = None
+        """Deletes what other machines were told to delete."""
         self.events: EventPublisher | None = None
         """Tells targets outside what happens, if there are any."""
         self.webhooks: WebhookServer | None = None
@@ -444,6 +447,7 @@ class App:
         app.roles = roles
         app._among_others(stack, ground, clock)
         app.watch, app.events = watch, events
+        app.folders = LocalFolders(workshop.workspaces.threads, store, forget) if aws is not None else None
         app.webhooks = _webhooks(stack, settings, watch, place)
         app._reporting, app._watched = reporting, watched
         return app
@@ -498,6 +502,8 @@ class App:
         if self.roles.works:
             self.beside("warm-up", self._warm_up())
             self.beside("eviction", self._evict())
+        if self.folders is not None:
+            self.beside("folders of deleted threads", self.folders.run())
         if self.watch is not None and self.roles.talks and self.bot.shard.first:
             self.beside("pull requests", self.watch.run())
         if self.webhooks is not None and self.bot.shard.first:

@@ -33,6 +33,11 @@ class Workspaces:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
+    def threads(self) -> list[str]:
+        """Return the threads that have a folder here."""
+        names = sorted(path.name for path in self._root.iterdir()) if self._root.is_dir() else []
+        return [name for name in names if name.isalnum() and thread_of(name) == name]
+
     def copies(self, thread: str) -> list[str]:
         """Return the copies of a thread's workspace that there are, by name."""
         names = sorted(path.name for path in self._root.glob(f"{thread}w*")) if thread.isalnum() else []
