@@ -29,6 +29,7 @@ from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
     fail,
+    nobody_reads,
     not_written,
     note,
 )
@@ -94,7 +95,10 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
     except StoreError as error:
         return fail(f"Nothing was exported: {error}.")
     except OSError as error:
-        return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
+        if file is not None:
+            return fail(f"It cannot be exported: {not_written(file, error)}")
+        nobody_reads(sys.stdout.fileno())
+        return fail(f"The export is incomplete: standard output ended ({error.strerror}). Name a file to write it to.")
     what = f"task {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
     return fail(f"There is no {what} in {settings.home}. `/status` in its thread shows the task's id.")
 
