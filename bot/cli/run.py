@@ -90,8 +90,8 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
-            guild = None
-            if settings.discord_token is None and not roles.talks:
+            guild, joins = None, settings.discord_token is None and not roles.talks
+            if joins:
                 settings = at_the_gateway(settings)
             elif settings.discord_token is None:
                 import apsw
@@ -125,6 +125,8 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
                         app.beside("table", _show_components(app))
                     await app.until(stopped)
             except CannotConnect as error:
+                if joins and isinstance(error.__cause__, OSError):  # a gateway that was killed left its file behind
+                    raise NoGateway(NO_GATEWAY.format(home=settings.home)) from error
                 return fail(str(error))
             if unsound:
                 return fail(f"{unsound[0]}. Stopping here, so that nothing gets worse.")

@@ -64,6 +64,7 @@ def test_a_mistaken_token_is_told_without_showing_it(monkeypatch: pytest.MonkeyP
     told = mistakes_by_name()["DISCORD_TOKEN"]
     assert "sesame" not in told
     assert "blank" in told
+    assert told.endswith("Write the token as the developer portal shows it")
 
 
 def test_names_are_split_at_commas_and_pairs_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,3 +173,5 @@ def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monk
         monkeypatch.setenv(name, value)
     told = mistakes_by_name()
     assert {name: words in told[name] for name, (_, words) in wrong.items()} == dict.fromkeys(wrong, True)
+    assert not any("token" in words for words in told.values())
+    assert all(words.endswith("See .env.example for what may stand there") for words in told.values())

@@ -13,6 +13,7 @@ import pytest
 
 from agentic.stores.aws.layout import TTL, definition
 from deploy import preflight
+from deploy.aws_local.resources import MOST_RECEIPTS
 from deploy.costs.__main__ import a_task, report
 from deploy.costs.idle import LIMIT, TEMPLATE, Unpriced, idle, kept
 from deploy.costs.sandboxes import PATTERNS, Pattern, Use, in_microvms, month_of, most_at_once, on_machines
@@ -99,6 +100,7 @@ def test_the_doorbell_is_a_standard_queue_with_a_place_for_what_nobody_can_take(
     queues = of(resources, "SQS::Queue")
     assert not any(queue["Properties"].get("FifoQueue") for queue in queues.values())
     (doorbell,) = [queue["Properties"] for queue in queues.values() if "RedrivePolicy" in queue["Properties"]]
+    assert doorbell["RedrivePolicy"]["maxReceiveCount"] == MOST_RECEIPTS, "as what the local AWS has"
     (dead,) = doorbell["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][:1]
     assert queues[dead]["Properties"]["MessageRetentionPeriod"] > doorbell["MessageRetentionPeriod"]
     assert doorbell["ReceiveMessageWaitTimeSeconds"] == 20  # asking all the time would be paid for
