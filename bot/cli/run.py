@@ -122,7 +122,7 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
                     _greet(app)
                     app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
                     if roles.works:
-                        app.beside("table", _show_components(app))
+                        app.beside("table", _show_components(app, joined=joins))
                     await app.until(stopped)
             except CannotConnect as error:
                 if joins and isinstance(error.__cause__, OSError):  # a gateway that was killed left its file behind
@@ -196,7 +196,7 @@ async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: async
         stopped.set()
 
 
-async def _show_components(app: App) -> None:
+async def _show_components(app: App, *, joined: bool) -> None:
     """Print the table of components after the address, so that nobody has to wait for it before chatting."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(TABLE_WITHIN):
@@ -208,7 +208,7 @@ async def _show_components(app: App) -> None:
     kept = await doctor.stores(app.settings)
     asked = await doctor.models(app.settings)
     components = (
-        doctor.guild(app.settings, address), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        doctor.guild(app.settings, address, joined=joined), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
         *await doctor.events(app.settings),
     )  # fmt: skip

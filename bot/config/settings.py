@@ -512,7 +512,7 @@ class Settings(BaseSettings):
     @classmethod
     def _asked_at(cls, value: str) -> str:
         if value:
-            address_from(value)
+            address_from(value, usual_port=8092)
         return value.strip()
 
     @field_validator("webhook_secret")

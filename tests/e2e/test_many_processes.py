@@ -175,6 +175,7 @@ async def test_without_a_token_workers_join_the_gateways_own_server_and_a_bot_th
             assert await page.ended() == 0
             thread = await somebody.mention("hello")
             await somebody.sees(thread, r"It is done\.")
+            await worker.until_said("local server of the gateway")
             assert await worker.end() == 0
             assert await gateway.end() == 0
         assert not list(tmp_path.rglob(DOOR)), "the key to the server goes with it"

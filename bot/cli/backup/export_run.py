@@ -29,7 +29,6 @@ from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
     fail,
-    nobody_reads,
     not_written,
     note,
 )
@@ -94,11 +93,10 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
                     return _to_file(_Export(store, home, found, wanted.files, build, problems), file)
     except StoreError as error:
         return fail(f"Nothing was exported: {error}.")
+    except BrokenPipeError:
+        raise  # whoever read the output ended, and no other folder would help
     except OSError as error:
-        if file is not None:
-            return fail(f"It cannot be exported: {not_written(file, error)}")
-        nobody_reads(sys.stdout.fileno())
-        return fail(f"The export is incomplete: standard output ended ({error.strerror}). Name a file to write it to.")
+        return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
     what = f"task {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"
     return fail(f"There is no {what} in {settings.home}. `/status` in its thread shows the task's id.")
 
