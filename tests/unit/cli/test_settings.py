@@ -119,6 +119,11 @@ def test_the_example_file_begins_with_what_everybody_needs() -> None:
         "1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Many machines", "7. Watching", "8. Experts",
     ]  # fmt: skip
     assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
+    assert (
+        text.index("6. Many machines")
+        < text.index("THREADWRIGHT_STORE=sqlite")
+        < text.index("DYNAMODB_EXECUTIONS_TABLE=")
+    )
     assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")
 
 
