@@ -9,6 +9,7 @@ code is 0 where all is well, 1 where something is not, 64 for a mistake in the c
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -86,7 +87,7 @@ class Aws:
     """The clients of a region; their errors in words."""
 
     def __init__(self, region: str) -> None:
-        self._session = boto3.Session(region_name=region or None)
+        self._session = boto3.Session(region_name=region or os.environ.get("AWS_REGION") or None)
         self.region = self._session.region_name or ""
         self._clients: dict[str, Any] = {}
 

@@ -385,8 +385,10 @@ def private(settings: Settings) -> Iterator[Component]:
             )
 
 
-def guild(settings: Settings, address: str = "") -> Component:
-    """Show where people can chat."""
+def guild(settings: Settings, address: str = "", *, joined: bool = False) -> Component:
+    """Show where people can chat; ``joined``: in what a gateway on the same home opened."""
+    if joined:
+        return Component("guild", "local server of the gateway", "ok", "`threadwright page` prints a link to it")
     if settings.discord_token is not None:
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
     where = f" at {address}" if address else f" on port {settings.guild_port}" if settings.guild_port else ""
@@ -454,18 +456,20 @@ async def events(settings: Settings) -> tuple[Component, ...]:
     rows: list[Component] = []
     for target in event_targets(settings):
         where = f"{target.name} {target.place}"
-        trouble = await target.trouble() if isinstance(target, EventQueue) else ""
+        queue = isinstance(target, EventQueue)
+        looked_at = queue and settings.aws_place is not None  # among the parts of the store
+        trouble = await target.trouble() if queue and not looked_at else ""
         await target.close()
         since = await _waiting_since(settings, target.name)
         waited = datetime.now(UTC) - since if since is not None else timedelta()
         if trouble:
-            rows.append(Component("events", where, "limited", trouble))
+            rows.append(Component("events", where, "limited", trouble.removeprefix(f"the {where}: ")))
         elif since is not None and waited > WAITING:
             why = f"events wait since {since:%Y-%m-%d %H:%M} UTC"
             rows.append(
                 Component("events", where, "limited", why, "start the bot; once they waited a minute its log says why")
             )
-        else:
+        elif not looked_at:
             rows.append(Component("events", where, "ok", "what happens in tasks is told there; nothing waits"))
     return tuple(rows)
 
@@ -614,7 +618,8 @@ def aws_components(settings: Settings, findings: Sequence[StoreFinding]) -> Iter
         yield Component(each.part, each.name, states[each.verdict], each.said)
     if not settings.aws_doorbell_queue:
         todo = "set AGENTIC_DOORBELL_QUEUE_URL"
-        yield Component("queue", "none", "limited", "other processes notice a message only when they look around", todo)
+        why = "where there are several processes, each worker asks the table five times a second, which costs more"
+        yield Component("queue", "none", "limited", why, todo)
     if not settings.aws_events_queue:
         yield Component("events", "none", "ok", "nobody outside is told what happens (AGENTIC_EVENTS_QUEUE_URL)")
 

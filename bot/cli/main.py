@@ -98,7 +98,10 @@ def _performed(wanted: argparse.Namespace) -> int:
         return UNREAD
     except OSError as error:
         log.debug("refused", exc_info=True)
-        return fail(f"This machine refused something: {error}. `threadwright doctor` checks every part.")
+        opener = (
+            "" if error.errno is None else "This machine refused something: "
+        )  # without a number the words are ours
+        return fail(f"{opener}{error}. `threadwright doctor` checks every part.")
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -90,8 +90,8 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     stopped = asyncio.Event()
     with _stop_signals(stopped):
         async with AsyncExitStack() as stack:
-            guild = None
-            if settings.discord_token is None and not roles.talks:
+            guild, joins = None, settings.discord_token is None and not roles.talks
+            if joins:
                 settings = at_the_gateway(settings)
             elif settings.discord_token is None:
                 import apsw
@@ -122,9 +122,11 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
                     _greet(app)
                     app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
                     if roles.works:
-                        app.beside("table", _show_components(app))
+                        app.beside("table", _show_components(app, joined=joins))
                     await app.until(stopped)
             except CannotConnect as error:
+                if joins and isinstance(error.__cause__, OSError):  # a gateway that was killed left its file behind
+                    raise NoGateway(NO_GATEWAY.format(home=settings.home)) from error
                 return fail(str(error))
             if unsound:
                 return fail(f"{unsound[0]}. Stopping here, so that nothing gets worse.")
@@ -194,7 +196,7 @@ async def _end_if_damaged(settings: Settings, unsound: list[str], stopped: async
         stopped.set()
 
 
-async def _show_components(app: App) -> None:
+async def _show_components(app: App, *, joined: bool) -> None:
     """Print the table of components after the address, so that nobody has to wait for it before chatting."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(TABLE_WITHIN):
@@ -206,7 +208,7 @@ async def _show_components(app: App) -> None:
     kept = await doctor.stores(app.settings)
     asked = await doctor.models(app.settings)
     components = (
-        doctor.guild(app.settings, address), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        doctor.guild(app.settings, address, joined=joined), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
         *await doctor.events(app.settings),
     )  # fmt: skip

@@ -111,7 +111,7 @@ class Settings(BaseSettings):
     aws_table: str = Field(
         default="",
         validation_alias=AliasChoices(*OWN_NAMES["aws_table"]),
-        description="With THREADWRIGHT_STORE=aws: the table in DynamoDB.",
+        description="The table in DynamoDB.",
     )
     aws_bucket: str = Field(
         default="",
@@ -132,7 +132,7 @@ class Settings(BaseSettings):
     aws_region: str = Field(
         default="",
         validation_alias=AliasChoices(*OWN_NAMES["aws_region"]),
-        description="The region of all of these, such as eu-central-1.",
+        description="The region of table, bucket and queues, such as eu-central-1.",
     )
     aws_endpoint: str = Field(
         default="",
@@ -204,8 +204,8 @@ class Settings(BaseSettings):
     )
     embeddings: Literal["auto", "off"] = Field(
         default="auto",
-        description="Whether lessons and code are also found by meaning, not only by words. 'auto' does it where `make "
-        "embeddings` was run; 'off' never.",
+        description="Whether lessons and code are also found by meaning, not only by words. 'auto' does it where "
+        "threadwright[embeddings] is installed (in a clone: `make embeddings`); 'off' never.",
     )
     code_search: Literal["on", "off"] = Field(
         default="on",
@@ -512,7 +512,7 @@ class Settings(BaseSettings):
     @classmethod
     def _asked_at(cls, value: str) -> str:
         if value:
-            address_from(value)
+            address_from(value, usual_port=8092)
         return value.strip()
 
     @field_validator("webhook_secret")

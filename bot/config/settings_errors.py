@@ -26,6 +26,7 @@ OWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "aws_endpoint": ("AWS_ENDPOINT_URL",),
 }
 """Fields whose variables have other names than the prefix and the field's; the first that is set counts."""
+_FIELD = {name: field for field, names in OWN_NAMES.items() for name in names}
 Fields = Mapping[str, FieldInfo]
 SHORTEST_KEY = 16
 _KEY = re.compile(r"(?<![\w./:-])[A-Za-z0-9_+=-]{24,}(?![\w./:-])")
@@ -82,6 +83,7 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
     for wrong in error.errors(include_url=False):
         field = str(wrong["loc"][0])
         name = variable(field) if field in fields else field  # where it has a name of its own, that is what was wrong
+        field = _FIELD.get(field, field)
         ours = wrong["type"] == "value_error"
         problem = wrong["msg"].removeprefix("Value error, ") if ours else f"{shown(str(wrong['input']))} cannot be used"
         yield Mistake(name, problem, _instead(field, fields))
@@ -89,9 +91,9 @@ def wrong_values(error: ValidationError, fields: Fields) -> Iterator[Mistake]:
 
 def _instead(field: str, fields: Fields) -> str:
     """Say what is allowed, from the field's type and bounds."""
-    info = fields.get(field)
-    if info is None:
+    if field == "discord_token":
         return "Write the token as the developer portal shows it"
+    info = fields[field]
     choices = get_args(info.annotation)
     if choices and all(isinstance(choice, str) for choice in choices):
         return "Write one of: " + ", ".join(cast("tuple[str, ...]", choices))

@@ -66,10 +66,11 @@ GROUPS = (
     ),
     SettingsGroup(
         "6. Many machines: AWS",
-        "Only with THREADWRIGHT_STORE=aws, which keeps everything in DynamoDB, S3 and SQS. `make aws-local` makes all of it "
-        "on this machine, to try it. Without a key here, the SDK looks where it always does: environment, ~/.aws, the "
-        "role of the machine.",
-        ("aws_table", "aws_bucket", "aws_doorbell_queue", "aws_region", "aws_endpoint",
+        "THREADWRIGHT_STORE=aws keeps everything in DynamoDB, S3 and SQS, and needs the table and the bucket. "
+        "`make aws-local` makes all of it on this machine, to try it. Region, address and key count for "
+        "AGENTIC_EVENTS_QUEUE_URL too, with any store. Without a key here, the SDK looks where it always does: "
+        "environment, ~/.aws, the role of the machine.",
+        ("store", "aws_table", "aws_bucket", "aws_doorbell_queue", "aws_region", "aws_endpoint",
          "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),
     ),
     SettingsGroup(
@@ -81,7 +82,7 @@ GROUPS = (
     SettingsGroup(
         "8. Experts",
         "The defaults suit most people. Change these only if you know why.",
-        ("discord_api", "store", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
+        ("discord_api", "triage", "complex_starts_higher", "failure_escalates", "advise_first", "come_down",
          "judge", "judge_model", "lessons_held_back", "schema_models", "history", "history_tokens", "request_seconds",
          "sandbox_image", "network_private", "repository_mb", "pull_request_seconds", "max_sandboxes", "max_executions",
          "drain_seconds", "log_prompts", "OPENAI_API_BASE", "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY"),

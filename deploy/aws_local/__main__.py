@@ -41,7 +41,7 @@ Faults: requests pass microburst, which you tell what to break, such as one answ
 
   curl -X PATCH {endpoint}/_microburst/rules -d '[{{"service": "dynamodb", "probability": 0.2,
     "error": {{"code": "ProvisionedThroughputExceededException"}}}}]'
-  curl -X DELETE {endpoint}/_microburst/rules
+  curl -X DELETE {endpoint}/_microburst/rules -d '[{{}}]'
 """
 HOME = "~/.threadwright-aws-local"
 """A home of its own: the local guild in the usual one knows threads that a new table does not."""

@@ -13,8 +13,8 @@ from agentic.stores.aws.place import Place
 REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 """A local AWS takes any; the SDK wants some."""
-MOST_RECEIPTS = 5
-"""So often a message is received before it goes to the dead-letter queue."""
+MOST_RECEIPTS = 10
+"""So often a message is received before it goes to the dead-letter queue, as in deploy/cdk."""
 HIDDEN_SECONDS = 60
 """So long a message stays hidden from others while one works on it."""
 KEPT_SECONDS = 14 * 24 * 3600

@@ -19,12 +19,14 @@ from agentic.stores.factory import open_store
 from bot.cli.backup.export_run import ExportSelection, export, export_all
 from bot.cli.backup.import_run import bring_back
 from bot.config.settings import Settings
+from tests.aws.wire_faults import WireFaults
 from tests.integration.bot.test_export import BUILD, fill
 from tests.integration.stores.samples import ANNA, NOW, begin, envelopes, extend, finish, log_of, notes, started, take
 from tests.integration.stores.test_retention import BEFORE, placed
 
 T = TypeVar("T")
 LARGE = b"a large output " * 100_000
+HERE = "3 tasks are here"
 
 
 def on_aws(place: Place, home: Path) -> Settings:
@@ -210,7 +212,7 @@ def test_everything_moves_to_aws_and_back_a_file_a_thread(
         quiet = asked(where, lambda store: store.session("quiet"))
         assert quiet is not None
         assert quiet.title == "nothing was done here"
-    capsys.readouterr()
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [HERE, HERE]
     assert export_all(aws, folders[1], files=False, build=BUILD) == 1
     assert "nothing is overwritten" in capsys.readouterr().err
     (folders[0] / "long.jsonl").write_bytes((folders[0] / "long.jsonl").read_bytes()[:-40])
@@ -218,3 +220,13 @@ def test_everything_moves_to_aws_and_back_a_file_a_thread(
     assert "long.jsonl was not imported" in capsys.readouterr().err
     assert asked(tmp_path / "again" / "threadwright.sqlite", lambda store: store.execution("x1")) is not None
     assert bring_back(aws, tmp_path / "there", None) == 1
+
+
+async def test_who_moves_everything_needs_a_right_that_the_bot_does_not(
+    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with WireFaults(aws_place.endpoint) as wire:
+        wire.break_next("dynamodb.Scan", "denied")
+        settings = on_aws(replace(aws_place, endpoint=wire.address), tmp_path)
+        assert await asyncio.to_thread(export_all, settings, tmp_path / "all", files=False, build=BUILD) == 1
+    assert f"allow dynamodb:Scan on table {aws_place.table}" in capsys.readouterr().err

@@ -139,7 +139,7 @@ def wrong(said: str) -> list[str]:
 
 
 def test_an_account_is_made_ready_step_by_step_as_the_lines_say(
-    answers: ByHand, told: Callable[..., tuple[int, str]]
+    answers: ByHand, told: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends, said = told()
     assert ends == 1
@@ -167,8 +167,11 @@ def test_an_account_is_made_ready_step_by_step_as_the_lines_say(
     ssm.delete_parameter(Name="/threadwright/DISCORD_TOKEN")
     ssm.put_parameter(Name="/threadwright/DISCORD_TOKEN", Value="a token", Type="SecureString")
     ecr.put_image(repositoryName="threadwright-engine", imageManifest=MANIFEST, imageTag="1")
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    monkeypatch.setenv("AWS_REGION", REGION)
     ends, said = told("--account", ACCOUNT)
     assert (ends, wrong(said)) == (0, [])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     assert said.endswith("Ready to deploy (docs/deployment.md).\n")
 
     # What an earlier stack left is in the way of a new one, and belongs to the same stack where that is updated.

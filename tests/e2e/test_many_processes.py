@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -16,6 +17,8 @@ from agentic.core.events.execution_events import Envelope, Event, Finished, Hand
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from bot.cli.run import DOOR, NoGateway, at_the_gateway
+from bot.config.settings import Settings
 from tests.e2e.living import ADDRESS
 from tests.e2e.person import person
 from tests.e2e.processes import environment, started
@@ -149,6 +152,11 @@ async def test_without_a_token_workers_join_the_gateways_own_server_and_a_bot_th
             tmp_path, endpoint.environment(), THREADWRIGHT_SANDBOX="bubblewrap", THREADWRIGHT_EMBEDDINGS="off",
             THREADWRIGHT_TIER_2="anthropic/claude-haiku-4-5",
         )  # fmt: skip
+        with pytest.raises(NoGateway):
+            at_the_gateway(Settings(home=tmp_path))
+        (tmp_path / "guild").mkdir()  # as a gateway that was killed leaves it
+        left = {"api": "http://127.0.0.1:1/api/v10", "token": "t", "operators": [], "viewers": []}
+        (tmp_path / "guild" / DOOR).write_text(json.dumps(left))
         async with started("worker", env=env, cwd=tmp_path) as early:
             assert await early.ended() == 1
             assert "Start `threadwright gateway` first" in early.output
@@ -167,6 +175,7 @@ async def test_without_a_token_workers_join_the_gateways_own_server_and_a_bot_th
             assert await page.ended() == 0
             thread = await somebody.mention("hello")
             await somebody.sees(thread, r"It is done\.")
+            await worker.until_said("local server of the gateway")
             assert await worker.end() == 0
             assert await gateway.end() == 0
-        assert not list(tmp_path.rglob("workers.json")), "the key to the server goes with it"
+        assert not list(tmp_path.rglob(DOOR)), "the key to the server goes with it"

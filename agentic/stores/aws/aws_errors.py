@@ -139,6 +139,8 @@ def _words(code: str, said: str, place: Place) -> str | None:
         (code in _KEYS, f"AWS does not accept the credentials ({code}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and"
          " AWS_REGION, and that the clock is right"),
         (code in _EXPIRED, "the AWS credentials have expired: sign in again, or give this machine a role"),
+        (code in _RIGHT and "dynamodb:Scan" in said, "the AWS credentials may not read the whole table, which only moving"
+         f" everything needs: allow dynamodb:Scan on table {place.table} to whoever moves it"),
         (code in _RIGHT, f"the AWS credentials may not do this ({said or code}): give their role the rights that the template"
          f" in deploy/ lists for table {place.table} and bucket {place.bucket}"),
         (code == "ResourceNotFoundException", no_table(place)),

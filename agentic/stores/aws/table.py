@@ -164,18 +164,6 @@ class Table:
                 return
             arguments["ExclusiveStartKey"] = last
 
-    async def scan(self, condition: str, values: Mapping[str, Value]) -> AsyncIterator[Item]:
-        """The items of the whole table for which a condition holds; reads, and pays for, all there is."""
-        arguments: dict[str, Any] = {"FilterExpression": condition, "ConsistentRead": True}
-        arguments |= expression_values(condition, values)
-        while True:
-            answer = await self.call("scan", **arguments)
-            for wire in answer.get("Items", []):
-                yield from_wire(wire)
-            if not answer.get("LastEvaluatedKey"):
-                return
-            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-
     async def write(self, write: Put | Update | Delete) -> Item:
         """One write by itself; the item as it is after an update.  Raises ``Refused``."""
         arguments = request(write, self._name)

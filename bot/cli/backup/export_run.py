@@ -104,6 +104,8 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
                     return _to_file(_Export(store, home, found, wanted.files, build, problems), file)
     except StoreError as error:
         return fail(f"Nothing was exported: {error}.")
+    except BrokenPipeError:
+        raise  # whoever read the output ended, and no other folder would help
     except OSError as error:
         return fail(f"It cannot be exported: {not_written(file or 'standard output', error)}")
     what = f"task {wanted.execution!r}" if wanted.execution else f"thread {wanted.thread!r}"

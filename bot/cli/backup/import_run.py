@@ -68,7 +68,15 @@ class _Coming:
         ]
 
 
-def import_execution(file: Path, home: Path, into: Path | Place | None = None) -> int:
+@dataclass(slots=True)
+class _Brought:
+    """What is new here, and how many facts and set times came."""
+
+    tasks: list[str] = field(default_factory=list[str])
+    rest: int = 0
+
+
+def import_execution(file: Path, home: Path, into: Path | Place | None = None) -> _Brought:
     """Bring all of the file in, or nothing; ``into`` a store that is not in the home.
 
     Raises ``ArchiveRefused``, ``StoreError`` and ``OSError``.
@@ -101,11 +109,23 @@ def import_execution(file: Path, home: Path, into: Path | Place | None = None) -
                 files.place()
             elif files.whole:
                 note(f"{file.name}: its checkpoints were left out, because on AWS they belong into the bucket.")
-    if not fresh and not rest:
-        say("Everything in it was already here; nothing was changed.")
-    for name in fresh:
-        say(f"{name} is here, read-only: threadwright replay {name}")
-    return 0
+    return _Brought(fresh, rest)
+
+
+def _tell(brought: _Brought) -> None:
+    """Say what is here now, in a line however much it is."""
+    match brought.tasks:
+        case [] if not brought.rest:
+            say("Everything in it was already here; nothing was changed.")
+        case []:
+            say("Small facts and set times are here.")
+        case [name]:
+            say(f"{name} is here, read-only: threadwright replay {name}")
+        case several:
+            say(
+                f"{len(several)} tasks are here: threadwright replay {several[0]}, for example. One that was not finished is "
+                "not continued; what people write in its thread begins a new one."
+            )
 
 
 def _lines(file: Path) -> Iterator[Line]:
@@ -238,7 +258,10 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
         with file.open("rb") as opened:
             packed = opened.read(2) == GZIP
         with only_one(home):
-            return _backup(file, home) if packed else _execution(file, home, None if into else settings.aws_place)
+            if packed:
+                return _backup(file, home)
+            _tell(_execution(file, home, None if into else settings.aws_place))
+            return 0
     except AlreadyRunning:
         return fail(f"Threadwright is running on {home}. Stop it first, or name another folder with --into.")
     except ArchiveRefused as refused:
@@ -260,14 +283,18 @@ def _folder(folder: Path, home: Path, place: Place | None) -> int:
     files = sorted(folder.glob("*.jsonl"))
     if not files:
         return fail(f"Nothing was imported: there is no file in {folder} that `threadwright export --all` wrote.")
-    left = 0
+    left, all_of_it = 0, _Brought()
     with only_one(home):
         for file in files:
             try:
-                _execution(file, home, place)
+                brought = _execution(file, home, place)
+                all_of_it.tasks += brought.tasks
+                all_of_it.rest += brought.rest
             except (ArchiveRefused, StoreError) as error:
                 left += 1
                 note(f"{file.name} was not imported: {error}")
+    if left < len(files):
+        _tell(all_of_it)
     return 1 if left else 0
 
 
@@ -288,7 +315,7 @@ def _backup(file: Path, home: Path) -> int:
     return 0
 
 
-def _execution(file: Path, home: Path, place: Place | None) -> int:
+def _execution(file: Path, home: Path, place: Place | None) -> _Brought:
     for left in home.glob(".importing-*"):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
     return import_execution(file, home, place)

@@ -150,7 +150,7 @@ async def test_a_part_that_breaks_or_does_not_answer_is_said_and_holds_nobody_up
 
 def test_where_nobody_said_where_to_ask_it_is_said_and_a_wrong_place_too(tmp_path: Path) -> None:
     env = os.environ | {"THREADWRIGHT_HOME": str(tmp_path)}
-    for value, code, words in (("", 64, "THREADWRIGHT_HEALTH is not set"), ("nowhere", 64, "write 127.0.0.1:")):
+    for value, code, words in (("", 64, "THREADWRIGHT_HEALTH is not set"), ("nowhere", 64, "write 127.0.0.1:8092")):
         command = [sys.executable, "-m", "bot.cli.main", "health"]
         run = subprocess.run(
             command, env=env | {"THREADWRIGHT_HEALTH": value}, capture_output=True, text=True, timeout=60, check=False

@@ -64,6 +64,7 @@ def test_a_mistaken_token_is_told_without_showing_it(monkeypatch: pytest.MonkeyP
     told = mistakes_by_name()["DISCORD_TOKEN"]
     assert "sesame" not in told
     assert "blank" in told
+    assert told.endswith("Write the token as the developer portal shows it")
 
 
 def test_names_are_split_at_commas_and_pairs_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +119,11 @@ def test_the_example_file_begins_with_what_everybody_needs() -> None:
         "1. Must", "2. Models", "3. Money", "4. People", "5. The rest", "6. Many machines", "7. Watching", "8. Experts",
     ]  # fmt: skip
     assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
+    assert (
+        text.index("6. Many machines")
+        < text.index("THREADWRIGHT_STORE=sqlite")
+        < text.index("DYNAMODB_EXECUTIONS_TABLE=")
+    )
     assert text.index("DISCORD_TOKEN=") < text.index("2. Models") < text.index("THREADWRIGHT_TIER_2=\n")
 
 
@@ -172,3 +178,5 @@ def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monk
         monkeypatch.setenv(name, value)
     told = mistakes_by_name()
     assert {name: words in told[name] for name, (_, words) in wrong.items()} == dict.fromkeys(wrong, True)
+    assert not any("token" in words for words in told.values())
+    assert all(words.endswith("See .env.example for what may stand there") for words in told.values())

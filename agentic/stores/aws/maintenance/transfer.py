@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from agentic.core.events.execution_events import BlobRef, Envelope
@@ -31,6 +31,8 @@ from agentic.stores.aws.items import (
     Update,
     Value,
     Write,
+    expression_values,
+    from_wire,
     key_of,
     keyed,
     number,
@@ -173,9 +175,17 @@ class _Store(AwsStore):
 
     async def facts(self) -> list[tuple[str, str]]:
         """Small facts, by their keys; reads the whole table, for they stand apart from each other."""
-        facts = layout.prefix("FACT")
-        found = self._table.scan("begins_with(#pk, :facts)", {"facts": facts})
-        return sorted([(text(item, PARTITION).removeprefix(facts), text(item, "value")) async for item in found])
+        facts, condition = layout.prefix("FACT"), f"begins_with(#{PARTITION}, :facts)"
+        arguments: dict[str, Any] = {"FilterExpression": condition, "ConsistentRead": True}
+        arguments |= expression_values(condition, {"facts": facts})
+        found: list[tuple[str, str]] = []
+        while True:
+            answer = await self._table.call("scan", **arguments)
+            items = [from_wire(wire) for wire in answer.get("Items", [])]
+            found += [(text(item, PARTITION).removeprefix(facts), text(item, "value")) for item in items]
+            if not answer.get("LastEvaluatedKey"):
+                return sorted(found)
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     async def names(self, thread: str) -> list[str]:
         """The executions of a thread, oldest first."""
