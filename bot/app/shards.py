@@ -65,16 +65,22 @@ class ShardLeases:
         while True:
             known = await self._store.fact(COUNT)
             count = int(known or 0)
-            if count and (count == recommended or await self._is_held(count)):
+            if count and (count == recommended or await _holder(self._store, count, self._owner)):
                 return count
             if await self._store.swap_fact(COUNT, known, str(recommended)):
                 return recommended
 
-    async def _is_held(self, count: int) -> bool:
-        for number in range(count):
-            if await self._store.holder(_name(number, count)) not in ("", self._owner):
-                return True
-        return False
+
+async def hears(store: Store, owner: str) -> str:
+    """Who beside ``owner`` hears a part of the events, '' where nobody does. Raises ``StoreError``."""
+    return await _holder(store, int(await store.fact(COUNT) or 0), owner)
+
+
+async def _holder(store: Store, count: int, owner: str) -> str:
+    for number in range(count):
+        if (holder := await store.holder(_name(number, count))) not in ("", owner):
+            return holder
+    return ""
 
 
 def _name(number: int, count: int) -> str:

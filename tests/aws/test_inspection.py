@@ -18,7 +18,7 @@ from agentic.stores.aws import clients as clients_module
 from agentic.stores.aws.layout import definition
 from agentic.stores.aws.place import Place
 from agentic.stores.aws_inspection import inspect
-from agentic.stores.factory import inspect_store
+from agentic.stores.factory import inspect_store, open_store
 from bot.cli.doctor import stores
 from bot.cli.run import run
 from bot.config.settings import Settings
@@ -231,3 +231,13 @@ async def test_the_doctor_shows_a_row_for_each_part(aws_place: Place, tmp_path: 
     ]  # fmt: skip
     unrung = await stores(settings(replace(aws_place, queue=""), tmp_path))
     assert [(row.name, row.state) for row in unrung if row.name == "queue"] == [("queue", "limited")]
+
+
+async def test_run_does_not_begin_beside_another_on_the_same_table(
+    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(aws_place)
+    assert await store.acquire("alone", "elsewhere/1/2")
+    assert await run(settings(aws_place, tmp_path), works=False) == 1
+    assert "`threadwright run` elsewhere/1/2 works on the same table" in capsys.readouterr().err
+    await store.close()
