@@ -6,11 +6,12 @@ server, and what a dead one heard is taken over once its lease is over.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import dataclass
 
 from agentic.ports.runtime import Clock, Lease, Store
-from bot.sessions.lease import LEASE_SECONDS
+from bot.sessions.lease import ThreadTaken, take
 
 COUNT = "gateway.shards"
 """The fact that says into how many shards all gateways divide the events."""
@@ -52,8 +53,8 @@ class ShardLeases:
         while True:
             count = await self._count(recommended)
             for number in range(count):
-                lease = await self._store.acquire(_name(number, count), self._owner, LEASE_SECONDS)
-                if lease is not None:
+                with contextlib.suppress(ThreadTaken):
+                    lease = await take(self._store, self._clock, _name(number, count), self._owner, patient=False)
                     return Shard(number, count), lease
             if not said:
                 log.warning("all %d shards are taken by other gateways; this one stands by", count)
