@@ -6,11 +6,12 @@ server, and what a dead one heard is taken over once its lease is over.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import dataclass
 
 from agentic.ports.runtime import Clock, Lease, Store
-from bot.sessions.lease import LEASE_SECONDS
+from bot.sessions.lease import ThreadTaken, take
 
 COUNT = "gateway.shards"
 """The fact that says into how many shards all gateways divide the events."""
@@ -52,8 +53,8 @@ class ShardLeases:
         while True:
             count = await self._count(recommended)
             for number in range(count):
-                lease = await self._store.acquire(_name(number, count), self._owner, LEASE_SECONDS)
-                if lease is not None:
+                with contextlib.suppress(ThreadTaken):
+                    lease = await take(self._store, self._clock, _name(number, count), self._owner, patient=False)
                     return Shard(number, count), lease
             if not said:
                 log.warning("all %d shards are taken by other gateways; this one stands by", count)
@@ -65,16 +66,22 @@ class ShardLeases:
         while True:
             known = await self._store.fact(COUNT)
             count = int(known or 0)
-            if count and (count == recommended or await self._is_held(count)):
+            if count and (count == recommended or await _holder(self._store, count, self._owner)):
                 return count
             if await self._store.swap_fact(COUNT, known, str(recommended)):
                 return recommended
 
-    async def _is_held(self, count: int) -> bool:
-        for number in range(count):
-            if await self._store.holder(_name(number, count)) not in ("", self._owner):
-                return True
-        return False
+
+async def hears(store: Store, owner: str) -> str:
+    """Who beside ``owner`` hears a part of the events, '' where nobody does. Raises ``StoreError``."""
+    return await _holder(store, int(await store.fact(COUNT) or 0), owner)
+
+
+async def _holder(store: Store, count: int, owner: str) -> str:
+    for number in range(count):
+        if (holder := await store.holder(_name(number, count))) not in ("", owner):
+            return holder
+    return ""
 
 
 def _name(number: int, count: int) -> str:

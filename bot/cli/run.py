@@ -12,15 +12,16 @@ import fcntl
 import json
 import os
 import signal
-from collections.abc import Generator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from agentic.stores.factory import inspect_store
+from agentic.stores.factory import inspect_store, open_store
+from agentic.stores.process_identity import this_process
 from bot.cli.console import (
     NO_WALLS,
     fail,
@@ -74,11 +75,31 @@ async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> 
         return fail(NOT_SHARED)
     if refused := await _not_on_aws(settings):
         return fail(refused)
+    from bot.app.sole_use import SharedWithOthers
+
     try:
         with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
-            return await _run(settings, lock, roles)
-    except (AlreadyRunning, NoGateway) as why:
+            async with _among_machines(settings, alone=roles.alone):
+                return await _run(settings, lock, roles)
+    except (AlreadyRunning, NoGateway, SharedWithOthers) as why:
         return fail(str(why))
+
+
+@asynccontextmanager
+async def _among_machines(settings: Settings, *, alone: bool) -> AsyncGenerator[None]:
+    """What the lock of a home is on one machine, on a store of many: for a process that does everything it is one's alone."""
+    from agentic.runtime.clock import SystemClock
+    from bot.app.sole_use import sole_use
+
+    if settings.aws_place is None:
+        yield
+        return
+    store = open_store(settings.aws_place)
+    try:
+        async with sole_use(store, SystemClock(), this_process(), alone=alone):
+            yield
+    finally:
+        await store.close()
 
 
 async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:

@@ -34,9 +34,14 @@ class SharedDelivery:
 
     @asynccontextmanager
     async def turn(self, thread: str) -> AsyncGenerator[bool]:
-        """Deliver in a thread as the only process; False where another one does. Raises ``StoreError``."""
+        """Deliver in a thread as the only process; False where another one does, or may by now. Raises ``StoreError``."""
+        asked = asyncio.get_running_loop().time()
         lease = await self._store.acquire(f"delivery: {thread}", self._owner, TURN_SECONDS)
         if lease is None:
+            yield False
+            return
+        if asyncio.get_running_loop().time() - asked > RENEW_SECONDS:  # it counts from when it was asked for
+            await self._store.release(lease)
             yield False
             return
         keeper = asyncio.create_task(self._keep(lease), name=f"turn of delivery in {thread}")

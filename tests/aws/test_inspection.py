@@ -18,7 +18,7 @@ from agentic.stores.aws import clients as clients_module
 from agentic.stores.aws.layout import definition
 from agentic.stores.aws.place import Place
 from agentic.stores.aws_inspection import inspect
-from agentic.stores.factory import inspect_store
+from agentic.stores.factory import inspect_store, open_store
 from bot.cli.doctor import events, stores
 from bot.cli.run import run
 from bot.config.settings import Settings
@@ -244,3 +244,13 @@ async def test_the_doctor_has_one_row_for_the_queue_of_events(aws_place: Place, 
     (row,) = await events(on_aws.model_copy(update=elsewhere))
     assert (row.adapter, row.state) == (f"queue {aws_place.events.rpartition('/')[2]}-not", "limited")
     assert row.why.startswith("there is no such queue: correct AGENTIC_EVENTS_QUEUE_URL")
+
+
+async def test_run_does_not_begin_beside_another_on_the_same_table(
+    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = open_store(aws_place)
+    assert await store.acquire("alone", "elsewhere/1/2")
+    assert await run(settings(aws_place, tmp_path), works=False) == 1
+    assert "`threadwright run` elsewhere/1/2 works on the same table" in capsys.readouterr().err
+    await store.close()

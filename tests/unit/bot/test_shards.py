@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from agentic.ports.runtime import Lease
 from agentic.stores.memory import MemoryStore
 from bot.app.identify_budget import PERIOD, IdentifyBudget, StartLimit
 from bot.app.shards import COUNT, Shard, ShardLeases
@@ -145,6 +146,28 @@ async def test_who_comes_later_divides_as_those_do_that_are_connected() -> None:
     running.cancel()
     assert shard.count == 2
     assert await store.fact(COUNT) == "2"
+
+
+async def test_a_shard_that_was_granted_too_late_is_asked_for_anew() -> None:
+    clock = Jumping()
+
+    class Slow(MemoryStore):
+        late = True
+
+        async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+            lease = await super().acquire(thread, owner, seconds)
+            if self.late:
+                self.late = False
+                await clock.sleep(60)
+            return lease
+
+    store = Slow(clock.monotonic)
+
+    async def gateway() -> None:
+        await ShardLeases(store, clock, "one").take(1)
+        assert await store.holder("shard: 0/1") == "one"
+
+    await together(clock, gateway())
 
 
 def test_each_server_is_on_one_shard_and_direct_messages_are_on_the_first() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentic.core.events.execution_events import OutboxItem
 from agentic.stores.memory import MemoryStore
+from bot.outbound import shared_delivery
 from bot.outbound.shared_delivery import SharedDelivery
 
 
@@ -21,3 +24,11 @@ async def test_who_runs_an_execution_delivers_what_it_says_and_anybody_a_receipt
         assert (ours, theirs, elsewhere) == (True, False, True)
     async with two.turn("t") as theirs:
         assert theirs, "the turn was given back"
+
+
+async def test_a_turn_that_was_granted_too_late_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    monkeypatch.setattr(shared_delivery, "RENEW_SECONDS", -1.0)
+    async with SharedDelivery(store, "one", works=True).turn("t") as ours:
+        assert not ours
+    assert await store.holder("delivery: t") == ""

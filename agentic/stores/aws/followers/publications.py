@@ -31,7 +31,7 @@ from agentic.stores.event_rows import to_envelope
 SORT_OF_WAITING = "told"
 TARGETS_SECONDS = 30.0
 """So long it may take until a process knows of a target that another one has subscribed; what it misses until then is
-told with the next event of the same execution."""
+told with the next event of the same execution, and one that ends before that is never told of, where there was no target."""
 _FRESH = 200
 """Executions of this process that are looked at before the index shows them."""
 _HEADS = 50
