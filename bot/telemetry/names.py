@@ -72,7 +72,7 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     CACHE_READ: "those that came out of the provider's cache",
     CACHE_WRITE: "those that were put into it",
     REASONING: "those that were reasoning",
-    MODALITY: "always `unknown`: no provider tells it alike",
+    MODALITY: "always `unknown`: no provider says it the same way",
     TOOL: "the tool; `_OTHER` where a model made one up",
     TOOL_TYPE: "always `function`",
     CALL: "the call's id, as in the log",

@@ -212,7 +212,7 @@ def test_everything_moves_to_aws_and_back_a_file_a_thread(
         quiet = asked(where, lambda store: store.session("quiet"))
         assert quiet is not None
         assert quiet.title == "nothing was done here"
-    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == [HERE, HERE]
+    assert capsys.readouterr().out.splitlines()[-1].startswith(HERE)
     assert export_all(aws, folders[1], files=False, build=BUILD) == 1
     assert "nothing is overwritten" in capsys.readouterr().err
     (folders[0] / "long.jsonl").write_bytes((folders[0] / "long.jsonl").read_bytes()[:-40])

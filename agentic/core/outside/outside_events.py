@@ -118,7 +118,7 @@ class ExecutionCompleted(OutsideEvent):
 
     event: Literal["execution_completed"] = "execution_completed"
     turns: int
-    status: Reason = Field(description="done, or why not: failed, stuck, limit, budget.")
+    status: Reason = Field(description="done, or why not: failed, stuck, limit, budget; tour, where no model was set.")
     confidence: int = Field(ge=0, le=100)
 
 

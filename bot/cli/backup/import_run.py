@@ -112,22 +112,6 @@ def import_execution(file: Path, home: Path, into: Path | Place | None = None) -
     return _Brought(fresh, rest)
 
 
-def _tell(brought: _Brought) -> None:
-    """Say what is here now, in a line however much it is."""
-    match brought.tasks:
-        case [] if not brought.rest:
-            say("Everything in it was already here; nothing was changed.")
-        case []:
-            say("Small facts and set times are here.")
-        case [name]:
-            say(f"{name} is here, read-only: threadwright replay {name}")
-        case several:
-            say(
-                f"{len(several)} tasks are here: threadwright replay {several[0]}, for example. One that was not finished is "
-                "not continued; what people write in its thread begins a new one."
-            )
-
-
 def _lines(file: Path) -> Iterator[Line]:
     with file.open("rb") as lines:
         for line in lines:
@@ -296,6 +280,22 @@ def _folder(folder: Path, home: Path, place: Place | None) -> int:
     if left < len(files):
         _tell(all_of_it)
     return 1 if left else 0
+
+
+def _tell(brought: _Brought) -> None:
+    """Say what is here now, in a line however much it is."""
+    match brought.tasks:
+        case [] if not brought.rest:
+            say("Everything in it was already here; nothing was changed.")
+        case []:
+            say("Small facts and set times are here.")
+        case [name]:
+            say(f"{name} is here, read-only: threadwright replay {name}")
+        case several:
+            say(
+                f"{len(several)} tasks are here: threadwright replay {several[0]}, for example. One that was not finished is "
+                "not continued; what people write in its thread begins a new one."
+            )
 
 
 def _backup(file: Path, home: Path) -> int:

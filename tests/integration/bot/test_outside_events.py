@@ -143,3 +143,23 @@ async def test_what_waits_in_a_store_on_aws_is_shown_too(aws_place: Place, tmp_p
         "AWS_ENDPOINT_URL": aws_place.endpoint,
     }  # fmt: skip
     assert await rows(settings) == {"file": ("limited", f"events wait since {NOW:%Y-%m-%d %H:%M} UTC")}
+
+
+async def test_the_doctor_has_one_row_for_the_queue_of_events_wherever_the_store_is(
+    aws_place: Place, tmp_path: Path
+) -> None:
+    names = {
+        "DYNAMODB_EXECUTIONS_TABLE": aws_place.table, "S3_ARTIFACT_BUCKET": aws_place.bucket, "AWS_REGION": aws_place.region,
+        "AWS_ENDPOINT_URL": aws_place.endpoint, "AGENTIC_EVENTS_QUEUE_URL": aws_place.events,
+    }  # fmt: skip
+    on_aws = Settings.model_validate({"home": tmp_path, "store": "aws", **names})
+    found = [*await doctor.stores(on_aws), *await doctor.events(on_aws)]
+    name = aws_place.events.rpartition("/")[2]
+    assert [(row.adapter, row.state) for row in found if row.name == "events"] == [(name, "ok")]
+    (bell,) = [row for row in found if row.name == "queue"]
+    assert "each worker asks the table five times a second" in bell.why
+    (row,) = await doctor.events(
+        on_aws.model_copy(update={"store": "memory", "aws_events_queue": f"{aws_place.events}-not"})
+    )
+    assert (row.adapter, row.state) == (f"queue {name}-not", "limited")
+    assert row.why.startswith("there is no such queue: correct AGENTIC_EVENTS_QUEUE_URL")

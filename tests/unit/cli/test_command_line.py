@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from bot.cli import main
 from bot.cli.main import perform
 
 ROOT = Path(__file__).parents[3]
@@ -48,6 +51,24 @@ def test_mistaken_settings_are_told_and_end_with_64(
     assert told.out == ""
     assert "THREADWRIGHT_STORE" in told.err
     assert "THREADWRIGHT_TIER_2" in told.err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("Port 1 is taken, so set another"), "Port 1 is taken, so set another. `threadwright doctor`"),
+        (
+            OSError(errno.EMFILE, "Too many open files"),
+            "This machine refused something: [Errno 24] Too many open files. ",
+        ),
+    ],
+)
+def test_what_the_machine_refuses_is_said_as_it_is_where_the_words_are_ours(
+    error: OSError, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main, "_command", mock.Mock(side_effect=error))
+    assert perform(["run"]) == 1
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_backup_does_not_pretend_to_hold_what_lies_on_aws(
