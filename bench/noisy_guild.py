@@ -154,7 +154,7 @@ async def figures() -> AsyncIterator[Figure]:
         place, behind = _place_in_line(sqs)
         note = f"of {behind}, 5 of the noisy group being in flight; fair queues of SQS hand it over first"
         yield Figure("ministack_quiet_group_is_handed_over_as", place, "message", note=note)
-        urls = {group: str(sqs.create_queue(QueueName=f"{group}-doorbell")["QueueUrl"]) for group in GROUPS}
+        urls = {group: str(sqs.create_queue(QueueName=f"rings-{group}")["QueueUrl"]) for group in GROUPS}
         with patch.object(queues, "WAIT_SECONDS", 0):
             quiet, noisy = await _measured(make_resources(endpoint, "noisy"), urls)
     (alone, _, alone_turn), (beside, queued, beside_turn) = (

@@ -32,6 +32,7 @@ async def part(
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(home), "PYTHONUNBUFFERED": "1", "THREADWRIGHT_HOME": str(home),
         "DISCORD_TOKEN": guild.bot_token, "THREADWRIGHT_DISCORD_API": guild.rest_base, "THREADWRIGHT_TIER_2": MODEL,
+        "ANTHROPIC_API_KEY": "nobody-asks",
         "THREADWRIGHT_EMBEDDINGS": "off", "THREADWRIGHT_DRAIN_SECONDS": "0.2", **settings,
     }  # fmt: skip
     said = home / f"{command}.log"
