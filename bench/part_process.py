@@ -19,7 +19,7 @@ from bot.local_discord import LocalGuild
 ONLINE = {"gateway": "is online", "worker": "Working on what the gateway hears"}
 SECONDS = 60.0
 RESTED_WITHIN = 300.0
-RESTS = 0.05
+RESTS = 0.15
 """A process rests that takes less of a processor than this."""
 MODEL = "anthropic/claude-haiku-4-5"
 
