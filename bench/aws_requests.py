@@ -34,6 +34,8 @@ BY_NAME = {
 """Leases that are not of a thread, by what their names begin with."""
 WAITS = {"inbox": "sweeps", "open": "sweeps", "outbox": "looks into the outbox", "told": "events outside"}
 """Partitions of the index."""
+READ = {"appends": "looks into logs"}
+"""What is asked of parts by those who only look."""
 FIRST = ("appends", "money", "inbox", "outbox")
 """What a transaction is for that writes several."""
 
@@ -93,6 +95,8 @@ def part_of(operation: str, asked: dict[str, Any]) -> str:
         queue = str(asked.get("QueueUrl", ""))
         return "doorbell" if queue.endswith("doorbell") else "events outside"
     parts = [_part_of_key(*key) for key in _keys(asked)]
+    if operation.endswith(("Query", "GetItem")):  # of a batch, what it asks for first
+        parts = [READ.get(part, part) for part in parts]
     return next((part for part in FIRST if part in parts), parts[0] if parts else operation)
 
 

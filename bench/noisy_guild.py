@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -41,7 +42,7 @@ WORKERS = 2
 ROOM = size("ROOM", 16, 2)
 """Tasks that a worker has at once."""
 LATENCY = size("LATENCY", 10.0, 0.3)
-"""Seconds of the model, twice in a task."""
+"""Seconds of the model, twice in a task; half as much to half as much again in the noisy guild, or all would end at once."""
 EVERY = size("EVERY", 1.5, 0.1)
 """Seconds between two messages of the quiet guild."""
 MOST_TIMES = 2.0
@@ -113,10 +114,13 @@ class World:
     line: FairLine
     asked: dict[str, float] = field(default_factory=dict[str, float])
     answered: dict[str, float] = field(default_factory=dict[str, float])
+    quiet: set[str] = field(default_factory=set[str])
 
     async def say(self, guild: str) -> str:
         """A task in a thread of its own."""
         thread = str(10**18 + next(_numbers))
+        if guild == "quiet":
+            self.quiet.add(thread)
         item = InboxItem(
             id=thread, thread=thread, sort="task", author=ANN, at=SystemClock().now(), text=f"thread number {thread}"
         )
@@ -154,7 +158,7 @@ async def figures() -> AsyncIterator[Figure]:
         place, behind = _place_in_line(sqs)
         note = f"of {behind}, 5 of the noisy group being in flight; fair queues of SQS hand it over first"
         yield Figure("ministack_quiet_group_is_handed_over_as", place, "message", note=note)
-        urls = {group: str(sqs.create_queue(QueueName=f"{group}-doorbell")["QueueUrl"]) for group in GROUPS}
+        urls = {group: str(sqs.create_queue(QueueName=f"rings-{group}")["QueueUrl"]) for group in GROUPS}
         with patch.object(queues, "WAIT_SECONDS", 0):
             quiet, noisy = await _measured(make_resources(endpoint, "noisy"), urls)
     (alone, _, alone_turn), (beside, queued, beside_turn) = (
@@ -215,7 +219,7 @@ async def _measured(place: Place, urls: Mapping[str, str]) -> tuple[Samples, Sam
             if (found := _NUMBER.search(text)) is None:
                 return answer("It went well.")
             world.asked.setdefault(found[1], monotonic())
-            await asyncio.sleep(LATENCY)
+            await asyncio.sleep(LATENCY if found[1] in world.quiet else LATENCY * random.uniform(0.5, 1.5))
             if found[1] in world.answered:
                 return answer("", ("finish", {"answer": "done"}))
             world.answered[found[1]] = monotonic()

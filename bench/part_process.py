@@ -19,7 +19,7 @@ from bot.local_discord import LocalGuild
 ONLINE = {"gateway": "is online", "worker": "Working on what the gateway hears"}
 SECONDS = 60.0
 RESTED_WITHIN = 300.0
-RESTS = 0.05
+RESTS = 0.15
 """A process rests that takes less of a processor than this."""
 MODEL = "anthropic/claude-haiku-4-5"
 
@@ -32,6 +32,7 @@ async def part(
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(home), "PYTHONUNBUFFERED": "1", "THREADWRIGHT_HOME": str(home),
         "DISCORD_TOKEN": guild.bot_token, "THREADWRIGHT_DISCORD_API": guild.rest_base, "THREADWRIGHT_TIER_2": MODEL,
+        "ANTHROPIC_API_KEY": "nobody-asks",
         "THREADWRIGHT_EMBEDDINGS": "off", "THREADWRIGHT_DRAIN_SECONDS": "0.2", **settings,
     }  # fmt: skip
     said = home / f"{command}.log"

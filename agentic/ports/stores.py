@@ -433,6 +433,10 @@ class Facts(Protocol):
         """A fact, or None."""
         ...
 
+    async def facts(self, keys: Sequence[str]) -> dict[str, str]:
+        """Those of these facts that there are, for the price of one."""
+        ...
+
     async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
         """Keep a fact if it still is as it was read (None: there is none); of several who try at once one succeeds."""
         ...

@@ -380,6 +380,11 @@ class MemoryStore(Store):
         self._check_open()
         return self._facts.get(key)
 
+    async def facts(self, keys: Sequence[str]) -> dict[str, str]:
+        """Those of these facts that there are."""
+        self._check_open()
+        return {key: self._facts[key] for key in keys if key in self._facts}
+
     async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
         """Keep it if it is as it was."""
         self._check_open()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Literal, cast, get_args
@@ -277,15 +277,18 @@ class Preferences:
     async def origins(self, thread: str = "", channel: str = "", guild: str = "") -> dict[str, tuple[str, Origin]]:
         """Return each choice's value and where it was made."""
         applies: dict[str, tuple[str, Origin]] = {name: (each.default, "default") for name, each in CHOICES.items()}
-        for scope, id in zip(SCOPES, (guild, channel, thread), strict=True):
-            for name, value in (await self._chosen(scope, id)).items() if id else ():
+        places: list[tuple[Scope, str]] = [
+            (scope, id) for scope, id in zip(SCOPES, (guild, channel, thread), strict=True) if id
+        ]
+        for (scope, _), chosen in zip(places, await self._chosen(places), strict=True):
+            for name, value in chosen.items():
                 counts = joined(applies[name][0], value) if CHOICES[name].names_hosts else value
                 applies[name] = (counts, scope)
         return applies
 
     async def at(self, scope: Scope, id: str, name: str) -> str:
         """Return what was chosen for exactly this place, '' where nothing was."""
-        return (await self._chosen(scope, id)).get(name, "")
+        return (await self._chosen([(scope, id)]))[0].get(name, "")
 
     async def put(self, scope: Scope, id: str, name: str, value: str) -> None:
         """Choose for one place; '' withdraws the choice. Raises ``UnknownChoice``."""
@@ -293,22 +296,25 @@ class Preferences:
         if not value:
             checked(name, CHOICES[name].default if name in CHOICES else "")
         async with self._writing:
-            chosen = {**await self._chosen(scope, id), name: value}
+            chosen = {**(await self._chosen([(scope, id)]))[0], name: value}
             chosen = {each: kept for each, kept in chosen.items() if kept}
             await self._store.set_fact(_key(scope, id), orjson.dumps(chosen, option=orjson.OPT_SORT_KEYS).decode())
             if not self.shared:
                 self._known[_key(scope, id)] = chosen
 
-    async def _chosen(self, scope: Scope, id: str) -> dict[str, str]:
-        key = _key(scope, id)
-        if self.shared:
-            return _readable(await self._store.fact(key))
-        if key not in self._known:
-            read = _readable(await self._store.fact(key))
-            while len(self._known) > REMEMBERED:
-                del self._known[next(iter(self._known))]  # it is read again when it is needed
-            return self._known.setdefault(key, read)  # what was put meanwhile is newer
-        return self._known[key]
+    async def _chosen(self, places: Sequence[tuple[Scope, str]]) -> list[dict[str, str]]:
+        """What was chosen for each of these places, asked for together."""
+        keys = [_key(*place) for place in places]
+        chosen = {key: self._known[key] for key in keys if key in self._known}
+        unknown = [key for key in keys if key not in chosen]
+        found = await self._store.facts(unknown) if unknown else {}
+        for key in unknown:
+            chosen[key] = _readable(found.get(key))
+            if not self.shared:
+                while len(self._known) > REMEMBERED:
+                    del self._known[next(iter(self._known))]  # it is read again when it is needed
+                chosen[key] = self._known.setdefault(key, chosen[key])  # what was put meanwhile is newer
+        return [chosen[key] for key in keys]
 
 
 def checked(name: str, value: str) -> str:

@@ -46,7 +46,7 @@ class TakeUp:
         self._looking = frozenset[str]()
         """Threads whose rings were heard and that are being looked at: it is not known yet whether they need this process."""
         self._heard_at = -SWEEP_SECONDS
-        """When a ring came last, by the monotonic clock."""
+        """When a ring came last, or there was no room for one, by the monotonic clock."""
         self._sweeps = 0
 
     async def run(self) -> None:
@@ -120,6 +120,7 @@ class TakeUp:
     async def _roomy(self) -> int:
         """Wait until there is room, and return how much."""
         while len(self._rings) >= self._room:
+            self._heard_at = self._clock.monotonic()  # who is full listens to nothing, which is no silence of the bell
             self._threads.rested.clear()
             await self._let_go()
             if len(self._rings) < self._room:

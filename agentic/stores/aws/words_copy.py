@@ -85,9 +85,13 @@ class WordsCopy:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="words")
         self._stack = ExitStack()
         self._connection: Connection | None = None
+        self._closed = False
 
     async def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, once."""
+        if self._closed:
+            return
+        self._closed = True
         await asyncio.get_running_loop().run_in_executor(self._thread, self._stack.close)
         self._thread.shutdown(wait=False)
 

@@ -373,6 +373,11 @@ class SQLiteStore(Store):
         """A fact, or None."""
         return self._read(lambda connection: sessions.fact(connection, key))
 
+    async def facts(self, keys: Sequence[str]) -> dict[str, str]:
+        """Those of these facts that there are."""
+        found = self._read(lambda connection: {key: sessions.fact(connection, key) for key in keys})
+        return {key: value for key, value in found.items() if value is not None}
+
     async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
         """Keep a fact if it is as it was."""
         return await self._wrote_fact(lambda connection: sessions.swap_fact(connection, key, before, after))

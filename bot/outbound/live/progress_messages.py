@@ -47,6 +47,8 @@ SETTLE_SECONDS = 0.8
 """How long an answer waits for the progress above it; with limits on edits it goes first."""
 TICK_SECONDS = 3.0
 """How often the time that a step has taken is brought up to date, and a changed choice of verbosity noticed."""
+CHOICE_SECONDS = 15.0
+"""How long it may take until a verbosity that was chosen in another process shows; each look is a request."""
 TICKS_AT_MOST = 60
 """With more threads than that, time alone is no reason to edit."""
 CONTINUED = "-# ⬇ continued below"
@@ -73,6 +75,8 @@ class ShownProgress:
     place: tuple[str, str] | None = None
     """Its channel and guild, once they were looked up."""
     verbosity: Verbosity = "normal"
+    chosen_until: float = 0.0
+    """Until when, by the event loop's clock, a choice that another process may have changed is not looked at again."""
 
 
 class ProgressMessages:
@@ -188,7 +192,11 @@ class ProgressMessages:
         return (session.channel, session.guild) if session is not None else None
 
     async def _chosen(self, shown: ShownProgress) -> Verbosity:
-        """The same; what cannot be read now stays as it is."""
+        """The same; what cannot be read now stays as it is, and what other processes choose is looked at now and then."""
+        now = asyncio.get_running_loop().time()
+        if self._preferences.shared and now < shown.chosen_until:
+            return shown.verbosity
+        shown.chosen_until = now + CHOICE_SECONDS
         try:
             shown.place = shown.place or await self._place(shown.thread)
             return (await self.chosen(shown.thread, shown.place)).verbosity

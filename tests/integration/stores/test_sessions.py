@@ -55,6 +55,8 @@ async def test_a_fact_is_kept_until_it_is_replaced(store: Store) -> None:
     await store.set_fact("empty", "")
     assert await store.fact("watermark") == "2"
     assert await store.fact("empty") == ""
+    assert await store.facts(["empty", "unknown", "watermark"]) == {"empty": "", "watermark": "2"}
+    assert await store.facts([]) == {}
 
 
 async def test_of_several_who_swap_a_fact_at_once_one_succeeds(store: Store) -> None:

@@ -101,6 +101,11 @@ class Sessions(Part):
         item = await self._table.get(layout.fact(key))
         return None if item is None else text(item, "value")
 
+    async def facts(self, keys: Sequence[str]) -> dict[str, str]:
+        """Those of these facts that there are."""
+        found = await self._table.get_all([layout.fact(key) for key in keys])
+        return {key: text(found[layout.fact(key)], "value") for key in keys if layout.fact(key) in found}
+
     async def swap_fact(self, key: str, before: str | None, after: str) -> bool:
         """Keep a fact if it is as it was; a request that is sent again is known by its mark."""
         attempt = uuid4().hex
