@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,8 @@ KINDS = ("few",) * 5 + ("work",) * 3 + ("asks", "fails", "helpers")
 BUSY_AT_MOST = 10
 BETWEEN_BLOWS = (2.0, 6.0)
 FROZEN_SECONDS = (LEASE_SECONDS + 1.5, LEASE_SECONDS + 6.0)
+AT_WORK = 0.6
+"""So many blows meet the worker that has the most to do, the others any process."""
 AGAIN = 1.15
 """Requests of a model for each turn in the end: after a death some are made again."""
 TOLD_SECONDS = 20.0
@@ -171,9 +174,19 @@ class _Storm:
         while True:
             running = [seat for seat in self._place.seats if not seat.frozen and seat.child.status is None]
             workers = [seat for seat in running if seat.command == "worker"]
-            if found := [seat for seat in running if seat.command == "gateway" or len(workers) > 1]:
-                return self._luck.choice(found)
+            found = [seat for seat in running if seat.command == "gateway" or len(workers) > 1]
+            if found:
+                busy = await self._busiest(found) if self._luck.random() < AT_WORK else None
+                return busy or self._luck.choice(found)
             await asyncio.sleep(0.1)
+
+    async def _busiest(self, found: list[Seat]) -> Seat | None:
+        """That of these which has the most threads: what is struck in idleness shows little."""
+        store, had = self._place.store, Counter[str]()
+        for row in await store.open_executions():
+            had[(await store.holder(row.thread)).split("/")[0]] += 1
+        seats = [seat for seat in found if had[seat.machine]]
+        return max(seats, key=lambda seat: had[seat.machine], default=None)
 
     async def _frozen(self, seat: Seat) -> None:
         child, seat.frozen = seat.child, True
