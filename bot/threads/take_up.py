@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 from collections.abc import Awaitable, Callable
 
 from agentic.doorbells.doorbell import Doorbell, Ring
@@ -94,13 +95,16 @@ class TakeUp:
         return 0.0
 
     async def _sweep(self) -> float:
-        """Take up what nobody has; first what was begun, then what waits.
+        """Take up what nobody has; first what was begun, in an order of this process's own, then what waits.
+
+        Of two that go the same way the second one catches up with the first, and then both want each thread at once.
 
         While the doorbell rings, what waits is looked at rarely: it may have its turn in a line that this would jump.
         """
         self._sweeps += 1
         silent = self._clock.monotonic() - self._heard_at >= SWEEP_SECONDS
         opened = await self._store.open_threads()
+        random.shuffle(opened)
         waiting = await self._store.pending_threads() if silent or self._sweeps % RARELY == 0 else []
         for thread in dict.fromkeys((*opened, *waiting)):
             if len(self._rings) >= self._room:

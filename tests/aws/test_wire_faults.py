@@ -78,6 +78,15 @@ async def test_our_client_tries_again_and_writes_once(wire: WireFaults, clients:
     assert counted["n"] == 7
 
 
+async def test_numbers_are_the_same_when_they_are_sent_again(wire: WireFaults, clients: Clients) -> None:
+    """Under a token, letter by letter: what stands in for AWS compares with what it made of them."""
+    table = Table(clients)
+    wire.break_next("dynamodb.TransactWriteItems", "lost")
+    await table.transact([Put({**item("numbers"), "whole": 50.0, "small": 1e-7, "some": 0.1 + 0.2})])
+    stood = await table.get(("thread", "numbers"))
+    assert stood == {**item("numbers"), "whole": 50, "small": 1e-7, "some": 0.1 + 0.2}
+
+
 async def test_a_bucket_stumbles_and_breaks_off(wire: WireFaults, clients: Clients) -> None:
     bucket, content = Bucket(clients), bytes(range(256)) * 4000
     wire.break_next("s3.PutObject", "throttled", "broken", "cut", "lost")

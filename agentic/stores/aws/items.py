@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
 from agentic.stores.aws.layout import PARTITION, SORT, Key
@@ -130,8 +131,10 @@ def _typed(value: Value) -> dict[str, Any]:
             return {"BOOL": value}
         case str():
             return {"S": value}
-        case int() | float():
+        case int():
             return {"N": repr(value)}
+        case float():  # as DynamoDB gives it back: some compare by the letter what is sent again under the same token
+            return {"N": format(Decimal(repr(value)).normalize(), "f")}
         case bytes():
             return {"B": value}
         case Mapping():

@@ -32,8 +32,8 @@ from tests.chaos.nursery import Child, Nursery
 Command = Literal["gateway", "worker"]
 AWAY_SECONDS = (0.0, 3.0)
 """From a death to the next start in its place."""
-SHARE = 0.002
-"""How likely a life that is to die at a failpoint dies at the next one it reaches."""
+DEATHS = ("*:p0.002", "discord.post.after:p0.1", "outbox.delivered.before:p0.1", "tool.effect.after:p0.05")
+"""Where a worker that is to die at a failpoint does, and how likely each time: anywhere, or where something is half done."""
 _APPENDED = re.compile(rf"echo (\S+) >> {re.escape(CALLS)}")
 
 
@@ -109,7 +109,7 @@ class Fleet(Ground):
                 seat.machine = self._new_machine()
             failpoint = ""
             if self.storms and seat.command == "worker" and luck.random() < 0.5:
-                failpoint = f"*:p{SHARE}:{luck.random()}"
+                failpoint = f"{luck.choice(DEATHS)}:{luck.random()}"
             seat.child = await self._born(seat.command, seat.machine, f"{seat.name}-{seat.lives}", failpoint)
             seat.lives += 1
             seat.frozen = False

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,8 +33,11 @@ KINDS = ("few",) * 5 + ("work",) * 3 + ("asks", "fails", "helpers")
 BUSY_AT_MOST = 10
 BETWEEN_BLOWS = (2.0, 6.0)
 FROZEN_SECONDS = (LEASE_SECONDS + 1.5, LEASE_SECONDS + 6.0)
+AT_WORK = 0.6
+"""So many blows meet the worker that has the most to do, the others any process."""
 AGAIN = 1.15
 """Requests of a model for each turn in the end: after a death some are made again."""
+TOLD_SECONDS = 20.0
 REST_SECONDS, WHOLE_SECONDS = 240.0, 1_500.0
 
 
@@ -64,6 +68,8 @@ class Outcome:
     """Requests to AWS that were broken."""
     requests: int = 0
     conflicts: int = 0
+    met: list[str] = field(default_factory=list[str])
+    """Each conflict in words."""
     fenced: int = 0
     seconds: float = 0.0
 
@@ -85,8 +91,13 @@ class Outcome:
         )
 
 
-async def storm(seed: int, plan: Plan, folder: Path, sabotage: str = "") -> Outcome:
-    """Live through all of it in a folder; the same seed gives the same orders and breaks the same requests."""
+async def storm(
+    seed: int, plan: Plan, folder: Path, sabotage: str = "", say: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    """Live through all of it in a folder; the same seed gives the same orders and breaks the same requests.
+
+    ``say`` is told now and then how far it is.
+    """
     luck = random.Random(seed)
     mind = LedgerMind(delay=lambda kind: luck.uniform(0.0, 0.3), pace=0.01)
     settings = {
@@ -97,15 +108,15 @@ async def storm(seed: int, plan: Plan, folder: Path, sabotage: str = "") -> Outc
         Nursery.open(sabotage) as nursery,
         fleet(folder, nursery, mind, **settings) as place,
     ):
-        return await _Storm(seed, luck, plan, place).lived()
+        return await _Storm(seed, luck, plan, place, say).lived()
 
 
 class _Storm:
-    def __init__(self, seed: int, luck: random.Random, plan: Plan, place: Fleet) -> None:
+    def __init__(self, seed: int, luck: random.Random, plan: Plan, place: Fleet, say: Callable[[str], None]) -> None:
         self._seed, self._luck, self._plan, self._place = seed, luck, plan, place
         self._people = People(luck, KINDS, "few", BUSY_AT_MOST)
         place.jobs = self._people.jobs
-        self._freezes = 0
+        self._say, self._freezes = say, 0
 
     async def lived(self) -> Outcome:
         place, began = self._place, time.monotonic()
@@ -117,6 +128,7 @@ class _Storm:
         place.wire.plan = FaultPlan(self._seed, RATES)
         place.storms = True
         people = asyncio.create_task(self._people.go_on(place), name="people")
+        telling = asyncio.create_task(self._tell(), name="progress")
         try:
             await self._blows()
             while sum(place.mind.asked.values()) < AGAIN * self._plan.turns:
@@ -125,7 +137,8 @@ class _Storm:
                 await asyncio.sleep(0.2)
         finally:
             people.cancel()
-            await asyncio.gather(people, return_exceptions=True)
+            telling.cancel()
+            await asyncio.gather(people, telling, return_exceptions=True)
         place.storms, place.wire.plan = False, None
         problems = [*await self._rested(), *await place.end()]
         return await self._judged(problems, time.monotonic() - began)
@@ -136,6 +149,12 @@ class _Storm:
         async with asyncio.timeout(60.0):
             while int(await place.store.fact(f"read: {place.general}") or 0) < message:
                 await asyncio.sleep(0.1)
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(TOLD_SECONDS)
+            asked, whole = sum(self._place.mind.asked.values()), AGAIN * self._plan.turns
+            self._say(f"{asked} of {whole:.0f} requests of models, {self._place.kills} kills, {self._freezes} freezes")
 
     # --- what goes wrong --------------------------------------------------------------------------------------
 
@@ -155,9 +174,19 @@ class _Storm:
         while True:
             running = [seat for seat in self._place.seats if not seat.frozen and seat.child.status is None]
             workers = [seat for seat in running if seat.command == "worker"]
-            if found := [seat for seat in running if seat.command == "gateway" or len(workers) > 1]:
-                return self._luck.choice(found)
+            found = [seat for seat in running if seat.command == "gateway" or len(workers) > 1]
+            if found:
+                busy = await self._busiest(found) if self._luck.random() < AT_WORK else None
+                return busy or self._luck.choice(found)
             await asyncio.sleep(0.1)
+
+    async def _busiest(self, found: list[Seat]) -> Seat | None:
+        """That of these which has the most threads: what is struck in idleness shows little."""
+        store, had = self._place.store, Counter[str]()
+        for row in await store.open_executions():
+            had[(await store.holder(row.thread)).split("/")[0]] += 1
+        seats = [seat for seat in found if had[seat.machine]]
+        return max(seats, key=lambda seat: had[seat.machine], default=None)
 
     async def _frozen(self, seat: Seat) -> None:
         child, seat.frozen = seat.child, True
@@ -198,5 +227,5 @@ class _Storm:
         counts.faults.update(f"wire: {fault}" for fault in place.wire.counted().elements())
         return Outcome(
             counts, turns(kept), place.kills, self._freezes, len(place.wire.broken), place.wire.seen.total(),
-            place.watch.conflicts, place.watch.fenced, seconds,
+            place.watch.conflicts, place.watch.told, place.watch.fenced, seconds,
         )  # fmt: skip

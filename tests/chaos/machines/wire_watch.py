@@ -22,6 +22,8 @@ class WireWatch:
 
     told: list[str] = field(default_factory=list[str])
     """Each conflict in words."""
+    _counted: set[str] = field(default_factory=set[str])
+    """Attempts that met somebody; a request may come more than once."""
 
     def heard(self, operation: str, body: bytes, status: int, answer: bytes) -> None:
         """Look at one request and its answer."""
@@ -38,12 +40,15 @@ class WireWatch:
             return
         if status == 200:
             self.taken += 1
-            self.conflicts -= (
-                ":held" in values
-            )  # it was refused a moment ago: the one that had it is dead on its machine
+            if ":held" in values and values[":attempt"]["S"] in self._counted:  # who had it is dead on the same machine
+                self._counted.remove(values[":attempt"]["S"])
+                self.conflicts -= 1
+                self.told.pop()
         elif REFUSED.encode() in answer:
             stood = json.loads(answer).get("Item", {})
-            if stood.get("attempt") != values[":attempt"]:
+            attempt = values[":attempt"]["S"]
+            if stood.get("attempt", {}).get("S") != attempt and attempt not in self._counted:
+                self._counted.add(attempt)
                 self.conflicts += 1
                 wanted, had = values[":owner"]["S"], stood.get("owner", {}).get("S")
                 self.told.append(f"{wanted} wanted {asked['Key']['pk']['S']}, which {had} had")

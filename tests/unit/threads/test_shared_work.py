@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
@@ -15,11 +17,12 @@ from agentic.doorbells.doorbell import Ring
 from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import SandboxUnavailable, StoreUnavailable
-from agentic.ports.runtime import Answer
+from agentic.ports.runtime import Answer, ExecutionRow
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
 from bot.sessions.start import Receive
 from bot.threads import take_up
+from bot.threads.registry import Threads
 from bot.threads.take_up import TakeUp
 from tests.unit.threads.house import ANN, Bench, House, house
 
@@ -239,6 +242,50 @@ async def test_a_bell_that_takes_its_time_is_told_once_of_each_thread(
             await bell.done.wait()
     assert sorted(bell.acknowledged) == ["1", "2", "3"]
     assert [record.message for record in caplog.records if "fault of ours" in record.message] == []
+
+
+class Looker:
+    """Threads that are only looked at, and never worked on."""
+
+    def __init__(self, most: int) -> None:
+        self.looked: list[str] = []
+        self.rested, self.done, self._most = asyncio.Event(), asyncio.Event(), most
+
+    async def look(self, thread: str) -> None:
+        self.looked.append(thread)
+        if len(self.looked) == self._most:
+            self.done.set()
+
+    async def hear(self) -> None:
+        """There is nobody."""
+
+    def works_on(self, thread: str) -> bool:
+        return False
+
+
+class ManyOpen(MemoryStore):
+    """Executions that nobody has."""
+
+    async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
+        return [
+            ExecutionRow(f"x{number}", f"{number}", "", 1, "", datetime(2026, 1, 1, tzinfo=UTC)) for number in range(20)
+        ]
+
+
+async def test_two_that_look_for_what_nobody_has_do_not_go_the_same_way() -> None:
+    """Else the second one catches up with the first, and from then on both want each thread at once."""
+    ways: list[list[str]] = []
+    for _ in range(2):
+        threads = Looker(20)
+        working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
+        running = asyncio.create_task(working.run())
+        async with asyncio.timeout(SECONDS):
+            await threads.done.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        ways.append(threads.looked[:20])
+    assert sorted(ways[0]) == sorted(ways[1])
+    assert ways[0] != ways[1]
 
 
 async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
