@@ -99,7 +99,7 @@ class _Export(StoreExport):
         return self._runner.run(self._store.threads())
 
     def facts(self) -> list[tuple[str, str]]:
-        return self._runner.run(self._store.facts())
+        return self._runner.run(self._store.all_facts())
 
     def schedules(self) -> list[ScheduleRow]:
         return self._runner.run(self._store.schedules())
@@ -173,7 +173,7 @@ class _Store(AwsStore):
         with_rows = {row.thread async for row in self.sessions()}
         return sorted(with_rows | {row.thread async for row in self.all_executions()})
 
-    async def facts(self) -> list[tuple[str, str]]:
+    async def all_facts(self) -> list[tuple[str, str]]:
         """Small facts, by their keys; reads the whole table, for they stand apart from each other."""
         facts, condition = layout.prefix("FACT"), f"begins_with(#{PARTITION}, :facts)"
         arguments: dict[str, Any] = {"FilterExpression": condition, "ConsistentRead": True}
