@@ -36,6 +36,7 @@ CAPS = {
     "THREADWRIGHT_MAX_DAILY_USD_PERSON": "100",
     "THREADWRIGHT_MAX_DAILY_USD_SERVER": "100",
     "THREADWRIGHT_MAX_DAILY_USD": "100",
+    "THREADWRIGHT_MAX_TURNS_MEDIUM": str(2 * TURNS),  # or it asks whether to go on, and nobody answers
 }
 ANSWER = "The notes are written."
 
