@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Page, expect
 
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
@@ -103,12 +103,6 @@ def script(request: CapturedRequest) -> Sequence[Reply]:
     return SECOND
 
 
-async def on_screen(shown: Locator) -> None:
-    """Wait until it is there, and look at it: on a busy machine the page may not have followed yet."""
-    await expect(shown).to_be_visible()
-    await shown.scroll_into_view_if_needed()
-
-
 async def test_a_pull_request_whose_check_is_red_is_mended_and_turns_green(tmp_path: Path) -> None:
     mind = PacedMind(script)
     async with (
@@ -163,7 +157,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await expect(card).to_contain_text("Running: tests")
     await film.take("It opens a pull request. The token never enters its sandbox.", 3.5)
     mind.ends()
-    await on_screen(message(page, log, "the pull request is open"))
+    await expect(message(page, log, "the pull request is open")).to_be_in_viewport()
     await film.take("The host now runs its check. Nothing to do, nothing spent.", 3)
 
     _check(forge, shop)
@@ -171,7 +165,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await expect(red).to_contain_text("attempt 1 of 3")
     await expect(card).to_contain_text("Failed: tests")
     again = message(page, log, "Thinking")
-    await on_screen(again)
+    await expect(again).to_be_in_viewport()
     await film.take("The check is red: it ran all tests. Its log wakes the task.", 4.5)
     await looked_at(page, "pull-red")
     await mind.step(again, "exit 1")
@@ -183,10 +177,10 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await film.take("It mends that as well: all tests pass.", 2.5)
     await mind.step(again, "Used publish")
     mind.ends()
-    await on_screen(message(page, log, "relied on the price below zero"))
+    await expect(message(page, log, "relied on the price below zero")).to_be_in_viewport()
     _check(forge, shop)
     green = message(page, log, "is green")
-    await on_screen(green)
+    await expect(green).to_be_in_viewport()
     await expect(message(page, log, "Pull request 1: A voucher")).to_contain_text("All checks passed")
     await film.take("Published again to the same pull request: green.", 5)
     await looked_at(page, "pull-green")

@@ -257,6 +257,39 @@ async def test_whoever_reads_further_up_is_told_of_new_messages_and_not_moved(
     await expect(page.get_by_text("line 0", exact=True)).to_be_in_viewport()
 
 
+# What makes the log smaller, or what is in it longer, between a scrolling and the event that tells of it.
+SHRINK = "document.querySelector('.composer').style.paddingTop = '300px'"
+GROW = "log.lastElementChild.style.paddingBottom = '300px'"
+UP = "log.scrollTop = 0"
+
+
+@pytest.mark.parametrize(("meanwhile", "follows"), [(SHRINK, True), (GROW, True), (UP, False)])
+async def test_whoever_reads_the_end_stays_there_whatever_changes_its_size(
+    page: Page, guild: LocalGuild, channel: discord.TextChannel, meanwhile: str, follows: bool
+) -> None:
+    await guild.post(channel.id, "\n".join(f"line {n}" for n in range(60)))
+    log, end, newest = page.get_by_role("log"), page.get_by_text("line 59"), page.get_by_text("the newest")
+    await expect(end).to_be_in_viewport()
+    await log.evaluate(
+        """async (log) => {
+        const told = () => new Promise((resolve) => log.addEventListener("scroll", () => setTimeout(resolve), { once: true }));
+        log.scrollTop -= 1;
+        await told();
+        log.scrollTop = log.scrollHeight;
+        %s;
+        await told();
+    }"""
+        % meanwhile
+    )
+    await channel.send("the newest")
+    await expect(newest).to_be_visible()
+    if follows:
+        await expect(newest).to_be_in_viewport()
+    else:
+        await expect(page.get_by_role("button", name="New messages")).to_be_visible()
+        await expect(newest).not_to_be_in_viewport()
+
+
 async def test_a_refusal_is_shown_and_the_text_kept(page: Page) -> None:
     await write(page, "x" * 2001)
     await expect(page.get_by_role("alert")).to_contain_text("a message takes 2,000")

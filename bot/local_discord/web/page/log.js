@@ -10,7 +10,7 @@ import { at, isDirect, room } from "./room.js";
 const log = at("log");
 const PAGE = 50;
 const PRESS_MS = 1000;
-const view = { oldest: false, newest: true, stuck: true };
+const view = { oldest: false, newest: true, stuck: true, top: 0, box: "" };
 
 // What happens while messages are being fetched waits until they are there: else one of both would
 // be lost.
@@ -78,8 +78,20 @@ export async function toNewest() {
   toEnd();
 }
 
+const boxNow = () => `${log.clientWidth} ${log.clientHeight}`;
+const noteWhere = () => Object.assign(view, { top: log.scrollTop, box: boxNow() });
+
+// The end is left only by who goes up: it also gets away when the log becomes smaller or a message longer.
+function noteScroll() {
+  const near = log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+  const wentUp = log.scrollTop < view.top && view.box === boxNow();
+  view.stuck = view.newest && (near || (view.stuck && !wentUp));
+  noteWhere();
+}
+
 function toEnd() {
   log.scrollTop = log.scrollHeight;
+  noteWhere();
   view.stuck = true;
   at("newer").hidden = true;
 }
@@ -127,6 +139,7 @@ function welcome() {
 }
 
 export function putMessage(one) {
+  noteScroll(); // its event may not have come yet
   const known = room.messages.has(one.id);
   if (!known && !view.newest) { // what is shown ends further up
     at("newer").hidden = false;
@@ -198,7 +211,7 @@ export function startLog() {
   addEventListener("pointerdown", () => whileHolding(pressEnded), true);
   log.addEventListener("keydown", walk);
   log.addEventListener("scroll", () => {
-    view.stuck = view.newest && log.scrollHeight - log.scrollTop - log.clientHeight < 80;
+    noteScroll();
     if (view.stuck) at("newer").hidden = true;
     if (log.scrollTop < 120) loadOlder();
   });
