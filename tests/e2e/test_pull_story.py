@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
@@ -103,6 +103,13 @@ def script(request: CapturedRequest) -> Sequence[Reply]:
     return SECOND
 
 
+async def in_view(said: Locator) -> None:
+    """Bring a message into view for the picture: on a loaded machine the page may not have followed yet."""
+    await expect(said).to_be_visible()
+    await said.scroll_into_view_if_needed()
+    await expect(said).to_be_in_viewport()
+
+
 async def test_a_pull_request_whose_check_is_red_is_mended_and_turns_green(tmp_path: Path) -> None:
     mind = PacedMind(script)
     async with (
@@ -157,7 +164,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await expect(card).to_contain_text("Running: tests")
     await film.take("It opens a pull request. The token never enters its sandbox.", 3.5)
     mind.ends()
-    await expect(message(page, log, "the pull request is open")).to_be_in_viewport()
+    await in_view(message(page, log, "the pull request is open"))
     await film.take("The host now runs its check. Nothing to do, nothing spent.", 3)
 
     _check(forge, shop)
@@ -165,7 +172,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await expect(red).to_contain_text("attempt 1 of 3")
     await expect(card).to_contain_text("Failed: tests")
     again = message(page, log, "Thinking")
-    await expect(again).to_be_in_viewport()
+    await in_view(again)
     await film.take("The check is red: it ran all tests. Its log wakes the task.", 4.5)
     await looked_at(page, "pull-red")
     await mind.step(again, "exit 1")
@@ -177,10 +184,10 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     await film.take("It mends that as well: all tests pass.", 2.5)
     await mind.step(again, "Used publish")
     mind.ends()
-    await expect(message(page, log, "relied on the price below zero")).to_be_in_viewport()
+    await in_view(message(page, log, "relied on the price below zero"))
     _check(forge, shop)
     green = message(page, log, "is green")
-    await expect(green).to_be_in_viewport()
+    await in_view(green)
     await expect(message(page, log, "Pull request 1: A voucher")).to_contain_text("All checks passed")
     await film.take("Published again to the same pull request: green.", 5)
     await looked_at(page, "pull-green")

@@ -276,10 +276,9 @@ async def test_whoever_reads_the_end_stays_there_whatever_changes_its_size(
         log.scrollTop -= 1;
         await told();
         log.scrollTop = log.scrollHeight;
-        %s;
+        MEANWHILE;
         await told();
-    }"""
-        % meanwhile
+    }""".replace("MEANWHILE", meanwhile)
     )
     await channel.send("the newest")
     await expect(newest).to_be_visible()

@@ -108,8 +108,9 @@ async def test_what_was_left_behind_and_ended_is_forgotten(sandbox: Sandbox) -> 
 
 async def test_cancelling_a_command_ends_it_before_the_cancellation_is_seen(sandbox: Sandbox) -> None:
     """When the awaiting task is over, nothing runs any more."""
-    task = asyncio.create_task(sandbox.exec("echo $$; sleep 300", timeout=600))
-    await asyncio.sleep(0.3)
+    runs = asyncio.Event()
+    task = asyncio.create_task(sandbox.exec("echo $$; sleep 300", timeout=600, on_output=lambda _: runs.set()))
+    await runs.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -119,9 +120,11 @@ async def test_cancelling_a_command_ends_it_before_the_cancellation_is_seen(sand
 async def test_what_a_stopped_command_changed_is_told_by_the_next_scan(sandbox: Sandbox) -> None:
     """Nobody hears its own answer; and the stop waits for no look at the files."""
     for what in (sandbox.exec, sandbox.python):
-        code = "echo x > shell; sleep 300" if what == sandbox.exec else "open('py', 'w').close()\nwhile True: pass"
-        task = asyncio.create_task(what(code, timeout=600))
-        await asyncio.sleep(0.5)
+        code = "open('py', 'w').close(); print(1, flush=True)\nwhile True: pass"
+        code = "echo x > shell; echo 1; sleep 300" if what == sandbox.exec else code
+        runs = asyncio.Event()
+        task = asyncio.create_task(what(code, timeout=600, on_output=lambda _, runs=runs: runs.set()))
+        await runs.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -132,10 +135,9 @@ async def test_what_a_stopped_command_changed_is_told_by_the_next_scan(sandbox: 
 async def test_killing_one_command_spares_the_others(sandbox: Sandbox) -> None:
     """Also one that only shares the sandbox."""
     spared = asyncio.create_task(sandbox.exec("sleep 1.5; echo alive", timeout=20))
-    doomed = asyncio.create_task(
-        sandbox.exec("trap '' TERM; while :; do sleep 0.1; done", timeout=20, exec_id="doomed")
-    )
-    await asyncio.sleep(0.3)
+    runs, endless = asyncio.Event(), "trap '' TERM; echo; while :; do sleep 0.1; done"
+    doomed = asyncio.create_task(sandbox.exec(endless, timeout=20, exec_id="doomed", on_output=lambda _: runs.set()))
+    await runs.wait()
     assert await sandbox.kill("doomed") >= 1
     assert (await doomed).killed_reason == "stopped"
     assert (await spared).text == "alive\n"

@@ -88,9 +88,10 @@ async def test_an_interpreter_that_dies_between_calls_is_told_by_the_next(sandbo
 
 async def test_cancelling_a_call_ends_its_code(sandbox: Sandbox) -> None:
     """With what it started."""
-    code = "import subprocess\nsubprocess.run(['setsid', 'sleep', '300'])"
-    task = asyncio.create_task(sandbox.python(code, timeout=600))
-    await asyncio.sleep(0.5)
+    code = "import subprocess\nsubprocess.run(['setsid', 'sh', '-c', 'echo; exec sleep 300'])"
+    runs = asyncio.Event()
+    task = asyncio.create_task(sandbox.python(code, timeout=600, on_output=lambda _: runs.set()))
+    await runs.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -99,11 +100,12 @@ async def test_cancelling_a_call_ends_its_code(sandbox: Sandbox) -> None:
 
 async def test_one_call_at_a_time(sandbox: Sandbox) -> None:
     """A second one is refused in words."""
-    first = asyncio.create_task(sandbox.python("import time; time.sleep(1); 'first'", timeout=10))
-    await asyncio.sleep(0.5)
+    code, runs = "import time; print(1, flush=True); time.sleep(1); 'first'", asyncio.Event()
+    first = asyncio.create_task(sandbox.python(code, timeout=10, on_output=lambda _: runs.set()))
+    await runs.wait()
     with pytest.raises(SandboxError, match="busy"):
         await sandbox.python("1", timeout=10)
-    assert (await first).text == "'first'\n"
+    assert (await first).text == "1\n'first'\n"
 
 
 async def test_reset_forgets_everything(sandbox: Sandbox) -> None:
