@@ -17,15 +17,12 @@ MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/nu
 DOJO := .venv-dojo
 DOJO_STAMP := $(DOJO)/.set-up-$(shell cat requirements/build.txt requirements/agentdojo.txt 2>/dev/null | cksum | tr " " "-")
 
-AWS := .venv-aws
-AWS_STAMP := $(AWS)/.set-up-$(shell cat requirements/build.txt requirements/aws.txt 2>/dev/null | cksum | tr " " "-")
-
 LISTED := tests/integration/mcp/others
 OTHERS := build/mcp-servers
 SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
 SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
 
-.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo aws
+.PHONY: help setup embeddings servers run test check types core compiled coverage pictures faults chaos conformance bench mutants walls dojo
 
 help: ## what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -125,18 +122,6 @@ walls: embeddings ## what an attacker tries: area, tried, through (ARGS=... for 
 
 dojo: $(DOJO_STAMP) ## injection over all pairs of agentdojo, with the gates and with each off (ARGS="--suite banking --every 4")
 	@$(DOJO)/bin/python -m tests.dojo $(ARGS)
-
-# MiniStack wants another botocore than aioboto3 does.
-aws: $(AWS_STAMP) ## set up what a local AWS and the template need, in an environment of their own
-
-$(AWS_STAMP):
-	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make aws PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@test -x $(AWS)/bin/python || $(PYTHON) -m venv $(AWS)
-	@echo "Setting up $(AWS) (700 MB); this takes a minute, once."
-	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
-	@$(AWS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/aws.txt
-	@rm -f $(AWS)/.set-up-*
-	@touch $(AWS_STAMP)
 
 # agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
 $(DOJO_STAMP):
