@@ -101,21 +101,21 @@ class BudgetLedger:
             needed_usd=request.reserved_usd,
         )
 
-    async def take(self, key: str, person: str, guild: str, usd: float, now: datetime) -> Whose | None:
-        """Take an amount out of the day of somebody for what belongs to no execution; whose cap it does not fit into, if any.
+    async def reserve(self, key: str, person: str, guild: str, usd: float, now: datetime) -> Whose | None:
+        """Set an amount aside for what belongs to no execution; whose cap it does not fit into, None where it fits.
 
-        It counts once under its key, until ``give_back``.  Raises ``StoreError``.
+        It counts once under its key, until it is released.  Raises ``StoreError``.
         """
         scopes = self._scopes(person, guild, _day(now))
         full = await self._store.reserve_usd(key, tuple(scopes), usd) if scopes else None
         return scopes[full] if full is not None else None
 
-    async def took(self, key: str, usd: float) -> None:
-        """What was taken under a key was spent.  Raises ``StoreError``."""
+    async def spend(self, key: str, usd: float) -> None:
+        """What was set aside under a key came to so much.  Raises ``StoreError``."""
         await self._store.settle_usd(key, usd)
 
-    async def give_back(self, key: str) -> None:
-        """What was taken under a key was not spent.  Raises ``StoreError``."""
+    async def release(self, key: str) -> None:
+        """What was set aside under a key was not spent.  Raises ``StoreError``."""
         await self._store.release_usd(key)
 
     def owes(self, of: str, came_to: ModelAnswered | ModelFailed) -> None:

@@ -422,6 +422,7 @@ def _child_of(parent: Execution, task: str, policy: Policy, tools: Sequence[Tool
     """What all children have of their parent."""
     started = parent.started
     assert started is not None
+    # Of facts that only `recall` finds a child is told where it has that tool.
     names = {tool.name for tool in tools}
     return Started(
         thread=started.thread,

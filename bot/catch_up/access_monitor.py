@@ -116,7 +116,7 @@ class Tending:
         )
 
     async def _pause(self, row: SessionRow, why: str, execution: str, *, anew: bool = False) -> None:
-        """Pause it and say so in the parent channel: each once, also if the process ends in between."""
+        """Pause it and say so in the parent channel: each once, also where this is broken off in between and begun again."""
         thread = row.thread
         whose, _, pause = (await self._store.fact(_FACT + thread) or "").partition(" ")
         if anew or whose != execution or not pause:
@@ -124,11 +124,19 @@ class Tending:
             await self._remember(thread, f"{execution} {pause}")
         self._held[thread] = f"{execution} {pause}"
         log.warning("thread %s: what runs there is paused, because %s", thread, why)
-        await self._deliver(row, "pause", why, pause)
-        if why == LOCKED and not anew and (parent := await self._parent(row)):
-            text = TELL.format(thread=thread)
+        try:
+            await self._deliver(row, "pause", why, pause)
+            if why == LOCKED and not anew:
+                await self._tell(row, pause)
+        except BaseException:  # the next look does it again, under the same ids
+            self._held.pop(thread, None)
+            raise
+
+    async def _tell(self, row: SessionRow, pause: str) -> None:
+        if parent := await self._parent(row):
+            text, key = TELL.format(thread=row.thread), f"locked.{pause}"
             await self._store.put_outbox(
-                [OutboxItem(key=f"locked.{pause}", thread=parent, execution="", sort="notice", text=text, notify=True)]
+                [OutboxItem(key=key, thread=parent, execution="", sort="notice", text=text, notify=True)]
             )
             self._outbox.poke()
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentic.stores.private_file import write_private
 from agentic.text.head_fields import NAME
 
 MOST_FILES = 30
@@ -56,19 +55,10 @@ class MarkdownFolder:
 
     def put(self, place: str, name: str, text: str) -> None:
         """Write a file whole or not at all.  Raises ``FolderFull`` and ``OSError``."""
-        folder, path = self._folder(place), self._path(place, name)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(place, name)
         if not path.exists() and len(self.read(place)) >= MOST_FILES:
             raise FolderFull(f"There are {MOST_FILES} {self.kind} here already. Remove one first.")
-        draft = folder / f".{uuid.uuid4().hex}"
-        try:
-            with draft.open("x", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_private(path, text)
 
     def remove(self, place: str, name: str) -> bool:
         """Delete a file; whether it was there.  Raises ``OSError``."""

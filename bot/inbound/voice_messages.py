@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import discord
 
 from agentic.core.events.execution_events import Whose
-from agentic.ports.errors import ModelError
+from agentic.ports.errors import ModelError, ModelTimedOut
 from agentic.ports.stores import Facts
 from bot.inbound.events import MessageEvent
 from bot.rendering.discord_text import plain, storable
@@ -47,15 +47,15 @@ class Heard:
 class Purse(Protocol):
     """What people may spend a day (``BudgetLedger``)."""
 
-    async def take(self, key: str, person: str, guild: str, usd: float, now: datetime) -> Whose | None:
-        """Take an amount; whose cap it does not fit into, if any."""
+    async def reserve(self, key: str, person: str, guild: str, usd: float, now: datetime) -> Whose | None:
+        """Set an amount aside; whose cap it does not fit into, if any."""
         ...
 
-    async def took(self, key: str, usd: float) -> None:
+    async def spend(self, key: str, usd: float) -> None:
         """It was spent."""
         ...
 
-    async def give_back(self, key: str) -> None:
+    async def release(self, key: str) -> None:
         """It was not spent."""
         ...
 
@@ -75,7 +75,7 @@ class VoiceReader:
     What came of one is kept before anything is done with it: where the process dies in between, the next one acts on the
     same words, and on nothing that was taken in already.
 
-    What it costs is taken out of the day of who speaks before a model is asked.  ``fetch`` (an address, and the most bytes)
+    What it costs is set aside in the caps of the day before a model is asked.  ``fetch`` (an address, and the most bytes)
     raises ``AttachmentGone``.
     """
 
@@ -110,15 +110,17 @@ class VoiceReader:
         key, length = _key(said.id), sound.duration or MOST_SECONDS
         try:
             usd = length * await self._model.second()
-            full = await self._purse.take(key, said.speaker.id, guild, usd, said.at)
+            full = await self._purse.reserve(key, said.speaker.id, guild, usd, said.at)
             if full is not None:
                 return PROBLEM + USED_UP[full]
             try:
                 words = storable(await self._model.write(await self._fetch(sound.url, MOST_BYTES))).strip()
-            except BaseException:
-                await self._purse.give_back(key)
+            except (ModelTimedOut, TimeoutError):
+                raise  # nobody knows what it cost: it counts as it was set aside
+            except (ModelError, AttachmentGone):
+                await self._purse.release(key)
                 raise
-            await self._purse.took(key, usd)
+            await self._purse.spend(key, usd)
         except (TimeoutError, ModelError, AttachmentGone) as error:
             log.warning("voice message %s is not written down: %s", said.id, error)
             return PROBLEM + (str(error).rstrip(".") or TOO_SLOW)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agentic.core.events.execution_events import InputReceived
+from agentic.ports.stores import SessionRow
+from bot.catch_up.access_monitor import Tending
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.progress.model import MACHINE
@@ -59,9 +61,20 @@ async def held(here: Whole, thread: int, *sorts: str) -> None:
             await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
 
 
+@pytest.mark.parametrize("broken_off", [False, True])
 async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_the_start(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, broken_off: bool
 ) -> None:
+    """Also where Discord's connection begins anew between the pause and its notice, which breaks the look at it off."""
+    looks, parent = asyncio.Event(), Tending._parent  # pyright: ignore[reportPrivateUsage]
+
+    async def first_waits(tending: Tending, row: SessionRow) -> str:
+        if broken_off and not looks.is_set():
+            looks.set()
+            await asyncio.Event().wait()
+        return await parent(tending, row)
+
+    monkeypatch.setattr(Tending, "_parent", first_waits)
     mind = Mind()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         thread = await running(here)
@@ -71,6 +84,10 @@ async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_t
     mind.go.set()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         await here.state(thread, "paused")
+        if broken_off:
+            await looks.wait()
+            here.app.bot.catching.connected()
+            here.app.bot.catching.ready()
         await here.says(here.general, "was locked, so I paused")
         await here.app.threads.close()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:

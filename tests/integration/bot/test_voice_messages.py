@@ -14,6 +14,8 @@ from tests.integration.bot.whole import Whole, finishes, uses, whole
 
 SOUND = b"OggS" + bytes(64)
 MODEL = "openai/gpt-4o-mini-transcribe"
+ROOM_FOR_ONE = 0.00012
+"""US dollars a day: one message of 1.5 seconds counts as 0.00008."""
 
 
 def model(request: CapturedRequest) -> Reply:
@@ -88,7 +90,13 @@ async def test_without_a_model_that_can_hear_people_are_asked_to_write(tmp_path:
         async with whole(tmp_path, endpoint, guild, transcription="gemini/ears") as bot:
             await guild.say_aloud(alone, SOUND)
             assert "gemini/ears" in await direct_message(bot, alone, "I couldn't write down")
-        async with whole(tmp_path, endpoint, guild, transcription=MODEL, max_daily_usd_person=0.00001) as bot:
+        async with whole(tmp_path, endpoint, guild, transcription=MODEL, max_daily_usd_person=ROOM_FOR_ONE) as bot:
+            endpoint.words = ""
             await guild.say_aloud(alone, SOUND)
-            assert "may spend today is used up" in await direct_message(bot, alone, "may spend today")
-            assert not endpoint.sounds
+            await direct_message(bot, alone, "nothing can be heard")  # refused, so it costs nothing
+            endpoint.words = "What is there to do?"
+            await guild.say_aloud(alone, SOUND)
+            await direct_message(bot, alone, "I heard")
+            await guild.say_aloud(alone, SOUND)
+            assert "what you may spend today is used up" in await direct_message(bot, alone, "may spend today")
+            assert len(endpoint.sounds) == 2

@@ -50,6 +50,8 @@ from tests.integration.stores.samples import (
 
 OLD = NOW - timedelta(days=40)
 BEFORE = NOW - timedelta(days=30)
+A_STEP = 90
+"""Events of one append, which takes 96 items."""
 LABEL = LabelRow("x1", "thread", "g", "", "m", 2, True, "person", 1.0, 80)
 
 
@@ -67,10 +69,10 @@ async def ended(
     result = ToolFinished(call="c", outcome="ok", preview="", output=ref)
     events: list[Event] = [started(thread), *notes(more), result, Finished(reason="done", answer="done")]
     said = OutboxItem(key=f"{execution}.3.0", thread=thread, execution=execution, sort="answer", text="done")
-    blobs = [(ref, content or execution.encode())]
-    for _, content in blobs:
-        await store.put_blob(content)
-    await store.begin(execution, lease, placed(execution, lease, events, at), [said])
+    log, named = placed(execution, lease, events, at), [(ref, content or execution.encode())]
+    for first in range(0, len(log), A_STEP):  # the content with the event that names it, as the loop does it
+        step, ends = log[first : first + A_STEP], first + A_STEP >= len(log)
+        await store.append(execution, first, lease, step, [said] if ends else (), blobs=named if ends else ())
     await store.delivered(said.key, [f"m-{execution}"])
     await store.release(lease)
     return ref
