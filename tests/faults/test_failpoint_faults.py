@@ -43,6 +43,7 @@ async def dies_and_goes_on(place: House, kind: str, failpoint: str) -> int:
     first = await place.live()
     await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
     await place.says(await place.give("talk", "first"), "answer to first.")
+    await place.rest()  # it is also noted that this was said, so that the next one dies at its own first post
     await first.end()
     await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
     thread = await place.give(kind, "job")
