@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.aws.place import Place
 from bench.aws_requests import Asked, CountingWire
 from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS
 from bench.figures import Figure, size
@@ -89,7 +89,7 @@ async def figures() -> AsyncIterator[Figure]:
         yield Figure(f"aws_bot_requests_{name}", silent.own(each), "requests", note=note)
 
 
-async def _task(place: Place) -> Task:
+async def _task(place: AwsPlace) -> Task:
     from deploy.aws_local.resources import environment
 
     turns = 0

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from agentic.stores.aws.items import Wire
+from agentic.aws.items import Wire
 from agentic.stores.aws.layout import PARTITION, SORT
 from tests.aws.wire_faults import WireFaults, operation_of
 

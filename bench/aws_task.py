@@ -16,11 +16,11 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import Answer, Clients, Service
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.ports.runtime import SessionRow, Store
 from agentic.runtime.budget_ledger import DailyCaps
-from agentic.stores.aws.clients import Answer, Clients, Service
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
@@ -115,7 +115,7 @@ class Telling(AwsStore):
         await self.published("queue", await self.unpublished("queue", 100))
 
 
-async def priced(place: Place, turns: int = TURNS, *, telling: bool = False) -> Price:
+async def priced(place: AwsPlace, turns: int = TURNS, *, telling: bool = False) -> Price:
     """What a task asks of AWS from its message to its answer; ``telling``: with what one who tells of all tasks asks."""
     price = Price()
     store = (Telling if telling else AwsStore).open(place, watcher=price)
@@ -141,7 +141,7 @@ async def _task(store: Store, turns: int, renewals: int = 0, caps: DailyCaps | N
     await store.release(lease)
 
 
-async def _processor(place: Place) -> AsyncIterator[Figure]:
+async def _processor(place: AwsPlace) -> AsyncIterator[Figure]:
     """The same task over three stores, and of the one on AWS what is ours, the client's and the local AWS's."""
     clients = TimedClients(place)
     aws = AwsStore.over(clients)

@@ -16,20 +16,20 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from time import monotonic
 from typing import Any
 from unittest.mock import patch
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.doorbells import queue_doorbell as queues
 from agentic.doorbells.doorbell import Ring
-from agentic.doorbells.queue_doorbell import QueueDoorbell, queue_doorbell
+from agentic.doorbells.queue_doorbell import QueueDoorbell
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from bench.figures import Figure, size
 from bot.threads.registry import Threads
@@ -198,15 +198,14 @@ def _place_in_line(sqs: Any) -> tuple[int, int]:
     return bodies.index("quiet") + 1, 21 - in_flight
 
 
-async def _measured(place: Place, urls: Mapping[str, str]) -> tuple[Samples, Samples]:
+async def _measured(place: AwsPlace, urls: Mapping[str, str]) -> tuple[Samples, Samples]:
     async with AsyncExitStack() as stack:
         line, clock = FairLine(), SystemClock()
 
-        async def bell() -> FairDoorbell:
-            groups = {
-                group: await stack.enter_async_context(queue_doorbell(url, place.region, place.endpoint))
-                for group, url in urls.items()
-            }
+        def bell() -> FairDoorbell:
+            groups = {group: QueueDoorbell(replace(place, queue=url)) for group, url in urls.items()}
+            for each in groups.values():
+                stack.push_async_callback(each.close)
             return FairDoorbell(groups, line)
 
         def opened() -> AwsStore:
@@ -226,11 +225,11 @@ async def _measured(place: Place, urls: Mapping[str, str]) -> tuple[Samples, Sam
             return answer("", ("work", {}))
 
         gateway = await stack.enter_async_context(
-            house([], store=opened(), owner="gateway", works=False, doorbell=await bell())
+            house([], store=opened(), owner="gateway", works=False, doorbell=bell())
         )
         world = World(gateway.threads, line)
         for number in range(WORKERS):
-            store, hears = opened(), await bell()
+            store, hears = opened(), bell()
             worker = await stack.enter_async_context(
                 house(script, store=store, owner=f"worker {number}", doorbell=hears, limit=ROOM)
             )

@@ -21,6 +21,9 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
+from agentic.aws.aws_errors import code_of, plainly
+from agentic.aws.aws_place import AwsPlace
+
 TEMPLATE = Path(__file__).parent / "cdk/template.yaml"
 LARGEST_TEMPLATE = 51_200
 """Bytes that CloudFormation takes without a bucket to upload to."""
@@ -53,7 +56,6 @@ PATIENCE = botocore.config.Config(
 
 REFUSALS = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403")
 MISSING = ("404", "ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist")
-EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +100,16 @@ class Aws:
                 self._clients[service] = self._session.client(service, config=PATIENCE)
             return getattr(self._clients[service], operation)(**arguments)
         except botocore.exceptions.ClientError as error:
-            if code(error) in REFUSALS and code(error) != "403":
+            if code_of(error) in REFUSALS and code_of(error) != "403":
                 name = operation.title().replace("_", "")
                 raise Blocked(f"these credentials may not do {service}:{name}: deploy as somebody who may") from error
             raise
         except botocore.exceptions.BotoCoreError as error:
-            raise Blocked(
-                f"{service} does not answer: {error}. Check the network, and that {self.region} is a region"
-            ) from error
+            raise self.blocked(error) from error
 
-
-def code(error: botocore.exceptions.ClientError) -> str:
-    """AWS's word for it."""
-    return str(error.response.get("Error", {}).get("Code", ""))
+    def blocked(self, error: Exception) -> Blocked:
+        """What keeps anything from being looked at, in the words that the bot has for it."""
+        return Blocked(str(plainly(error, AwsPlace(region=self.region))))
 
 
 def look(plan: Plan) -> Iterator[Found]:
@@ -154,17 +153,7 @@ def _account(aws: Aws) -> str:
     try:
         return str(aws.ask("sts", "get_caller_identity")["Account"])
     except botocore.exceptions.ClientError as error:
-        if code(error) in EXPIRED:
-            raise Blocked("the credentials have expired: sign in again (`aws sso login`, say)") from error
-        raise Blocked(
-            f"AWS does not accept the credentials ({code(error)}): check AWS_PROFILE or the keys, and this machine's clock"
-        ) from error
-    except Blocked as blocked:
-        if isinstance(
-            blocked.__cause__, botocore.exceptions.NoCredentialsError | botocore.exceptions.PartialCredentialsError
-        ):
-            raise Blocked("there are no credentials: set AWS_PROFILE, or run `aws configure sso`") from blocked
-        raise
+        raise aws.blocked(error) from error
 
 
 def _carefully(check: Callable[[Aws, Plan], tuple[Found, bool]], aws: Aws, plan: Plan) -> tuple[Found, bool]:
@@ -248,9 +237,9 @@ def _is_there(aws: Aws, service: str, operation: str, arguments: dict[str, str])
     try:
         aws.ask(service, operation, **arguments)
     except botocore.exceptions.ClientError as error:
-        if code(error) in MISSING:
+        if code_of(error) in MISSING:
             return False
-        if code(error) in ("403", "301"):  # a bucket of somebody else, or elsewhere
+        if code_of(error) in ("403", "301"):  # a bucket of somebody else, or elsewhere
             return True
         raise
     return True
@@ -298,9 +287,9 @@ def _lacking_image(aws: Aws, repository: str, digest: str) -> str:
     try:
         rows = aws.ask("ecr", "describe_images", repositoryName=repository, imageIds=[{"imageDigest": digest}])
     except botocore.exceptions.ClientError as error:
-        if code(error) == "RepositoryNotFoundException":
+        if code_of(error) == "RepositoryNotFoundException":
             return f"there is no repository: `aws ecr create-repository --repository-name {repository}`, then push the image"
-        if code(error) == "ImageNotFoundException":
+        if code_of(error) == "ImageNotFoundException":
             return "it is not in the repository: push it, and write the digest that the push prints"
         raise
     return (
@@ -314,7 +303,7 @@ def _quotas(aws: Aws, plan: Plan, *, exists: bool) -> Iterator[Found]:
     try:
         told = aws.ask("ec2", "describe_instance_types", InstanceTypes=[plan.instance_type])["InstanceTypes"][0]
     except botocore.exceptions.ClientError as error:
-        if code(error) != "InvalidInstanceType":
+        if code_of(error) != "InvalidInstanceType":
             raise
         yield Found(
             f"machines {plan.instance_type}", f"{aws.region} has none of this type: say another --instance-type"
@@ -337,7 +326,7 @@ def _quota(aws: Aws, quota: tuple[str, str]) -> float:
             aws.ask("service-quotas", "get_service_quota", ServiceCode=service, QuotaCode=name)["Quota"]["Value"]
         )
     except botocore.exceptions.ClientError as error:
-        if code(error) != "NoSuchResourceException":
+        if code_of(error) != "NoSuchResourceException":
             raise
     told = aws.ask("service-quotas", "get_aws_default_service_quota", ServiceCode=service, QuotaCode=name)
     return float(told["Quota"]["Value"])

@@ -9,10 +9,10 @@ import os
 import pytest
 from hypothesis import settings
 
-from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place
+from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place, no_credentials
 from tests.walls.tally import Walls, pytest_itemcollected, wall
 
-__all__ = ["aws_credentials", "aws_endpoint", "aws_place", "pytest_itemcollected", "wall"]
+__all__ = ["aws_credentials", "aws_endpoint", "aws_place", "no_credentials", "pytest_itemcollected", "wall"]
 
 settings.register_profile("any-machine", settings(), deadline=None)  # how busy the machine is makes no test fail
 settings.load_profile("any-machine")

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from agentic.code_index.code_words import asked_words
 from agentic.code_index.index_file import ChunkPlace, IndexFile, delete_index, open_index
-from agentic.code_index.index_update import IndexUpdate, Update
+from agentic.code_index.index_update import IndexUpdate, UpdateReport
 from agentic.code_index.score_fusion import CANDIDATES, fused
 from agentic.code_index.syntax_reader import SyntaxReader
 from agentic.ports.errors import EmbeddingUnavailable, StoreCorrupt, StoreError, StoreUnavailable
@@ -46,7 +46,7 @@ class CodeFound:
     """What a search found, best first, and how much it searched."""
 
     places: tuple[ChunkPlace, ...]
-    update: Update
+    update: UpdateReport
     embedded: int = 0
     """Chunks that could be found by meaning, of ``to_embed``; both 0 without a model of meaning."""
     to_embed: int = 0
@@ -104,10 +104,10 @@ class CodeSearch:
 
     async def _by_words(
         self, thread: str, workspace: Path, hidden: Collection[str], question: str, path: str
-    ) -> tuple[Update, dict[int, float]]:
+    ) -> tuple[UpdateReport, dict[int, float]]:
         reader = self._readers.pop() if self._readers else SyntaxReader()
 
-        def act(off: threading.Event) -> tuple[Update, dict[int, float]]:
+        def act(off: threading.Event) -> tuple[UpdateReport, dict[int, float]]:
             try:
                 return self._updated(thread, workspace, hidden, reader, off, question, path)
             except StoreCorrupt as damaged:
@@ -127,13 +127,13 @@ class CodeSearch:
     def _updated(
         self, thread: str, workspace: Path, hidden: Collection[str], reader: SyntaxReader, off: threading.Event,
         question: str, path: str,
-    ) -> tuple[Update, dict[int, float]]:  # fmt: skip
+    ) -> tuple[UpdateReport, dict[int, float]]:  # fmt: skip
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailable(f"its index cannot be kept: {error.strerror or error}") from error
 
-        def act(index: IndexFile) -> tuple[Update, dict[int, float]]:
+        def act(index: IndexFile) -> tuple[UpdateReport, dict[int, float]]:
             try:
                 update = IndexUpdate(index, reader, off.is_set, UPDATE_SECONDS).run(workspace, hidden)
             except OSError as error:

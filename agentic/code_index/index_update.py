@@ -17,7 +17,7 @@ FILES_AT_ONCE = 200
 
 
 @dataclass(slots=True)
-class Update:
+class UpdateReport:
     """What came of it: how many files can be searched, how many had to be read, how many wait for the next time."""
 
     left_out: LeftOut
@@ -38,10 +38,10 @@ class IndexUpdate:
         self._open = 0
         """Files in the transaction that is open."""
 
-    def run(self, workspace: Path, hidden: Collection[str]) -> Update:
+    def run(self, workspace: Path, hidden: Collection[str]) -> UpdateReport:
         """Look at all files, and take in what is new; raises ``StoreError`` and ``OSError``."""
         walk, known = FileWalk(hidden, self._is_off), self._index.known()
-        done, gone = Update(walk.left_out), dict(known)
+        done, gone = UpdateReport(walk.left_out), dict(known)
         with closing(walk.files(str(workspace))) as files:
             for file in files:
                 before = gone.pop(file.path, None)
@@ -57,7 +57,7 @@ class IndexUpdate:
             self._index.tidy()
         return done
 
-    def _take(self, file: ListedFile, before: KnownFile | None, done: Update) -> None:
+    def _take(self, file: ListedFile, before: KnownFile | None, done: UpdateReport) -> None:
         if before is not None and before.stamp and before.stamp == file.stamp:
             self._count(file.path, before.is_binary, done)
             return
@@ -89,7 +89,7 @@ class IndexUpdate:
         chunks = self._reader.chunks(path, content.data)
         self._index.put(path, content.stamp, content.sha, content.data.decode("utf-8", "replace"), chunks)
 
-    def _count(self, path: str, is_binary: bool, done: Update) -> None:
+    def _count(self, path: str, is_binary: bool, done: UpdateReport) -> None:
         if is_binary:
             done.left_out.add(BINARY, path)
         else:

@@ -13,19 +13,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
-import aioboto3
-from aiobotocore.config import AioConfig
-from botocore.exceptions import BotoCoreError, ClientError
-
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import BRIEF, Answer, Clients
 from agentic.doorbells.doorbell import Ring
-from agentic.ports.errors import DoorbellSilent
-
-if TYPE_CHECKING:
-    from types_aiobotocore_sqs import SQSClient
+from agentic.ports.errors import DoorbellSilent, StoreError
 
 HIDDEN_SECONDS = 30
 """How long a ring that was heard stays hidden from others without a heartbeat."""
@@ -41,10 +35,10 @@ log = logging.getLogger(__name__)
 
 
 class QueueDoorbell:
-    """Rings and hears over one queue, by its address; ``queue_doorbell`` opens one."""
+    """Rings and hears over the queue of a place, in which it makes its clients when it first needs them."""
 
-    def __init__(self, client: SQSClient, queue: str) -> None:
-        self._client, self._queue = client, queue
+    def __init__(self, place: AwsPlace) -> None:
+        self._clients = Clients(place, BRIEF)
         self._held: dict[str, float] = {}
         """Receipts of what was heard and not acknowledged, with when that was."""
         self._beating: asyncio.Task[None] | None = None
@@ -57,19 +51,19 @@ class QueueDoorbell:
     async def ring(self, thread: str, guild: str) -> None:
         """Put it into the queue, in the group of its guild; direct messages are a group each."""
         try:
-            await self._client.send_message(QueueUrl=self._queue, MessageBody=thread, MessageGroupId=guild or thread)
-        except (ClientError, BotoCoreError, OSError) as error:
-            raise DoorbellSilent(_told(self._queue, error)) from error
+            await self._call("send_message", MessageBody=thread, MessageGroupId=guild or thread)
+        except StoreError as error:
+            raise DoorbellSilent(f"the doorbell cannot be rung: {error}") from error
 
     async def heard(self, most: int) -> list[Ring]:
         """Wait by a long poll."""
         try:
-            answer = await self._client.receive_message(
-                QueueUrl=self._queue, MaxNumberOfMessages=min(most, AT_ONCE), WaitTimeSeconds=WAIT_SECONDS,
+            answer = await self._call(
+                "receive_message", MaxNumberOfMessages=min(most, AT_ONCE), WaitTimeSeconds=WAIT_SECONDS,
                 VisibilityTimeout=HIDDEN_SECONDS,
             )  # fmt: skip
-        except (ClientError, BotoCoreError, OSError) as error:
-            raise DoorbellSilent(_told(self._queue, error)) from error
+        except StoreError as error:
+            raise DoorbellSilent(f"the doorbell cannot be heard: {error}") from error
         rings = [
             Ring(str(message.get("Body", "")), str(message.get("ReceiptHandle", "")))
             for message in answer.get("Messages", [])
@@ -85,8 +79,8 @@ class QueueDoorbell:
         if self._held.pop(ring.receipt, None) is None:
             return
         try:
-            await self._client.delete_message(QueueUrl=self._queue, ReceiptHandle=ring.receipt)
-        except (ClientError, BotoCoreError, OSError) as error:
+            await self._call("delete_message", ReceiptHandle=ring.receipt)
+        except StoreError as error:
             log.info("a ring for thread %s comes again: %s", ring.thread, error)
 
     async def close(self) -> None:
@@ -96,6 +90,7 @@ class QueueDoorbell:
             await asyncio.gather(self._beating, return_exceptions=True)
         await self._hidden([*self._held], 0)
         self._held.clear()
+        await self._clients.close()
 
     async def _beat(self) -> None:
         while True:
@@ -107,48 +102,16 @@ class QueueDoorbell:
     async def _hidden(self, receipts: Sequence[str], seconds: int) -> None:
         """Hide them from others for so long; what fails shows itself again, and is found to be in good hands."""
         for first in range(0, len(receipts), AT_ONCE):
-            some = receipts[first : first + AT_ONCE]
+            entries = [
+                {"Id": str(number), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
+                for number, receipt in enumerate(receipts[first : first + AT_ONCE])
+            ]
             try:
-                answer = await self._client.change_message_visibility_batch(
-                    QueueUrl=self._queue,
-                    Entries=[
-                        {"Id": str(number), "ReceiptHandle": receipt, "VisibilityTimeout": seconds}
-                        for number, receipt in enumerate(some)
-                    ],
-                )
+                answer = await self._call("change_message_visibility_batch", Entries=entries)
                 if failed := answer.get("Failed", []):
                     log.info("%d rings may come again: %s", len(failed), failed[0].get("Message", ""))
-            except (ClientError, BotoCoreError, OSError) as error:
+            except StoreError as error:
                 log.info("rings may come again: %s", error)
 
-
-@asynccontextmanager
-async def queue_doorbell(queue: str, region: str = "", endpoint: str = "") -> AsyncGenerator[QueueDoorbell]:
-    """A doorbell over the queue at this address.  Raises ``DoorbellSilent`` where it is of the wrong kind."""
-    if queue.endswith(".fifo"):
-        raise DoorbellSilent(f"{queue} is a FIFO queue, in which a stop waits behind work: make a standard one")
-    waits = AioConfig(
-        read_timeout=WAIT_SECONDS + 10, connect_timeout=5, retries={"max_attempts": 3, "mode": "standard"}
-    )
-    session = aioboto3.Session()
-    async with session.client(  # pyright: ignore[reportUnknownMemberType]  # of hundreds of services few are typed
-        "sqs", region_name=region or None, endpoint_url=endpoint or None, config=waits
-    ) as client:
-        bell = QueueDoorbell(client, queue)
-        try:
-            yield bell
-        finally:
-            await bell.close()
-
-
-def _told(queue: str, error: Exception) -> str:
-    """What went wrong, with what to do."""
-    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
-    if "NonExistentQueue" in code or "QueueDoesNotExist" in code:
-        return f"there is no queue {queue}: look at the name, the account and the region of the doorbell's queue"
-    if code in ("AccessDenied", "AccessDeniedException"):
-        return (
-            f"the queue {queue} may not be used: grant sqs:SendMessage, ReceiveMessage, DeleteMessage and "
-            "ChangeMessageVisibility"
-        )
-    return f"the queue {queue} does not answer ({error})"
+    async def _call(self, operation: str, **arguments: Any) -> Answer:
+        return await self._clients.call("sqs", operation, {"QueueUrl": self._clients.place.queue, **arguments})

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
 from agentic.ports.stores import Store, VersionedObjects
-from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(where: Path | Place | None) -> Store:
+def open_store(where: Path | AwsPlace | None) -> Store:
     """The store in a file, the one on AWS, or one that forgets."""
     match where:
         case None:
             return MemoryStore()
-        case Place():
+        case AwsPlace():
             from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
 
             return AwsStore.open(where)
@@ -26,16 +26,16 @@ def open_store(where: Path | Place | None) -> Store:
             return SQLiteStore.open(where)
 
 
-def open_objects(place: Place) -> VersionedObjects:
+def open_objects(place: AwsPlace) -> VersionedObjects:
     """The bucket of a store on AWS, for snapshots of workspaces."""
-    from agentic.stores.aws.bucket import WorkspaceObjects  # with the SDK
+    from agentic.aws.bucket import WorkspaceObjects  # with the SDK
 
     return WorkspaceObjects.open(place)
 
 
-async def inspect_store(place: Place) -> tuple[StoreFinding, ...]:
+async def inspect_store(place: AwsPlace) -> tuple[StoreFinding, ...]:
     """Look at all that a store on AWS needs, without changing anything."""
-    from agentic.stores.aws_inspection import inspect  # with the SDK, which only those need whose store is there
+    from agentic.stores.aws.aws_inspection import inspect  # with the SDK, which only those need whose store is there
 
     return await inspect(place)
 
@@ -45,7 +45,7 @@ def store_maintenance(database: Path) -> StoreMaintenance:
     return SQLiteMaintenance(database)
 
 
-def store_transfer(where: Path | Place) -> StoreTransfer:
+def store_transfer(where: Path | AwsPlace) -> StoreTransfer:
     """What takes executions out of a store and into it."""
     if isinstance(where, Path):
         return SQLiteMaintenance(where)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from agentic.egress.host_list import private_places
 from agentic.event_targets.event_file import EventFile
-from agentic.event_targets.event_queue import EventQueue
 from agentic.event_targets.event_target import EventTarget
 from agentic.event_targets.event_webhook import EventWebhook, key_from
 from agentic.mcp_client.server_file import FILE as MCP_FILE
@@ -113,6 +112,8 @@ def event_targets(settings: Settings) -> tuple[EventTarget, ...]:
     if settings.events_webhook and settings.events_webhook_secret is not None:
         key = key_from(settings.events_webhook_secret.get_secret_value())
         targets.append(EventWebhook(settings.events_webhook, key, web_client(settings), time.time))
-    if settings.aws_events_queue:
-        targets.append(EventQueue(settings.aws_events_queue, settings.aws_region, settings.aws_endpoint))
+    if settings.events_place is not None:
+        from agentic.event_targets.event_queue import EventQueue  # with the SDK
+
+        targets.append(EventQueue(settings.events_place))
     return tuple(targets)

@@ -24,6 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.code_index.code_search import CodeSearch
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, Policy
 from agentic.doorbells.doorbell import Doorbell
@@ -51,7 +52,6 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.tools.wake import Alarm
@@ -424,7 +424,7 @@ class App:
             lease_lost=watched.lease_lost,
             missed=missed if roles.talks else None,
             works=roles.works,
-            doorbell=await _doorbell(stack, roles, store, clock, aws),
+            doorbell=_doorbell(stack, roles, store, clock, aws),
         )
         threads = Threads(ground, roster, learning, workshop.receive)
 
@@ -653,20 +653,20 @@ async def _recovered(app: App, caps: DailyCaps, roles: Roles) -> None:
         app.threads.learn_on()
 
 
-async def _doorbell(
-    stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, aws: Place | None
-) -> Doorbell | None:
+def _doorbell(stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, aws: AwsPlace | None) -> Doorbell | None:
     """What tells the processes that work what the others stored; None for a process that is alone."""
     if roles.alone:
         return None
     if aws is None or not aws.queue:
         return SharedInbox(store, clock)
-    from agentic.doorbells.queue_doorbell import queue_doorbell  # with the SDK
+    from agentic.doorbells.queue_doorbell import QueueDoorbell  # with the SDK
 
-    return await stack.enter_async_context(queue_doorbell(aws.queue, aws.region, aws.endpoint))
+    bell = QueueDoorbell(aws)
+    stack.push_async_callback(bell.close)
+    return bell
 
 
-def _shared_copies(stack: AsyncExitStack, aws: Place | None, root: Path) -> SharedCopies | None:
+def _shared_copies(stack: AsyncExitStack, aws: AwsPlace | None, root: Path) -> SharedCopies | None:
     """Snapshots in the bucket, where other machines may go on with a thread."""
     if aws is None:
         return None

@@ -450,20 +450,21 @@ def webhook_components(settings: Settings, trouble: CannotListen | None) -> tupl
 
 async def events(settings: Settings) -> tuple[Component, ...]:
     """Show where events go and whether any wait for long; the queue is asked whether it is there."""
-    from agentic.event_targets.event_queue import EventQueue
     from bot.app.adapters import event_targets
 
     rows: list[Component] = []
+    queue = settings.events_place if settings.aws_place is None else None
+    found = await inspect_store(queue) if queue is not None else ()
+    wrong = next((each.said for each in found if (each.part, each.verdict) == ("events", "wrong")), "")
     for target in event_targets(settings):
         where = f"{target.name} {target.place}"
-        queue = isinstance(target, EventQueue)
-        looked_at = queue and settings.aws_place is not None  # among the parts of the store
-        trouble = await target.trouble() if queue and not looked_at else ""
         await target.close()
+        looked_at = target.name == "queue" and settings.aws_place is not None  # among the parts of the store
+        trouble = wrong if target.name == "queue" else ""
         since = await _waiting_since(settings, target.name)
         waited = datetime.now(UTC) - since if since is not None else timedelta()
         if trouble:
-            rows.append(Component("events", where, "limited", trouble.removeprefix(f"the {where}: ")))
+            rows.append(Component("events", where, "limited", trouble))
         elif since is not None and waited > WAITING:
             why = f"events wait since {since:%Y-%m-%d %H:%M} UTC"
             rows.append(

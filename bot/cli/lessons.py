@@ -23,7 +23,7 @@ from reflexion.stores.factory import open_lessons
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    from agentic.stores.aws.place import Place
+    from agentic.aws.aws_place import AwsPlace
     from reflexion.ports import LessonStore
 
 REPORT = "threadwright-lessons.html"
@@ -153,7 +153,7 @@ _ACTS = {"report": _report, "list": _list, "export": _export, "import": _import}
 
 
 @asynccontextmanager
-async def _opened(path: Path | Place) -> AsyncGenerator[LessonStore]:
+async def _opened(path: Path | AwsPlace) -> AsyncGenerator[LessonStore]:
     store = open_lessons(path)
     try:
         yield store

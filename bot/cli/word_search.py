@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Hit, Wanted
-from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_store
 from agentic.text.word_query import WordQuery
 from bot.cli.console import fail, note, plainly, say
@@ -41,7 +41,7 @@ async def search(settings: Settings, query: WordQuery) -> int:
     return 0
 
 
-async def _of(database: Path | Place, query: WordQuery) -> list[Hit]:
+async def _of(database: Path | AwsPlace, query: WordQuery) -> list[Hit]:
     try:
         store = open_store(database)
         try:

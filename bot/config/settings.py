@@ -27,16 +27,15 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from agentic.aws.aws_place import AwsPlace, check_queue, events_place
 from agentic.core.events.execution_events import Level
 from agentic.egress.host_list import private_places
-from agentic.event_targets.event_queue import check_queue
 from agentic.event_targets.event_webhook import MAKE_SECRET, check_address, key_from
 from agentic.forges.hosts import host_from
 from agentic.forges.repository_list import pattern_from
 from agentic.forges.webhook import SECRET_CHARACTERS, address_from
 from agentic.models.providers.prices import ModelFacts, price_from
 from agentic.ports.forge import ForgeHost
-from agentic.stores.aws.place import Place
 from bot.config.home import COPIES, LESSONS, databases
 from bot.config.settings_errors import (
     OWN_NAMES,
@@ -453,9 +452,9 @@ class Settings(BaseSettings):
             raise ValueError("a bucket's name has 3 to 63 small letters, digits, '-' and '.', without s3:// before it")
         return value
 
-    @field_validator("aws_events_queue")
+    @field_validator("aws_events_queue", "aws_doorbell_queue")
     @classmethod
-    def _events_queue(cls, value: str) -> str:
+    def _queue(cls, value: str) -> str:
         if value:
             check_queue(value)
         return value
@@ -463,10 +462,6 @@ class Settings(BaseSettings):
     @field_validator("aws_doorbell_queue")
     @classmethod
     def _doorbell(cls, value: str) -> str:
-        if value and not value.startswith(("https://", "http://")):
-            raise ValueError(
-                "it is a queue's address, such as https://sqs.eu-central-1.amazonaws.com/123456789012/name"
-            )
         if value.endswith(".fifo"):
             raise ValueError(
                 "it is a FIFO queue, which is too slow for this; make a standard queue and write its address"
@@ -610,16 +605,22 @@ class Settings(BaseSettings):
         return address_from(self.webhooks) if self.webhooks else None
 
     @property
-    def aws_place(self) -> Place | None:
+    def aws_place(self) -> AwsPlace | None:
         """Where everything is kept on AWS; None where it is not kept there."""
         if self.store != "aws":
             return None
-        return Place(
+        return AwsPlace(
             self.aws_table, self.aws_bucket, self.aws_region, self.aws_endpoint,
             self.aws_doorbell_queue, self.aws_events_queue, self.home / COPIES,
         )  # fmt: skip
 
-    def stores(self) -> list[Path | Place]:
+    @property
+    def events_place(self) -> AwsPlace | None:
+        """Where the queue is that events go to; None for nowhere."""
+        url = self.aws_events_queue
+        return events_place(url, self.aws_region, self.aws_endpoint) if url else None
+
+    def stores(self) -> list[Path | AwsPlace]:
         """Every store of this bot that is there: its own, then those of single tasks, newest first."""
         files = databases(self.home)
         if self.aws_place is None:
@@ -627,12 +628,12 @@ class Settings(BaseSettings):
         return [self.aws_place, *(path for path in files if path.parent != self.home)]
 
     @property
-    def kept_in(self) -> Path | Place:
+    def kept_in(self) -> Path | AwsPlace:
         """What people look for where something is missing: the home, or what stands in for it."""
         return self.aws_place or self.home
 
     @property
-    def lessons_place(self) -> Path | Place:
+    def lessons_place(self) -> Path | AwsPlace:
         """Where lessons are kept; a file need not be there yet."""
         return self.aws_place or self.home / LESSONS
 

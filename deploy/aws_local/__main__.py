@@ -12,7 +12,7 @@ import sys
 import threading
 from contextlib import ExitStack
 
-from agentic.stores.aws.place import Place
+from agentic.aws.aws_place import AwsPlace
 from deploy.aws_local.emulator import CannotEmulate, micro_burst, mini_stack
 from deploy.aws_local.resources import environment, make_resources
 
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _greeting(made: Place, *, faults: bool) -> str:
+def _greeting(made: AwsPlace, *, faults: bool) -> str:
     """What to set and what to do next, to be copied."""
     variables = {"THREADWRIGHT_HOME": HOME, **environment(made)}
     exports = "\n".join(

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.stores.aws.layout import TTL, definition
-from agentic.stores.aws.place import Place
 
 REGION = "us-east-1"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
@@ -21,7 +21,7 @@ KEPT_SECONDS = 14 * 24 * 3600
 """So long a dead letter is kept, the longest there is."""
 
 
-def environment(place: Place) -> Mapping[str, str]:
+def environment(place: AwsPlace) -> Mapping[str, str]:
     """The variables with which Threadwright, and the `aws` command, find it."""
     return {
         "THREADWRIGHT_STORE": "aws",
@@ -54,7 +54,7 @@ def client(service: str, endpoint: str, region: str = REGION) -> Any:
     )
 
 
-def make_resources(endpoint: str, prefix: str = "threadwright") -> Place:
+def make_resources(endpoint: str, prefix: str = "threadwright") -> AwsPlace:
     """Make everything under names that begin so; each prefix is independent of the others."""
     dynamodb, s3, sqs = (client(service, endpoint) for service in ("dynamodb", "s3", "sqs"))
     table, bucket = f"{prefix}-executions", f"{prefix}-artifacts"
@@ -63,7 +63,7 @@ def make_resources(endpoint: str, prefix: str = "threadwright") -> Place:
     s3.create_bucket(Bucket=bucket)
     s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
     doorbell, events = (_queue_with_dead_letters(sqs, f"{prefix}-{name}") for name in ("doorbell", "events"))
-    return Place(table, bucket, REGION, endpoint, doorbell, events)
+    return AwsPlace(table, bucket, REGION, endpoint, doorbell, events)
 
 
 def _queue_with_dead_letters(sqs: Any, name: str) -> str:

@@ -22,10 +22,10 @@ from typing import TypeVar
 
 import apsw
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import Clients
 from agentic.ports.errors import StoreError
 from agentic.ports.failpoints import reach
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.table import Table
 from agentic.stores.own_file import own_file
 from agentic.stores.sqlite.file.connection import Connection
@@ -67,7 +67,7 @@ class AwsLessonStore(SQLiteLessonStore):
         """Others write at the same time, so that each takes its turn."""
 
     @classmethod
-    def open(cls, place: Place) -> AwsLessonStore:
+    def open(cls, place: AwsPlace) -> AwsLessonStore:
         """The lessons of this place; nothing is asked until something is needed."""
         return cls(Clients(place), place.copies)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic.stores.aws.place import Place
+from agentic.aws.aws_place import AwsPlace
 from reflexion.ports import LessonStore
 from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 
 
-def open_lessons(where: Path | Place | None) -> LessonStore:
+def open_lessons(where: Path | AwsPlace | None) -> LessonStore:
     """The lessons in a file of their own, on AWS, or a store that forgets: broken ones cost lessons, not executions."""
     match where:
         case None:
             return MemoryLessonStore()
-        case Place():
+        case AwsPlace():
             from reflexion.stores.aws import AwsLessonStore  # with the SDK, which only those need whose store is there
 
             return AwsLessonStore.open(where)

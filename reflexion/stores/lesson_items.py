@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import cast
 from uuid import uuid4
 
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Value, Write, keyed, number, text
-from agentic.stores.aws.layout import Key as Place
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Value, Write, keyed, number, text
+from agentic.stores.aws.layout import Key as ItemKey
 from agentic.stores.aws.layout import padded
 from agentic.stores.aws.table import Table
 from reflexion.stores.replica import COLUMNS, Change, Key, Row
@@ -27,7 +27,7 @@ KEPT = 1_000
 """So many changes can be followed one by one; whoever is further behind makes a new copy."""
 
 _PARTITION = "LESSONS"
-_HEAD: Place = (_PARTITION, "CHANGE#HEAD")
+_HEAD: ItemKey = (_PARTITION, "CHANGE#HEAD")
 """It sorts after all versions, so one query tells what changed and how far that is."""
 _AT_A_TIME = 500
 TURN_SECONDS, PAUSE = 2.0, 0.05
@@ -98,7 +98,7 @@ class LessonItems:
         ]
         try:
             await self._table.transact(writes)
-        except Refused as refused:
+        except ConditionFailed as refused:
             raise Overtaken from refused
         return now
 
@@ -114,18 +114,18 @@ class LessonItems:
             asked: dict[str, Value] = {"me": self._me, "now": now, "until": now + TURN_SECONDS}
             try:
                 await self._table.write(Update(_HEAD, change, f"{PRESENT} AND {_MY_TURN}", asked))
-            except Refused:
+            except ConditionFailed:
                 waited = True
                 await asyncio.sleep(random.uniform(0, PAUSE))
             else:
                 return waited
 
 
-def _change(version: int) -> Place:
+def _change(version: int) -> ItemKey:
     return _PARTITION, f"CHANGE#{padded(max(version, 0))}"
 
 
-def _place(key: Key) -> Place:
+def _place(key: Key) -> ItemKey:
     return _PARTITION, f"{key[0]}#{padded(key[1])}"
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 
 import pytest
 
-from agentic.stores.aws.place import Place
+from agentic.aws import clients
+from agentic.aws.aws_place import AwsPlace
 from deploy.aws_local.emulator import PYTHON, mini_stack
 from deploy.aws_local.resources import CREDENTIALS, make_resources
 
@@ -46,11 +48,20 @@ def aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def aws_place(aws_endpoint: str, aws_credentials: None) -> Place:
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine on which nobody set any, and those that were found before are forgotten."""
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    clients._session.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    yield
+    clients._session.cache_clear()  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.fixture
+def aws_place(aws_endpoint: str, aws_credentials: None) -> AwsPlace:
     """An empty table, bucket and queues that no other test uses."""
     return new_place(aws_endpoint)
 
 
-def new_place(endpoint: str) -> Place:
+def new_place(endpoint: str) -> AwsPlace:
     """Make another table, bucket and queues."""
     return make_resources(endpoint, f"t{os.getpid()}-{next(_numbers)}")

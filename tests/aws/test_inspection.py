@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
-from agentic.stores.aws import clients as clients_module
+from agentic.aws.aws_place import AwsPlace
+from agentic.stores.aws.aws_inspection import inspect
 from agentic.stores.aws.layout import definition
-from agentic.stores.aws.place import Place
-from agentic.stores.aws_inspection import inspect
 from agentic.stores.factory import inspect_store, open_store
 from bot.cli.doctor import stores
 from bot.cli.run import run
 from bot.config.settings import Settings
 from deploy.aws_local.resources import client
-from tests.aws.wire_faults import WireFaults, operation_of
+from tests.aws.wire_faults import WireFaults
 
 
-async def told(place: Place, **how: Any) -> dict[str, str]:
+async def told(place: AwsPlace, **how: Any) -> dict[str, str]:
     """What is said of each part, after its verdict."""
     return {each.part: f"{each.verdict}: {each.said}" for each in await inspect(place, **how)}
 
 
-async def test_everything_as_it_was_made_is_good(aws_place: Place) -> None:
+async def test_everything_as_it_was_made_is_good(aws_place: AwsPlace) -> None:
     found = await inspect_store(aws_place)
     assert [(each.part, each.verdict) for each in found] == [
         ("table", "ok"), ("bucket", "ok"), ("queue", "ok"), ("events", "ok"),
@@ -40,7 +36,7 @@ async def test_everything_as_it_was_made_is_good(aws_place: Place) -> None:
     assert client("s3", aws_place.endpoint).list_objects_v2(Bucket=aws_place.bucket)["KeyCount"] == 0
 
 
-async def test_what_is_missing_is_named_with_what_to_set(aws_place: Place) -> None:
+async def test_what_is_missing_is_named_with_what_to_set(aws_place: AwsPlace) -> None:
     gone = replace(
         aws_place,
         table="not-there",
@@ -51,14 +47,14 @@ async def test_what_is_missing_is_named_with_what_to_set(aws_place: Place) -> No
     said = await told(gone)
     assert {part: re.findall(r"there is no|[A-Z_0-9]{8,}", words) for part, words in said.items()} == {
         "table": ["there is no", "DYNAMODB_EXECUTIONS_TABLE", "AWS_REGION"],
-        "bucket": ["there is no", "S3_ARTIFACT_BUCKET"],
-        "queue": ["there is no", "AGENTIC_DOORBELL_QUEUE_URL"],
-        "events": ["there is no", "AGENTIC_EVENTS_QUEUE_URL"],
+        "bucket": ["there is no", "S3_ARTIFACT_BUCKET", "AWS_REGION"],
+        "queue": ["there is no", "AGENTIC_DOORBELL_QUEUE_URL", "AWS_REGION"],
+        "events": ["there is no", "AGENTIC_EVENTS_QUEUE_URL", "AWS_REGION"],
     }
     assert list(await told(replace(aws_place, queue="", events=""))) == ["table", "bucket"], "queues may be left out"
 
 
-async def test_another_region_holds_none_of_it(aws_place: Place) -> None:
+async def test_another_region_holds_none_of_it(aws_place: AwsPlace) -> None:
     """A queue's address says where it is."""
     said = await told(replace(aws_place, region="eu-west-1", queue="https://sqs.us-east-1.amazonaws.com/1/doorbell"))
     assert said["table"].startswith("wrong: there is no table")
@@ -66,7 +62,7 @@ async def test_another_region_holds_none_of_it(aws_place: Place) -> None:
     assert said["queue"].startswith("wrong: it is in us-east-1, and AWS_REGION is eu-west-1")
 
 
-async def test_a_table_that_is_not_ours_is_told_from_one_that_is_not_whole(aws_place: Place) -> None:
+async def test_a_table_that_is_not_ours_is_told_from_one_that_is_not_whole(aws_place: AwsPlace) -> None:
     dynamodb, names = client("dynamodb", aws_place.endpoint), [f"{aws_place.table}-{letter}" for letter in "abc"]
     whole = definition("x")
     foreign = {
@@ -89,7 +85,7 @@ async def test_a_table_that_is_not_ours_is_told_from_one_that_is_not_whole(aws_p
     assert without_ttl.startswith("limited: rows of turns are never deleted: aws dynamodb update-time-to-live")
 
 
-async def test_a_bucket_without_versions_and_queues_of_the_wrong_kind_are_told(aws_place: Place) -> None:
+async def test_a_bucket_without_versions_and_queues_of_the_wrong_kind_are_told(aws_place: AwsPlace) -> None:
     sqs = client("sqs", aws_place.endpoint)
     client("s3", aws_place.endpoint).create_bucket(Bucket=f"{aws_place.bucket}-flat")
     fifo = sqs.create_queue(QueueName=f"{aws_place.table}.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
@@ -101,14 +97,14 @@ async def test_a_bucket_without_versions_and_queues_of_the_wrong_kind_are_told(a
     assert said["events"].startswith("limited: it has no dead-letter queue")
 
 
-async def test_a_clock_that_is_wrong_is_told_before_leases_run_by_it(aws_place: Place) -> None:
+async def test_a_clock_that_is_wrong_is_told_before_leases_run_by_it(aws_place: AwsPlace) -> None:
     for ahead, word in ((3_600, "behind"), (-30, "ahead of")):
         said = await told(aws_place, now=lambda ahead=ahead: time.time() + ahead)
         assert re.match(rf"wrong: AWS's clock is \d+ seconds {word} ours: this machine's clock is wrong", said["clock"])
     assert "clock" not in await told(aws_place, now=lambda: time.time() + 2)
 
 
-async def test_a_right_that_is_missing_is_told_without_writing_anything(aws_place: Place) -> None:
+async def test_a_right_that_is_missing_is_told_without_writing_anything(aws_place: AwsPlace) -> None:
     """Each right by itself; AWS's own words name it."""
     async with WireFaults(aws_place.endpoint) as wire:
         place = replace(aws_place, endpoint=wire.address)
@@ -131,66 +127,11 @@ async def test_a_right_that_is_missing_is_told_without_writing_anything(aws_plac
         assert (await told(place))["table"].startswith("ok"), "what only stumbles is tried again"
 
 
-Refusal = Mapping[str, tuple[int, str, str]]
-"""By service: status, AWS's word, and what it says."""
-SKEWED = "Signature expired: 20261126T040000Z is now earlier than 20261126T045500Z"
-KEYS: tuple[tuple[Refusal, str], ...] = (
-    ({"dynamodb": (400, "UnrecognizedClientException", "The security token is invalid"),
-      "s3": (403, "InvalidAccessKeyId", "no such key"), "sqs": (403, "InvalidClientTokenId", "invalid")},
-     "AWS does not accept the credentials"),
-    ({"dynamodb": (400, "ExpiredTokenException", "expired"), "s3": (400, "ExpiredToken", "expired"),
-      "sqs": (403, "ExpiredToken", "expired")}, "the AWS credentials have expired: sign in again"),
-    ({"dynamodb": (400, "InvalidSignatureException", SKEWED), "s3": (403, "RequestTimeTooSkewed", "too large"),
-      "sqs": (403, "SignatureDoesNotMatch", SKEWED)}, "this machine's clock is wrong: set it"),
-)  # fmt: skip
-
-
-@asynccontextmanager
-async def refusing(refusals: Refusal) -> AsyncIterator[str]:
-    """An AWS that refuses everything; MiniStack looks at no signature."""
-
-    async def refuse(request: web.Request) -> web.Response:
-        service = operation_of(request.method, request.raw_path, request.headers).partition(".")[0]
-        status, code, said = refusals[service]
-        if service == "s3":
-            return web.Response(status=status, text=f"<Error><Code>{code}</Code><Message>{said}</Message></Error>")
-        return web.json_response({"__type": code, "message": said}, status=status)
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", refuse)
-    runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
-
-
-@pytest.mark.parametrize(("refusals", "words"), KEYS)
-async def test_credentials_that_are_refused_are_told_apart(
-    refusals: Refusal, words: str, aws_credentials: None
-) -> None:
-    async with refusing(refusals) as endpoint:
-        place = Place("threads", "artifacts", "eu-west-1", endpoint, "http://127.0.0.1/1/doorbell")
-        found = await inspect(place)
-    assert {part for each in found for part in each.part.split(", ")} - {"clock"} == {"table", "bucket", "queue"}
-    assert all(words in each.said for each in found if each.part != "clock"), found
-
-
-@pytest.fixture
-def a_fresh_session() -> Iterator[None]:
-    """Forget the credentials that were found before."""
-    clients_module._session.cache_clear()
-    yield
-    clients_module._session.cache_clear()
-
-
-PLACE = Place("threads", "artifacts", "", "http://127.0.0.1:9", "http://127.0.0.1:9/1/doorbell")
+PLACE = AwsPlace("threads", "artifacts", "", "http://127.0.0.1:9", "http://127.0.0.1:9/1/doorbell")
 
 
 async def test_missing_credentials_and_region_are_told_once_for_all_parts(
-    a_fresh_session: None, monkeypatch: pytest.MonkeyPatch
+    no_credentials: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     region, _ = await inspect(PLACE)  # a bucket's region is found without
     assert (region.part, region.said[:28]) == ("table, queue", "no AWS region is set: set AW")
@@ -202,7 +143,7 @@ async def test_missing_credentials_and_region_are_told_once_for_all_parts(
     assert "no AWS credentials that can be used" in half.said
 
 
-def settings(place: Place, home: Path) -> Settings:
+def settings(place: AwsPlace, home: Path) -> Settings:
     return Settings(
         home=home, store="aws", sandbox="host", DYNAMODB_EXECUTIONS_TABLE=place.table, S3_ARTIFACT_BUCKET=place.bucket,
         AWS_REGION=place.region, AWS_ENDPOINT_URL=place.endpoint, AGENTIC_DOORBELL_QUEUE_URL=place.queue,
@@ -210,7 +151,7 @@ def settings(place: Place, home: Path) -> Settings:
 
 
 async def test_a_start_ends_at_once_with_a_line_for_each_part(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gone = settings(replace(aws_place, table="not-there", bucket="not-there"), tmp_path)
     assert await run(gone) == 1
@@ -223,7 +164,7 @@ async def test_a_start_ends_at_once_with_a_line_for_each_part(
     assert not any(path.name.endswith(".sqlite") for path in tmp_path.iterdir()), "nothing was begun"
 
 
-async def test_the_doctor_shows_a_row_for_each_part(aws_place: Place, tmp_path: Path) -> None:
+async def test_the_doctor_shows_a_row_for_each_part(aws_place: AwsPlace, tmp_path: Path) -> None:
     rows = await stores(settings(replace(aws_place, bucket="not-there"), tmp_path))
     assert [(row.name, row.adapter, row.state) for row in rows] == [
         ("store", "AWS", "ok"), ("table", aws_place.table, "ok"), ("bucket", "not-there", "missing"),
@@ -234,7 +175,7 @@ async def test_the_doctor_shows_a_row_for_each_part(aws_place: Place, tmp_path: 
 
 
 async def test_run_does_not_begin_beside_another_on_the_same_table(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = open_store(aws_place)
     assert await store.acquire("alone", "elsewhere/1/2")

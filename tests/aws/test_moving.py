@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import FeedbackGiven, ToolFinished
 from agentic.ports.stores import ScheduleRow, SessionRow, Store
-from agentic.stores.aws.place import Place
 from agentic.stores.checks import blob_ref
 from agentic.stores.factory import open_store
 from bot.cli.backup.export_run import ExportSelection, export, export_all
@@ -29,7 +29,7 @@ LARGE = b"a large output " * 100_000
 HERE = "3 tasks are here"
 
 
-def on_aws(place: Place, home: Path) -> Settings:
+def on_aws(place: AwsPlace, home: Path) -> Settings:
     names = {
         "DYNAMODB_EXECUTIONS_TABLE": place.table, "S3_ARTIFACT_BUCKET": place.bucket, "AWS_REGION": place.region,
         "AWS_ENDPOINT_URL": place.endpoint,
@@ -37,7 +37,7 @@ def on_aws(place: Place, home: Path) -> Settings:
     return Settings.model_validate({"home": home, "store": "aws", **names})
 
 
-def asked(where: Path | Place, work: Callable[[Store], Awaitable[T]]) -> T:
+def asked(where: Path | AwsPlace, work: Callable[[Store], Awaitable[T]]) -> T:
     """What a store says."""
 
     async def ask() -> T:
@@ -71,7 +71,7 @@ def moved(settings: Settings, thread: str, file: Path) -> list[dict[str, object]
 
 
 def test_executions_go_to_aws_and_back_word_for_word(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, there, back = (tmp_path / name for name in ("home", "there", "back"))
     database = home / "threadwright.sqlite"
@@ -107,7 +107,7 @@ def test_executions_go_to_aws_and_back_word_for_word(
 
 
 def test_an_outcome_that_grew_is_completed_and_another_execution_of_the_name_is_left(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, aws = tmp_path / "home", on_aws(aws_place, tmp_path / "there")
     database = home / "threadwright.sqlite"
@@ -131,7 +131,7 @@ def test_an_outcome_that_grew_is_completed_and_another_execution_of_the_name_is_
 
 
 def test_what_was_imported_counts_from_then_and_comes_again_once_it_was_cleared(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, aws = tmp_path / "home", on_aws(aws_place, tmp_path / "there")
 
@@ -173,7 +173,7 @@ def test_what_was_imported_counts_from_then_and_comes_again_once_it_was_cleared(
 
 
 def test_everything_moves_to_aws_and_back_a_file_a_thread(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home, back = tmp_path / "home", tmp_path / "back"
     aws, row = on_aws(aws_place, tmp_path / "there"), ScheduleRow("s1", "g", "7", "thread", NOW, "{}", 1)
@@ -223,7 +223,7 @@ def test_everything_moves_to_aws_and_back_a_file_a_thread(
 
 
 async def test_who_moves_everything_needs_a_right_that_the_bot_does_not(
-    aws_place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with WireFaults(aws_place.endpoint) as wire:
         wire.break_next("dynamodb.Scan", "denied")

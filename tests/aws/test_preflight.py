@@ -215,7 +215,7 @@ def test_who_is_not_let_in_is_told_how_to_be(
     assert "does not answer" in wrong(told()[1])[0]
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    assert "there are no credentials: set AWS_PROFILE" in wrong(told()[1])[0]
+    assert "no AWS credentials that can be used" in wrong(told()[1])[0]
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     assert "no region is set: set AWS_REGION" in wrong(told()[1])[0]
 

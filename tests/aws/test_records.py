@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.bucket import Bucket, Version
+from agentic.aws.items import number, text
 from agentic.core.events.execution_events import Finished, InputReceived, OutboxItem
 from agentic.ports.stores import ScheduleRow, Scope
 from agentic.stores.aws import layout
-from agentic.stores.aws.bucket import Bucket, Version
-from agentic.stores.aws.items import number, text
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.subjects import retention
 from tests.aws.wire_faults import Fault, FaultPlan, WireFaults
@@ -30,7 +30,7 @@ SECRET = "tangerine " * 40_000
 
 
 @asynccontextmanager
-async def workers(place: Place, count: int) -> AsyncGenerator[Sequence[AwsStore]]:
+async def workers(place: AwsPlace, count: int) -> AsyncGenerator[Sequence[AwsStore]]:
     """So many processes' stores."""
     stores = [AwsStore.open(place) for _ in range(count)]
     try:
@@ -40,7 +40,7 @@ async def workers(place: Place, count: int) -> AsyncGenerator[Sequence[AwsStore]
             await store.close()
 
 
-async def test_eight_workers_who_share_a_cap_never_overshoot_it_also_where_the_wire_fails(aws_place: Place) -> None:
+async def test_eight_workers_who_share_a_cap_never_overshoot_it_also_where_the_wire_fails(aws_place: AwsPlace) -> None:
     rates: dict[Fault, float] = {"conflict": 0.2, "throttled": 0.05, "lost": 0.1, "half": 0.05, "doubled": 0.1}
     async with WireFaults(aws_place.endpoint) as wire, workers(replace(aws_place, endpoint=wire.address), 8) as stores:
         wire.plan = FaultPlan(18, rates, ("dynamodb.TransactWriteItems",))
@@ -59,7 +59,7 @@ async def test_eight_workers_who_share_a_cap_never_overshoot_it_also_where_the_w
         assert number(scope, "held") == 0
 
 
-async def test_a_schedule_that_was_kept_although_the_answer_was_lost_is_kept(aws_place: Place) -> None:
+async def test_a_schedule_that_was_kept_although_the_answer_was_lost_is_kept(aws_place: AwsPlace) -> None:
     async with (
         WireFaults(aws_place.endpoint) as wire,
         workers(replace(aws_place, endpoint=wire.address), 1) as (store,),
@@ -74,7 +74,7 @@ async def test_a_schedule_that_was_kept_although_the_answer_was_lost_is_kept(aws
 
 
 async def test_a_process_that_ends_between_any_two_pieces_leaves_what_the_next_goes_on_with(
-    aws_place: Place, monkeypatch: pytest.MonkeyPatch
+    aws_place: AwsPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And with what is deleted goes what of it lies in the bucket, in every version."""
     monkeypatch.setattr(retention, "ITEMS_A_PIECE", 1)
@@ -130,7 +130,7 @@ def _put_after_the_look(patch: pytest.MonkeyPatch, store: AwsStore, content: byt
 
 
 async def test_content_that_is_put_again_while_it_is_swept_stays(
-    aws_place: Place, monkeypatch: pytest.MonkeyPatch
+    aws_place: AwsPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = _noise(60_000).encode()
     async with workers(aws_place, 2) as (one, two):
@@ -147,7 +147,7 @@ async def test_content_that_is_put_again_while_it_is_swept_stays(
 
 
 async def test_what_was_erased_is_found_by_no_process_and_stands_in_no_copy_of_it(
-    aws_place: Place, tmp_path: Path
+    aws_place: AwsPlace, tmp_path: Path
 ) -> None:
     place = replace(aws_place, copies=tmp_path)
     async with workers(place, 2) as (one, two):
@@ -166,7 +166,7 @@ async def test_what_was_erased_is_found_by_no_process_and_stands_in_no_copy_of_i
         assert b"zebraword" not in path.read_bytes()
 
 
-async def test_a_search_that_was_given_up_hinders_no_later_one(aws_place: Place) -> None:
+async def test_a_search_that_was_given_up_hinders_no_later_one(aws_place: AwsPlace) -> None:
     async with workers(aws_place, 1) as (store,):
         lease = await take(store)
         await store.append("x1", 0, lease, envelopes("x1", lease, 0, [started("thread", "a page"), *notes(2)]))
@@ -185,7 +185,7 @@ async def test_a_search_that_was_given_up_hinders_no_later_one(aws_place: Place)
         assert await later == ["a page"]
 
 
-async def test_many_processes_find_the_same_in_the_same_order_page_by_page(aws_place: Place) -> None:
+async def test_many_processes_find_the_same_in_the_same_order_page_by_page(aws_place: AwsPlace) -> None:
     async with workers(aws_place, 3) as stores:
         for at in range(9):
             lease = await take(stores[at % 3], f"t{at}")
@@ -195,7 +195,7 @@ async def test_many_processes_find_the_same_in_the_same_order_page_by_page(aws_p
             assert await found(store, "page") == [f"page {at}" for at in reversed(range(9))]
 
 
-async def test_what_an_execution_said_goes_with_its_log_and_a_later_receipt_too(aws_place: Place) -> None:
+async def test_what_an_execution_said_goes_with_its_log_and_a_later_receipt_too(aws_place: AwsPlace) -> None:
     async with workers(aws_place, 1) as (store,):
         await ended(store, "x1")
         await store.delivered("x1.3.0", ["m-later"])
@@ -210,7 +210,7 @@ async def test_what_an_execution_said_goes_with_its_log_and_a_later_receipt_too(
         assert [item.key for item in await store.said_in("thread")] == ["x10.1.0"]
 
 
-async def test_what_was_settled_does_not_say_for_whom_and_its_key_counts_once(aws_place: Place) -> None:
+async def test_what_was_settled_does_not_say_for_whom_and_its_key_counts_once(aws_place: AwsPlace) -> None:
     async with workers(aws_place, 1) as (store,):
         await store.reserve_usd("x/1", (Scope("guild 9 2026-01-01", 1.0),), 0.5)
         await store.settle_usd("x/1", 0.5)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from agentic.aws import clients as clients_module
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.bucket import Bucket
+from agentic.aws.clients import Clients
+from agentic.aws.items import Put, Update
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.aws import clients as clients_module
-from agentic.stores.aws.bucket import Bucket
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.items import Put, Update
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.table import Table
 from tests.aws.wire_faults import Fault, FaultPlan, WireFaults, operation_of
 
@@ -21,20 +21,20 @@ REFUSED: tuple[Fault, ...] = ("conflict", "throttled", "broken", "cut")
 
 
 @pytest.fixture
-async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
+async def wire(aws_place: AwsPlace) -> AsyncIterator[WireFaults]:
     async with WireFaults(aws_place.endpoint) as wire:
         yield wire
 
 
 @pytest.fixture
-async def clients(aws_place: Place, wire: WireFaults) -> AsyncIterator[Clients]:
+async def clients(aws_place: AwsPlace, wire: WireFaults) -> AsyncIterator[Clients]:
     clients = Clients(replace(aws_place, endpoint=wire.address))
     yield clients
     await clients.close()
 
 
 @pytest.fixture
-async def impatient(aws_place: Place, wire: WireFaults) -> AsyncIterator[Clients]:
+async def impatient(aws_place: AwsPlace, wire: WireFaults) -> AsyncIterator[Clients]:
     """Tries each request once."""
     clients = Clients(replace(aws_place, endpoint=wire.address), patience=0)
     yield clients
@@ -101,7 +101,7 @@ async def test_a_bucket_stumbles_and_breaks_off(wire: WireFaults, clients: Clien
 
 
 async def test_a_request_that_is_never_answered_ends_by_the_clients_time_out(
-    aws_place: Place, wire: WireFaults, clients: Clients, monkeypatch: pytest.MonkeyPatch
+    aws_place: AwsPlace, wire: WireFaults, clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(clients_module._READ_SECONDS, "dynamodb", 0.3)
     wire.break_next("dynamodb.PutItem", "silent")
@@ -110,7 +110,7 @@ async def test_a_request_that_is_never_answered_ends_by_the_clients_time_out(
     assert await names(clients) == ["once"]
 
 
-async def test_a_message_can_come_twice(aws_place: Place, wire: WireFaults, clients: Clients) -> None:
+async def test_a_message_can_come_twice(aws_place: AwsPlace, wire: WireFaults, clients: Clients) -> None:
     wire.break_next("sqs.SendMessage", "throttled", "doubled")
     await clients.call("sqs", "send_message", {"QueueUrl": aws_place.queue, "MessageBody": "look"})
     got = await clients.call("sqs", "receive_message", {"QueueUrl": aws_place.queue, "MaxNumberOfMessages": 10})

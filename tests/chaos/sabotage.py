@@ -60,9 +60,9 @@ def without_fences() -> None:
     """Whoever had a thread once writes into its log, however late, and believes that the thread is still its own."""
     import agentic.stores.aws.subjects.events as events
     import bot.sessions.lease as leases
+    from agentic.aws.items import PRESENT, ConditionCheck, Update, Write
     from agentic.ports.errors import StoreError
     from agentic.ports.runtime import Clock, Lease
-    from agentic.stores.aws.items import PRESENT, Check, Update, Write
 
     asks = events.Events._log
 
@@ -71,7 +71,7 @@ def without_fences() -> None:
         if isinstance(head, Update):
             values = {name: value for name, value in head.values.items() if name != "expected"}
             head = replace(head, condition=PRESENT, values=values)
-        return [Check(held.key, PRESENT) if isinstance(held, Check) else held, head, *rest]
+        return [ConditionCheck(held.key, PRESENT) if isinstance(held, ConditionCheck) else held, head, *rest]
 
     async def kept(store: leases.LeaseStore, clock: Clock, lease: Lease, allow: leases.Allow) -> Exception | None:
         while True:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.aws.place import Place
 from agentic.text.word_query import WordQuery
 from bot.cli.costs import CostsArguments, costs
 from bot.cli.replay.replay import newest, replay
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewra
 MONTH = 30 * 24 * 3600
 
 
-def records(place: Place, thread: str) -> list[dict[str, Any]]:
+def records(place: AwsPlace, thread: str) -> list[dict[str, Any]]:
     """``aws dynamodb query --key-condition-expression "pk = :thread"``: what is stored of a thread."""
     answer = client("dynamodb", place.endpoint).query(
         TableName=place.table,
@@ -37,7 +37,7 @@ def records(place: Place, thread: str) -> list[dict[str, Any]]:
     return answer["Items"]
 
 
-def files(place: Place, thread: str) -> list[str]:
+def files(place: AwsPlace, thread: str) -> list[str]:
     """``aws s3 ls s3://BUCKET/threads/THREAD/ --recursive``: the names of what lies there."""
     found = client("s3", place.endpoint).list_objects_v2(Bucket=place.bucket, Prefix=f"threads/{thread}/")
     return [each["Key"] for each in found.get("Contents", [])]
@@ -53,7 +53,7 @@ def works(request: CapturedRequest) -> Reply:
 
 
 async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
-    aws_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    aws_place: AwsPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = dict(environment(aws_place))
     async with asyncio.timeout(120), ScriptedEndpoint.start(works) as endpoint:

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.bucket import WorkspaceObjects
+from agentic.aws.clients import Clients
 from agentic.core.events.execution_events import Noted, OutboxItem
 from agentic.ports.errors import LeaseLost, SequenceConflict
 from agentic.ports.runtime import SessionRow
 from agentic.sandbox.pool import Sandboxes
-from agentic.stores.aws.bucket import WorkspaceObjects
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.place import Place
+from agentic.stores.aws.aws_inspection import inspect
 from agentic.stores.aws.store import AwsStore
-from agentic.stores.aws_inspection import inspect
 from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.workspace.folders import Workspaces
@@ -32,7 +32,7 @@ ANSWERED_LATE = 60.0
 
 
 @pytest.fixture
-async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
+async def wire(aws_place: AwsPlace) -> AsyncIterator[WireFaults]:
     """The way to AWS, which can be broken."""
     async with WireFaults(aws_place.endpoint) as wire:
         yield wire
@@ -41,13 +41,13 @@ async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
 class Machine:
     """A worker's way to the store, by a clock of its own."""
 
-    def __init__(self, place: Place, ahead: float = 0.0) -> None:
+    def __init__(self, place: AwsPlace, ahead: float = 0.0) -> None:
         self.ahead = ahead
         self.store = AwsStore.open(place, lambda: time.time() + self.ahead)
 
 
 @pytest.fixture
-async def machines(aws_place: Place, wire: WireFaults) -> AsyncIterator[tuple[Machine, Machine]]:
+async def machines(aws_place: AwsPlace, wire: WireFaults) -> AsyncIterator[tuple[Machine, Machine]]:
     """Two of them; the first one's way can be broken."""
     both = Machine(replace(aws_place, endpoint=wire.address)), Machine(aws_place)
     yield both
@@ -91,7 +91,7 @@ async def test_f80_an_owner_that_slept_beyond_its_lease_writes_nothing_more(
 
 
 async def test_f81_a_clock_an_hour_off_costs_a_lease_and_never_two_owners(
-    machines: tuple[Machine, Machine], aws_place: Place
+    machines: tuple[Machine, Machine], aws_place: AwsPlace
 ) -> None:
     """It is told at the start, before it does even that."""
     right, wrong = machines
@@ -128,7 +128,7 @@ async def test_f87_what_dynamodb_refuses_is_tried_again_or_an_answer_and_large_p
 
 
 @pytest.fixture
-async def ways(aws_place: Place, wire: WireFaults) -> AsyncIterator[tuple[Clients, Clients]]:
+async def ways(aws_place: AwsPlace, wire: WireFaults) -> AsyncIterator[tuple[Clients, Clients]]:
     """The ways of two machines to the bucket, which can be broken."""
     both = Clients(replace(aws_place, endpoint=wire.address)), Clients(replace(aws_place, endpoint=wire.address))
     yield both

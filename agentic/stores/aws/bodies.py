@@ -7,9 +7,9 @@ import hashlib
 import zlib
 from typing import cast
 
+from agentic.aws.bucket import Bucket
+from agentic.aws.items import Item
 from agentic.ports.errors import StoreCorrupt
-from agentic.stores.aws.bucket import Bucket
-from agentic.stores.aws.items import Item
 
 READABLE_BYTES = 700
 """So much is left readable; what is longer is packed, for a write costs by the kilobyte."""

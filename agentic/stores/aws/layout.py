@@ -10,8 +10,8 @@ import re
 import zlib
 from dataclasses import dataclass
 
-PARTITION = "pk"
-SORT = "sk"
+from agentic.aws.items import PARTITION, SORT, Key
+
 ALONE = "-"
 """The sort key of an item that is the only one of its partition."""
 TTL = "ttl"
@@ -39,9 +39,6 @@ WAITING = Index("gsi1", "waits", "waits_at")
 LISTED = Index("gsi2", "listed", "listed_at")
 """What people page through."""
 INDEXES = (WAITING, LISTED)
-
-Key = tuple[str, str]
-"""The values of ``PARTITION`` and ``SORT``."""
 
 
 def definition(table: str) -> dict[str, object]:

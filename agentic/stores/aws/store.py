@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.bucket import Bucket
+from agentic.aws.clients import PATIENCE, Clients, Watcher
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
-from agentic.stores.aws.bucket import Bucket
-from agentic.stores.aws.clients import PATIENCE, Clients, Watcher
 from agentic.stores.aws.followers.publications import Publications
-from agentic.stores.aws.part import Aws
-from agentic.stores.aws.place import Place
+from agentic.stores.aws.store_subject import Aws
 from agentic.stores.aws.subjects.blobs import Blobs
 from agentic.stores.aws.subjects.budgets import Budgets
 from agentic.stores.aws.subjects.inbox import Inbox
@@ -34,7 +34,7 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
     @classmethod
     def open(
         cls,
-        place: Place,
+        place: AwsPlace,
         seconds: Callable[[], float] = time.time,
         reading: ReaderVersion = READING,
         *,

@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from agentic.ports.errors import StoreUnavailable
-from agentic.stores.aws.clients import Answer, Clients
-from agentic.stores.aws.items import (
-    Check,
+from agentic.aws.clients import Answer, Clients
+from agentic.aws.items import (
+    ConditionCheck,
     Delete,
     Item,
     Put,
@@ -27,6 +26,7 @@ from agentic.stores.aws.items import (
     to_wire,
     wire_key,
 )
+from agentic.ports.errors import StoreUnavailable
 from agentic.stores.aws.layout import PARTITION, SORT, WAITING, Index, Key
 
 MOST_WRITES = 100
@@ -38,7 +38,7 @@ _MOST_NOTED = 10_000
 _WAITS = f"#{WAITING.partition}"
 INDEX_SECONDS = 60.0
 """After this, what an index shows is true of what was written then; usually it takes less than one."""
-_NAMES: dict[type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", Check: "ConditionCheck"}
+_NAMES: dict[type[Write], str] = {Put: "Put", Update: "Update", Delete: "Delete", ConditionCheck: "ConditionCheck"}
 _SINGLY: dict[type[Write], str] = {Put: "put_item", Update: "update_item", Delete: "delete_item"}
 
 
@@ -165,7 +165,7 @@ class Table:
             arguments["ExclusiveStartKey"] = last
 
     async def write(self, write: Put | Update | Delete) -> Item:
-        """One write by itself; the item as it is after an update.  Raises ``Refused``."""
+        """One write by itself; the item as it is after an update.  Raises ``ConditionFailed``."""
         arguments = request(write, self._name)
         if isinstance(write, Update):
             arguments["ReturnValues"] = "ALL_NEW"
@@ -174,7 +174,7 @@ class Table:
         return from_wire(answer.get("Attributes", {}))
 
     async def transact(self, writes: Sequence[Write]) -> None:
-        """All of them or none, once, however often it has to be sent.  Raises ``Refused``, with a reason a write."""
+        """All of them or none, once, however often it has to be sent.  Raises ``ConditionFailed``, with a reason a write."""
         await self._clients.call(
             "dynamodb",
             "transact_write_items",

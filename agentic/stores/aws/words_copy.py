@@ -68,7 +68,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WordPlace:
     """Where words stand."""
 
     position: int
@@ -211,10 +211,10 @@ def _free(connection: Connection, position: int) -> int:
     return position
 
 
-def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Place]:
+def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[WordPlace]:
     """Where these words stand, the newest first."""
     bindings = {
         "words": matching(query), "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
         "most": wanted.most,
     }  # fmt: skip
-    return [Place(*cast("tuple[int, str, str, int]", row)) for row in connection.execute(_FOUND, bindings)]
+    return [WordPlace(*cast("tuple[int, str, str, int]", row)) for row in connection.execute(_FOUND, bindings)]

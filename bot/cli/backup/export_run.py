@@ -24,7 +24,7 @@ from typing import TextIO, cast
 
 from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import EVENT_FIELDS, EXECUTION_FIELDS, SESSION_FIELDS, StoredExecution, StoreExport
-from agentic.stores.factory import Place, store_transfer
+from agentic.stores.factory import AwsPlace, store_transfer
 from agentic.workspace.snapshots.manifest import Damaged, packs_in
 from bot.cli.console import (
     NO_FOLDER,
@@ -97,7 +97,7 @@ def export(settings: Settings, wanted: ExportSelection, file: Path | None, build
                 found = [each for name in names if (each := store.execution(name)) is not None]
                 if not found and wanted.execution and store.was_deleted(wanted.execution):
                     return fail(deleted(wanted.execution))
-                if found and wanted.files and isinstance(where, Place):
+                if found and wanted.files and isinstance(where, AwsPlace):
                     return fail(FILES_ON_AWS.format(bucket=where.bucket))
                 if found:
                     problems = [str(problem) for each in found for problem in transfer.problems(each)]
@@ -117,7 +117,7 @@ def export_all(settings: Settings, folder: Path, *, files: bool, build: str) -> 
     where = settings.aws_place or settings.home / DATABASE
     if isinstance(where, Path) and not where.is_file():
         return fail(f"There is nothing in {settings.home} to export.")
-    if files and isinstance(where, Place):
+    if files and isinstance(where, AwsPlace):
         return fail(FILES_ON_AWS.format(bucket=where.bucket))
     damaged = 0
     try:

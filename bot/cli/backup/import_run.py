@@ -30,7 +30,7 @@ from agentic.ports.maintenance import (
     Value,
 )
 from agentic.ports.schedules import ScheduleRow
-from agentic.stores.factory import Place, store_transfer
+from agentic.stores.factory import AwsPlace, store_transfer
 from bot.cli.backup.archive import ArchiveRefused
 from bot.cli.backup.create import BackupProgress
 from bot.cli.backup.export_run import FORMAT
@@ -76,7 +76,7 @@ class _Brought:
     rest: int = 0
 
 
-def import_execution(file: Path, home: Path, into: Path | Place | None = None) -> _Brought:
+def import_execution(file: Path, home: Path, into: Path | AwsPlace | None = None) -> _Brought:
     """Bring all of the file in, or nothing; ``into`` a store that is not in the home.
 
     Raises ``ArchiveRefused``, ``StoreError`` and ``OSError``.
@@ -105,7 +105,7 @@ def import_execution(file: Path, home: Path, into: Path | Place | None = None) -
                     store.label(label)  # as it was where it ran; what was open there has none
             _contents(store, file)
             rest = _rest(store, file)
-            if not isinstance(into, Place):
+            if not isinstance(into, AwsPlace):
                 files.place()
             elif files.whole:
                 note(f"{file.name}: its checkpoints were left out, because on AWS they belong into the bucket.")
@@ -262,7 +262,7 @@ def bring_back(settings: Settings, file: Path, into: Path | None) -> int:
         return fail(f"Nothing was imported: {error.filename or home} ({reason}).")
 
 
-def _folder(folder: Path, home: Path, place: Place | None) -> int:
+def _folder(folder: Path, home: Path, place: AwsPlace | None) -> int:
     """All files of `threadwright export --all`; one that cannot be brought in holds up no other."""
     files = sorted(folder.glob("*.jsonl"))
     if not files:
@@ -315,7 +315,7 @@ def _backup(file: Path, home: Path) -> int:
     return 0
 
 
-def _execution(file: Path, home: Path, place: Place | None) -> _Brought:
+def _execution(file: Path, home: Path, place: AwsPlace | None) -> _Brought:
     for left in home.glob(".importing-*"):  # of one that was killed
         shutil.rmtree(left, ignore_errors=True)
     return import_execution(file, home, place)

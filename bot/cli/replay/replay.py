@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import Envelope, Started
 from agentic.core.fold.fold import fold
 from agentic.ports.errors import LogInvalid, StoreError
 from agentic.ports.runtime import ExecutionRow, Store
-from agentic.stores.aws.place import Place
 from agentic.stores.factory import open_store
 from bot.cli.console import fail, note, say
 from bot.cli.replay.decision_check import verdict_of
@@ -89,7 +89,7 @@ async def _rows(settings: Settings) -> AsyncIterator[ExecutionRow]:
             note(f"{database} cannot be read: {error}")
 
 
-async def _request(store: Store, execution: str, database: Path | Place, request: str) -> int:
+async def _request(store: Store, execution: str, database: Path | AwsPlace, request: str) -> int:
     try:
         log = [envelope async for envelope in store.read(execution)]
         return await show_request(store, log, request)
@@ -97,7 +97,7 @@ async def _request(store: Store, execution: str, database: Path | Place, request
         return fail(f"The log of {execution} in {database} cannot be read: {error}")
 
 
-async def _replay(store: Store, execution: str, database: Path | Place, deciding_again: bool) -> int:
+async def _replay(store: Store, execution: str, database: Path | AwsPlace, deciding_again: bool) -> int:
     try:
         log = [envelope async for envelope in store.read(execution)]
         outcome = await store.read_outcome(execution)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from bot.local_discord.local_discord import LocalGuild
 from deploy.aws_local.emulator import mini_stack
@@ -67,7 +67,7 @@ class Seat:
 class Fleet(Ground):
     """All of it; ``keep_up`` gives each seat a new process when the last one has died."""
 
-    made: Place = field(kw_only=True)
+    made: AwsPlace = field(kw_only=True)
     store: AwsStore = field(kw_only=True)
     """Looks into the table past what breaks requests."""
     wire: WireFaults = field(kw_only=True)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import Envelope, OutboxItem, TurnEnded
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from deploy.aws_local.resources import client
 from tests.chaos.outside import Kept
 
 
-async def contents(store: AwsStore, place: Place) -> tuple[Kept, list[str]]:
+async def contents(store: AwsStore, place: AwsPlace) -> tuple[Kept, list[str]]:
     """All of it, and what cannot be read."""
     logs, damaged = list[tuple[ExecutionRow, list[Envelope]]](), list[str]()
     async for row in store.all_executions():
@@ -42,7 +42,7 @@ def turns(kept: Kept) -> int:
     return sum(isinstance(envelope.event, TurnEnded) for _, log in kept.logs for envelope in log)
 
 
-def _keys(place: Place) -> list[tuple[str, str]]:
+def _keys(place: AwsPlace) -> list[tuple[str, str]]:
     pages = client("dynamodb", place.endpoint).get_paginator("scan").paginate(
         TableName=place.table, ProjectionExpression="pk, sk", ConsistentRead=True
     )  # fmt: skip

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import Clients
 from agentic.ports.errors import LeaseLost
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.subjects import events as events_module
 from bot.sessions import lease as lease_module
@@ -23,7 +23,7 @@ Two = tuple[AwsStore, AwsStore, WireFaults, WireWatch, list[float]]
 
 
 @pytest.fixture
-async def two(aws_place: Place) -> AsyncIterator[Two]:
+async def two(aws_place: AwsPlace) -> AsyncIterator[Two]:
     """Two stores of processes on other machines, what they pass, and the clock that they share."""
     watch, now = WireWatch(), [1_000.0]
     async with WireFaults(aws_place.endpoint, heard=watch.heard) as wire:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -12,10 +13,11 @@ from uuid import uuid4
 import aioboto3
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import InboxItem, Person
 from agentic.doorbells import queue_doorbell as module
 from agentic.doorbells.doorbell import Doorbell, Ring
-from agentic.doorbells.queue_doorbell import QueueDoorbell, queue_doorbell
+from agentic.doorbells.queue_doorbell import QueueDoorbell
 from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.models.scripted.model import answer
 from agentic.ports.errors import DoorbellSilent
@@ -29,6 +31,16 @@ from tests.unit.threads.house import Bench, house
 DEAD_AFTER = 2
 SECONDS = 20.0
 REGION = "eu-central-1"
+
+
+@asynccontextmanager
+async def opened(queue: str, endpoint: str) -> AsyncGenerator[QueueDoorbell]:
+    """A doorbell over this queue."""
+    bell = QueueDoorbell(AwsPlace(region=REGION, endpoint=endpoint, queue=queue))
+    try:
+        yield bell
+    finally:
+        await bell.close()
 
 
 async def heard(bell: Doorbell, thread: str) -> Ring:
@@ -90,7 +102,7 @@ async def test_f88_a_ring_that_comes_twice_or_late_finds_nothing_to_do(
         item = InboxItem(id=thread, thread=thread, sort="task", author=person, at=datetime.now(UTC), text="hello")
         await store.put(item)
     async with WireFaults(aws_endpoint) as wire, asyncio.timeout(SECONDS):
-        async with queue_doorbell(queue, REGION, wire.address) as bell:
+        async with opened(queue, wire.address) as bell:
             wire.break_next("sqs.SendMessage", "doubled", "throttled")
             for thread in ("t", "u"):
                 await bell.ring(thread, "g")
@@ -115,7 +127,7 @@ async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
     monkeypatch.setattr(module, "BEAT_SECONDS", 0.25)
     monkeypatch.setattr(module, "WAIT_SECONDS", 1)
     async with asyncio.timeout(60):
-        async with queue_doorbell(queue, REGION, endpoint) as one, queue_doorbell(queue, REGION, endpoint) as other:
+        async with opened(queue, endpoint) as one, opened(queue, endpoint) as other, AsyncExitStack() as stack:
             await one.ring("t", "g")
             ring = await heard(one, "t")
             assert await other.heard(10) == [], "one works on it"
@@ -128,9 +140,9 @@ async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
             await one.close()
             await other.acknowledge(await heard(other, "left"))
 
-            await one.ring("deadly", "g")
+            await other.ring("deadly", "g")
             for _ in range(DEAD_AFTER):  # each worker dies of it: nobody acknowledges, nobody hides it any longer
-                dying = QueueDoorbell(client, queue)
+                dying = await stack.enter_async_context(opened(queue, endpoint))
                 monkeypatch.setattr(module, "BEAT_SECONDS", 600.0)
                 await heard(dying, "deadly")
             async with asyncio.timeout(SECONDS):
@@ -138,19 +150,15 @@ async def test_f88_a_queue_tells_one_worker_at_a_time_for_as_long_as_it_lives(
                     await other.heard(10)
             assert lost[0]["Body"] == "deadly"
 
-            await one.ring("u", "a server")
+            await other.ring("u", "a server")
             answer = await client.receive_message(QueueUrl=queue, AttributeNames=["All"], WaitTimeSeconds=1)
             assert answer["Messages"][0]["Attributes"]["MessageGroupId"] == "a server", "quiet servers go first by it"
 
-            async with queue_doorbell(f"{queue}-that-is-not", REGION, endpoint) as deaf:
+            async with opened(f"{queue}-that-is-not", endpoint) as deaf:
                 with pytest.raises(DoorbellSilent, match="there is no queue"):
                     await deaf.ring("t", "g")
                 with pytest.raises(DoorbellSilent, match="there is no queue"):
                     await deaf.heard(1)
-        async with asyncio.timeout(SECONDS):
-            with pytest.raises(DoorbellSilent, match="standard"):
-                async with queue_doorbell(f"{queue}.fifo", REGION, endpoint):
-                    pass
 
 
 async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(
@@ -172,8 +180,8 @@ async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(
 
     async with (
         asyncio.timeout(60),
-        queue_doorbell(queue, REGION, aws_endpoint) as rings,
-        queue_doorbell(queue, REGION, aws_endpoint) as hears,
+        opened(queue, aws_endpoint) as rings,
+        opened(queue, aws_endpoint) as hears,
         house([], store=store, owner="gateway", works=False, doorbell=rings) as gateway,
         house([work, finish], store=store, owner="worker", bench=bench, doorbell=hears) as worker,
     ):

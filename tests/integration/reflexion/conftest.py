@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import Envelope, Event
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import SessionRow
-from agentic.stores.aws.place import Place
 from agentic.stores.memory import MemoryStore
 from reflexion.lessons.lesson import Verdict
 from reflexion.lessons.lifecycle import Arm, Showing
@@ -83,7 +83,7 @@ def house(script: Script, lessons: LessonStore | None = None) -> House:
     return House(lessons or MemoryLessonStore(), ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0)}))
 
 
-def lessons_on_aws(place: Place, folder: Path) -> AwsLessonStore:
+def lessons_on_aws(place: AwsPlace, folder: Path) -> AwsLessonStore:
     """What one process works with: a copy of its own."""
     return AwsLessonStore.open(replace(place, copies=folder))
 

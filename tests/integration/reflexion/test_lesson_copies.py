@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.aws.place import Place
 from agentic.stores.sqlite.file.connection import Connection
 from reflexion.errors import LessonOutdated, LessonStoreTooNew, LessonStoreUnavailable
 from reflexion.lessons.changes import reworded
@@ -32,7 +32,7 @@ from tests.unit.reflexion.logs import EPOCH
 
 
 @pytest.fixture
-async def copies(aws_place: Place, tmp_path: Path) -> AsyncIterator[list[AwsLessonStore]]:
+async def copies(aws_place: AwsPlace, tmp_path: Path) -> AsyncIterator[list[AwsLessonStore]]:
     """What three processes work with; they find a file of their own in the same folder."""
     made = [lessons_on_aws(aws_place, tmp_path) for _ in range(3)]
     yield made
@@ -71,7 +71,7 @@ async def test_what_many_do_at_once_counts_once_each_and_every_copy_tells_the_sa
     assert first == await rows(copies[1]) == await rows(copies[2])
 
 
-async def test_where_the_wire_fails_each_execution_counts_once(aws_place: Place, tmp_path: Path) -> None:
+async def test_where_the_wire_fails_each_execution_counts_once(aws_place: AwsPlace, tmp_path: Path) -> None:
     rates: dict[Fault, float] = {"conflict": 0.15, "throttled": 0.05, "lost": 0.1, "half": 0.05, "doubled": 0.1}
     async with WireFaults(aws_place.endpoint) as wire:
         made = [lessons_on_aws(replace(aws_place, endpoint=wire.address), tmp_path) for _ in range(2)]
@@ -165,7 +165,7 @@ async def test_what_was_written_although_the_answer_was_lost_counts_once(
 
 
 async def test_a_copy_that_is_lost_damaged_far_behind_or_of_another_table_is_made_anew(
-    aws_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: list[AwsLessonStore]
+    aws_place: AwsPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copies: list[AwsLessonStore]
 ) -> None:
     monkeypatch.setattr(lesson_items, "KEPT", 3)
     monkeypatch.setattr(aws_lessons, "KEPT", 3)
@@ -185,14 +185,14 @@ async def test_a_copy_that_is_lost_damaged_far_behind_or_of_another_table_is_mad
         assert await rows(again) == expected
         await again.close()
     other = AwsLessonStore.open(
-        Place(aws_place.table + "-none", "", aws_place.region, aws_place.endpoint, copies=folder)
+        AwsPlace(aws_place.table + "-none", "", aws_place.region, aws_place.endpoint, copies=folder)
     )
     with pytest.raises(LessonStoreUnavailable, match="there is no table"):
         await other.lessons("g1")
     await other.close()
 
 
-async def test_a_copy_of_another_table_is_never_told(aws_place: Place, aws_endpoint: str, tmp_path: Path) -> None:
+async def test_a_copy_of_another_table_is_never_told(aws_place: AwsPlace, aws_endpoint: str, tmp_path: Path) -> None:
     from tests.aws.accounts import new_place
 
     for place, id in ((aws_place, "mine"), (new_place(aws_endpoint), "theirs")):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import (
     Envelope,
     Event,
@@ -20,7 +21,6 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.runtime import Lease, Store
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.file.connection import connect
@@ -47,7 +47,7 @@ class Seconds:
 
 OpenStore = Callable[[Path, Seconds], Store]
 
-_PLACES: dict[Path, Place] = {}
+_PLACES: dict[Path, AwsPlace] = {}
 
 
 def _aws(folder: Path, seconds: Seconds) -> AwsStore:

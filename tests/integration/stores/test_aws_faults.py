@@ -14,6 +14,9 @@ from dataclasses import replace
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import Answer, Clients, Service
+from agentic.aws.items import number, text
 from agentic.core.events.execution_events import (
     Confidence,
     ConfidenceParts,
@@ -33,9 +36,6 @@ from agentic.ports.errors import AppendTooLarge, LeaseLost, SequenceConflict, St
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.event_recorder import Recorder
 from agentic.stores.aws import layout
-from agentic.stores.aws.clients import Answer, Clients, Service
-from agentic.stores.aws.items import number, text
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.table import Table
 from agentic.stores.process_identity import this_process
@@ -71,7 +71,7 @@ class Forgetful(Clients):
 
 
 @pytest.fixture
-async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
+async def wire(aws_place: AwsPlace) -> AsyncIterator[WireFaults]:
     """The way to AWS, which can be broken."""
     async with WireFaults(aws_place.endpoint) as wire:
         yield wire
@@ -79,7 +79,7 @@ async def wire(aws_place: Place) -> AsyncIterator[WireFaults]:
 
 @pytest.fixture(params=[Clients, Forgetful])
 async def remembering(
-    request: pytest.FixtureRequest, aws_place: Place, wire: WireFaults, seconds: Seconds
+    request: pytest.FixtureRequest, aws_place: AwsPlace, wire: WireFaults, seconds: Seconds
 ) -> AsyncIterator[AwsStore]:
     """A store behind that way, where AWS knows a transaction again by its token, or not."""
     store = AwsStore.over(request.param(replace(aws_place, endpoint=wire.address)), seconds)
@@ -88,7 +88,7 @@ async def remembering(
 
 
 @pytest.fixture
-async def behind(aws_place: Place, wire: WireFaults, seconds: Seconds) -> AsyncIterator[AwsStore]:
+async def behind(aws_place: AwsPlace, wire: WireFaults, seconds: Seconds) -> AsyncIterator[AwsStore]:
     """A store behind that way."""
     store = AwsStore.over(Clients(replace(aws_place, endpoint=wire.address)), seconds)
     yield store
@@ -96,7 +96,7 @@ async def behind(aws_place: Place, wire: WireFaults, seconds: Seconds) -> AsyncI
 
 
 @pytest.fixture
-async def direct(aws_place: Place, seconds: Seconds) -> AsyncIterator[AwsStore]:
+async def direct(aws_place: AwsPlace, seconds: Seconds) -> AsyncIterator[AwsStore]:
     """Another worker's, whose way is good."""
     store = AwsStore.over(Clients(aws_place), seconds)
     yield store
@@ -153,7 +153,7 @@ async def test_what_met_another_or_was_one_too_many_is_tried_again(behind: AwsSt
 
 
 async def test_where_it_does_not_end_nothing_is_acknowledged_and_the_words_say_so(
-    aws_place: Place, wire: WireFaults, seconds: Seconds
+    aws_place: AwsPlace, wire: WireFaults, seconds: Seconds
 ) -> None:
     store = AwsStore.over(Clients(replace(aws_place, endpoint=wire.address), patience=0.2), seconds)
     lease = await begin(store)
@@ -202,7 +202,7 @@ async def test_of_two_workers_one_has_the_thread_and_what_the_other_had_begun_wr
     assert [each.fence for each in await log_of(behind, "x1")][-1] == fresh.fence
 
 
-async def test_a_dead_process_is_succeeded_at_once_on_its_own_host_alone(aws_place: Place, seconds: Seconds) -> None:
+async def test_a_dead_process_is_succeeded_at_once_on_its_own_host_alone(aws_place: AwsPlace, seconds: Seconds) -> None:
     command = "from agentic.stores.process_identity import this_process; print(this_process())"
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.strip()
     elsewhere = "/".join(["another-boot", *ended.split("/")[1:]])
@@ -221,7 +221,7 @@ async def test_a_dead_process_is_succeeded_at_once_on_its_own_host_alone(aws_pla
     await us.close()
 
 
-async def test_numbers_grow_over_owners_whose_clocks_differ(aws_place: Place, seconds: Seconds) -> None:
+async def test_numbers_grow_over_owners_whose_clocks_differ(aws_place: AwsPlace, seconds: Seconds) -> None:
     """Else a later message would be delivered before an earlier one."""
     ahead, behind = AwsStore.over(Clients(aws_place), seconds), AwsStore.over(Clients(aws_place), seconds)
     lease = await take(ahead)
@@ -298,7 +298,7 @@ def turn(number: int) -> list[Event]:
 
 
 async def test_turns_can_be_read_in_the_table_also_where_another_worker_goes_on(
-    aws_place: Place, behind: AwsStore, direct: AwsStore
+    aws_place: AwsPlace, behind: AwsStore, direct: AwsStore
 ) -> None:
     """As the `aws` commands of the guide show them."""
     lease = await begin(behind)

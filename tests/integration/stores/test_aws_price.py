@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.stores.aws.layout import SHARDS
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS, TURNS, Price, priced
 from tests.aws.accounts import new_place
 from tests.integration.stores.samples import begin
 
 
-async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_place: Place) -> None:
+async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_place: AwsPlace) -> None:
     price = await priced(aws_place, TURNS)
     print(f"{price.write:.0f} write units, {price.requests.total()} requests, {price.puts} puts: {price.usd:.6f} USD")
     print(dict(price.requests))
@@ -22,7 +22,7 @@ async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_plac
     assert price.write < told.write <= MOST_UNITS, "also where a queue is told of each step"
 
 
-async def test_a_look_at_what_is_open_takes_as_few_requests_as_it_can(aws_place: Place) -> None:
+async def test_a_look_at_what_is_open_takes_as_few_requests_as_it_can(aws_place: AwsPlace) -> None:
     price = Price()
     store = AwsStore.open(aws_place, watcher=price)
     lease = await begin(store)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.bucket import WorkspaceObjects
+from agentic.aws.clients import Clients
 from agentic.stores.aws import bucket
-from agentic.stores.aws.bucket import WorkspaceObjects
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.place import Place
 from agentic.workspace.snapshots import shared_copies
 from agentic.workspace.snapshots.shared_copies import SHOWN_FILES, SharedCopies
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
@@ -34,7 +34,7 @@ async def objects(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     """A bucket of its own that keeps versions."""
     for name, value in {"ACCESS_KEY_ID": "test", "SECRET_ACCESS_KEY": "test", "REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    clients = Clients(Place("none", f"b{uuid.uuid4().hex}", endpoint=endpoint))
+    clients = Clients(AwsPlace("none", f"b{uuid.uuid4().hex}", endpoint=endpoint))
     await clients.call("s3", "create_bucket", {"Bucket": clients.place.bucket})
     keep = {"Bucket": clients.place.bucket, "VersioningConfiguration": {"Status": "Enabled"}}
     await clients.call("s3", "put_bucket_versioning", keep)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import Usage
-from agentic.stores.aws.place import Place
 from bot.config.settings import (
     PROVIDER_VARIABLES,
     Settings,
@@ -145,7 +145,7 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
     (tmp_path / "home/.env").write_text("\n".join([*lines, "THREADWRIGHT_STORE=aws", "AWS_SECRET_ACCESS_KEY=sesame"]))
     monkeypatch.setenv("AGENTIC_EVENTS_QUEUE_URL", "")
     place = read_settings().aws_place
-    assert place == Place(
+    assert place == AwsPlace(
         "threads", "artifacts", "eu-west-1", "http://127.0.0.1:4566", AWS["AGENTIC_DOORBELL_QUEUE_URL"],
         AWS["AGENTIC_EVENTS_QUEUE_URL"], tmp_path / "home/copies",
     )  # fmt: skip

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws.aws_place import check_queue, region_of
 from agentic.core.outside.outside_events import AnyOutsideEvent, TurnCompleted
 from agentic.egress.host_list import private_places
-from agentic.event_targets.event_queue import check_queue, region_of
 from agentic.event_targets.event_schema import event_schema
 from agentic.event_targets.event_target import waves
 from agentic.event_targets.event_webhook import check_address, key_from, signature
@@ -77,7 +77,7 @@ def test_an_address_of_a_queue_is_known_by_its_form_and_names_its_region() -> No
     amazon = "https://sqs.eu-central-1.amazonaws.com/123456789012/events.fifo"
     check_queue(amazon)
     check_queue("http://127.0.0.1:4566/000000000000/events")
-    assert (region_of(amazon), region_of("http://127.0.0.1:4566/000000000000/events")) == ("eu-central-1", None)
+    assert (region_of(amazon), region_of("http://127.0.0.1:4566/000000000000/events")) == ("eu-central-1", "")
     for wrong in ("events", "arn:aws:sqs:eu-central-1:123456789012:events", "https://example.org/events"):
         with pytest.raises(ValueError, match="a queue's URL"):
             check_queue(wrong)

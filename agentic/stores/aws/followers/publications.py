@@ -16,16 +16,16 @@ from typing import cast
 
 import orjson
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, PRESENT, Item, Put, Update, Value, keyed, number, text
 from agentic.core.events.execution_events import Envelope
 from agentic.core.outside.outline import FOLLOWED, Stream
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
 from agentic.ports.maintenance import EventRow
 from agentic.ports.stores import LogEntry
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, PRESENT, Item, Put, Update, Value, keyed, number, text
 from agentic.stores.aws.layout import PARTITION, SORT, WAITING, Key
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.event_rows import to_envelope
 
 SORT_OF_WAITING = "told"
@@ -74,13 +74,13 @@ async def _targets(aws: Aws, *, anew: bool = False) -> dict[str, int]:
     return aws.following.targets
 
 
-class Publications(Part):
+class Publications(StoreSubject):
     """Reads what is to be told, and notes what was."""
 
     async def subscribe(self, target: str) -> None:
         """Events wait for it from now on."""
         new = Put(keyed(layout.target(target), {"order": self._aws.order.next()}), ABSENT)
-        with suppress(Refused):  # it is known
+        with suppress(ConditionFailed):  # it is known
             await self._table.write(new)
         await _targets(self._aws, anew=True)
 
@@ -116,7 +116,7 @@ class Publications(Part):
             ends[key] = int(order)
         for key, values in told.items():
             if not await self._ended(key, values, ends[key]):
-                with suppress(Refused):  # its log was deleted, or there is more to be told of it
+                with suppress(ConditionFailed):  # its log was deleted, or there is more to be told of it
                     await self._settle(key, await self._table.write(Update(key, _set(values), PRESENT, values)))
 
     async def _ended(self, key: Key, values: dict[str, Value], order: int) -> bool:
@@ -124,7 +124,7 @@ class Publications(Part):
         if not order or len(await _targets(self._aws)) > 1:
             return False
         still = Update(key, f"{_set(values)} {_INDEX_OUT}", "#tell_order = :order", {**values, "order": order})
-        with suppress(Refused):
+        with suppress(ConditionFailed):
             await self._table.write(still)
             self._aws.following.fresh.pop(key, None)
             return True

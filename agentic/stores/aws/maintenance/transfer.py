@@ -15,14 +15,9 @@ from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
-from agentic.core.events.execution_events import BlobRef, Envelope
-from agentic.ports.errors import StoreCorrupt, StoreError
-from agentic.ports.maintenance import EventRow, Row, StoredExecution, StoreExport, StoreImport, StoreTransfer
-from agentic.ports.schedules import ScheduleRow
-from agentic.ports.stores import LabelRow
-from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import (
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.items import (
     ABSENT,
     PRESENT,
     Delete,
@@ -38,8 +33,13 @@ from agentic.stores.aws.items import (
     number,
     text,
 )
+from agentic.core.events.execution_events import BlobRef, Envelope
+from agentic.ports.errors import StoreCorrupt, StoreError
+from agentic.ports.maintenance import EventRow, Row, StoredExecution, StoreExport, StoreImport, StoreTransfer
+from agentic.ports.schedules import ScheduleRow
+from agentic.ports.stores import LabelRow
+from agentic.stores.aws import layout
 from agentic.stores.aws.layout import PARTITION, padded
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.aws.subjects import blobs
 from agentic.stores.aws.subjects.events import GONE, LIST, changed, log_folder
@@ -56,7 +56,7 @@ _PIECE_BYTES = 300_000
 class AwsTransfer(StoreTransfer):
     """The store of a place; it is asked by commands that wait for each answer."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: AwsPlace) -> None:
         self._place = place
 
     def streams(self, stored: StoredExecution) -> tuple[list[Envelope], list[Envelope]]:
@@ -213,7 +213,7 @@ class _Store(AwsStore):
 
     async def add(self, item: Item) -> None:
         """Add an item; one that is there stays."""
-        with suppress(Refused):
+        with suppress(ConditionFailed):
             await self._table.write(Put(item, ABSENT))
 
     async def bring_in_content(self, ref: BlobRef, content: bytes) -> None:
@@ -259,7 +259,7 @@ class _Store(AwsStore):
                     *gone,
                 ]
             )
-        except Refused as refused:
+        except ConditionFailed as refused:
             raise OtherContent(f"execution {coming.name} was begun here meanwhile: import it again") from refused
 
     async def _place_of(self, coming: StoredExecution) -> Put:
@@ -301,7 +301,7 @@ class _Store(AwsStore):
         lower = "attribute_not_exists(#fence) OR #fence < :fence"
         try:
             await self._table.write(Update(layout.lease(coming.thread), change, lower, values))
-        except Refused:
+        except ConditionFailed:
             return
 
     async def _burial_of(self, name: str) -> Item | None:

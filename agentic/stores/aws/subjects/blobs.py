@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import cast
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import Delete, Item, key_of, keyed
 from agentic.core.events.execution_events import BlobRef
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.maintenance import EventRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import Delete, Item, key_of, keyed
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.checks import blob_ref
 
 IN_TABLE_BYTES = 16_000
@@ -25,7 +25,7 @@ _HASH = re.compile(r'(?<!_sha":")(?<!"sha_before":")(?<!"sha_after":")(?<![0-9a-
 """Of arguments, histories and the workspace's files nothing is kept here, and each would cost a write."""
 
 
-class Blobs(Part):
+class Blobs(StoreSubject):
     """Kept once; what nothing names is swept."""
 
     async def put_blob(self, content: bytes, media: str = "text/plain") -> BlobRef:
@@ -86,7 +86,7 @@ async def sweep(aws: Aws, sha: str) -> None:
     async for _ in aws.table.query(layout.blob(sha)[0], layout.prefix("REF"), most=1):
         return
     if item is not None:
-        with suppress(Refused):
+        with suppress(ConditionFailed):
             await aws.table.write(Delete(layout.blob(sha), "#written = :written", {"written": item["written"]}))
     await aws.bucket.erase(versions)
 

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import cast
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.stores import Scope
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.money import dollars, fits, nanos
 
 _SORT, _LIST = "RESERVED", "SCOPE"
@@ -30,7 +30,7 @@ _STANDS = "#made = :made AND attribute_exists(#scopes)"
 _ADD = "ADD #taken :amount, #net :amount, #held :held"
 
 
-class Budgets(Part):
+class Budgets(StoreSubject):
     """Amounts are whole billionths of a US dollar."""
 
     async def reserve_usd(self, key: str, scopes: Sequence[Scope], usd: float) -> Scope | None:
@@ -50,7 +50,7 @@ class Budgets(Part):
         writes += [_taking(scope, amount) for scope in tightest.values()]
         try:
             await self._table.transact(writes)
-        except Refused as refused:
+        except ConditionFailed as refused:
             known, *full = refused.reasons
             if known.refused:
                 return None
@@ -90,7 +90,7 @@ class Budgets(Part):
                 await self._table.transact(
                     [ended, *(Update(layout.scope(name), _ADD, values=change) for name in scopes)]
                 )
-            except Refused:
+            except ConditionFailed:
                 continue  # somebody else ended it, or ended it and reserved anew
             return
         raise StoreUnavailable(f"reservation {key} is changed by others all the time: it is tried again later")
@@ -103,7 +103,7 @@ class Budgets(Part):
         """People added to the cap of a scope; the first raise of a key counts."""
         raised: dict[str, Value] = {"amount": nanos(usd), "less": -nanos(usd), **_listing(scope)}
         change = f"ADD #raised :amount, #net :less {_listed(scope)}"
-        with suppress(Refused):
+        with suppress(ConditionFailed):
             await self._table.transact(
                 [Put(keyed(layout.raised(key), {}), ABSENT), Update(layout.scope(scope), change, values=raised)]
             )
@@ -130,7 +130,7 @@ class Budgets(Part):
         ]
         for name in names:
             if scope in ("*", _whose(name)):
-                with suppress(Refused):
+                with suppress(ConditionFailed):
                     await self._table.write(
                         Delete(layout.scope(name), "attribute_not_exists(#held) OR #held = :none", {"none": 0})
                     )

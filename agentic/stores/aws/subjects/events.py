@@ -14,6 +14,21 @@ from uuid import uuid4
 
 import orjson
 
+from agentic.aws.aws_errors import ConditionFailed, Reason
+from agentic.aws.items import (
+    ABSENT,
+    PRESENT,
+    ConditionCheck,
+    Delete,
+    Item,
+    Put,
+    Update,
+    Value,
+    Write,
+    keyed,
+    number,
+    text,
+)
 from agentic.core.events.execution_events import BlobRef, Envelope, Finished, OutboxItem, Started, TurnEnded
 from agentic.core.events.ids import is_child
 from agentic.ports.errors import (
@@ -28,24 +43,9 @@ from agentic.ports.failpoints import reach
 from agentic.ports.maintenance import EventRow
 from agentic.ports.stores import ExecutionRow, Lease
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Reason, Refused
 from agentic.stores.aws.followers import publications as followers
-from agentic.stores.aws.items import (
-    ABSENT,
-    PRESENT,
-    Check,
-    Delete,
-    Item,
-    Put,
-    Update,
-    Value,
-    Write,
-    keyed,
-    number,
-    text,
-)
 from agentic.stores.aws.layout import LISTED, SORT, Key, padded
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
 from agentic.stores.aws.subjects import outbox as effects
@@ -101,7 +101,7 @@ class _Append:
         return reasons[-1] if reasons else ""
 
 
-class Events(Part):
+class Events(StoreSubject):
     """Reads and writes logs."""
 
     async def append(
@@ -156,7 +156,7 @@ class Events(Part):
                 raise AppendTooLarge(f"{len(writes)} items were to be written at once: write them in parts")
             try:
                 await self._table.transact(writes)
-            except Refused as refused:
+            except ConditionFailed as refused:
                 if self._was_written(append, refused.reasons[1]):
                     break
                 await self._refuse(append, refused)
@@ -179,7 +179,7 @@ class Events(Part):
     async def _log(self, append: _Append) -> list[Write]:
         """The lease that is checked, the head that moves, and the events; the lease first, then the head."""
         lease, thread = append.lease, append.lease.thread
-        held = Check(layout.lease(thread), _HELD, {"fence": lease.fence, "owner": lease.owner})
+        held = ConditionCheck(layout.lease(thread), _HELD, {"fence": lease.fence, "owner": lease.owner})
         if not append.events:
             return [held, self._head(append, {})]
         pieces = await self._pieces(append)
@@ -189,10 +189,10 @@ class Events(Part):
     def _head(self, append: _Append, marks: Item) -> Write:
         key = layout.execution(append.lease.thread, append.execution)
         if not append.expected:
-            return self._first(append, marks) if append.events else Check(key, ABSENT)
+            return self._first(append, marks) if append.events else ConditionCheck(key, ABSENT)
         at_its_end, expected = "#head = :expected", {"expected": append.expected}
         if not append.events:
-            return Check(key, at_its_end, expected)
+            return ConditionCheck(key, at_its_end, expected)
         changes = [
             "#head = :head",
             "#fence = :fence",
@@ -299,7 +299,7 @@ class Events(Part):
     def _was_written(append: _Append, head: Reason) -> bool:
         return head.item is not None and text(head.item, "token") == append.token
 
-    async def _refuse(self, append: _Append, refused: Refused) -> None:
+    async def _refuse(self, append: _Append, refused: ConditionFailed) -> None:
         """Raise what it means that the lease or the head was refused."""
         held, head, *others = refused.reasons
         place = await self._table.get(layout.execution_place(append.execution)) if head.refused or others else None
@@ -358,7 +358,7 @@ class Events(Part):
             try:
                 await self._table.transact(await self._outcome(thread, execution, head, events, token))
                 break
-            except Refused:
+            except ConditionFailed:
                 found = await self._placed(execution)
         else:
             raise StoreUnavailable(f"others add to the outcome of {execution}: it is tried again later")
@@ -471,7 +471,7 @@ class Events(Part):
         ]
         try:
             await self._table.transact(aside)
-        except Refused:
+        except ConditionFailed:
             return  # it has ended meanwhile
 
     async def _placed(self, execution: str) -> tuple[Item, Item] | None:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, Item, Put, key_of, keyed, text
 from agentic.core.events.execution_events import InboxItem
 from agentic.ports.failpoints import reach
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Item, Put, key_of, keyed, text
 from agentic.stores.aws.layout import SORT, WAITING, Key, padded
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.event_rows import micros
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 SORT_OF_WAITING = "inbox"
 
 
-class Inbox(Part):
+class Inbox(StoreSubject):
     """Kept until an execution has taken it in."""
 
     async def put(self, item: InboxItem) -> bool:
@@ -39,7 +39,7 @@ class Inbox(Part):
                     Put(keyed(key, {"id": item.id, **waits, **body})),
                 ]
             )
-        except Refused as refused:
+        except ConditionFailed as refused:
             # Its place has a number that is used once: it is ours where the answer to what was sent first was lost.
             kept = text(refused.reasons[0].item or {}, "at") == key[1]
         else:

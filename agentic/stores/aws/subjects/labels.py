@@ -6,18 +6,18 @@ from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from agentic.aws.items import Item, Update, Value, key_of, number, text
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.stores import LabelRow, LabelSource, Look
 from agentic.stores.aws import layout
-from agentic.stores.aws.items import Item, Update, Value, key_of, number, text
 from agentic.stores.aws.layout import LISTED
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.store_subject import StoreSubject
 
 _LIST = "LABEL"
 _LOOKS = TypeAdapter(tuple[Look, ...])
 
 
-class Labels(Part):
+class Labels(StoreSubject):
     """A label is an item of its thread, which no retention takes away."""
 
     async def put_label(self, row: LabelRow) -> None:

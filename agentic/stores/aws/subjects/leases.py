@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import cast
 from uuid import uuid4
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import Item, Update, Value, number, text
 from agentic.ports.failpoints import reach
 from agentic.ports.stores import Lease
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import Item, Update, Value, number, text
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.store_subject import StoreSubject
 from agentic.stores.checks import MIN_READER, check_reader
 from agentic.stores.process_identity import dead_here
 
@@ -29,7 +29,7 @@ _ONCE = "(attribute_not_exists(#attempt) OR #attempt <> :attempt)"
 _OURS = "#fence = :fence AND #owner = :owner"
 
 
-class Leases(Part):
+class Leases(StoreSubject):
     """Who may write for a thread."""
 
     async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
@@ -61,14 +61,14 @@ class Leases(Part):
         take = Update(layout.lease(thread), _TAKE, f"{_FREE} AND {_ONCE}", {**values, "free": "", "now": now})
         try:
             return self._lease_of(await self._table.write(take))
-        except Refused as refused:
+        except ConditionFailed as refused:
             stood = refused.reasons[0].item or {}
         if text(stood, "attempt") != attempt and dead_here(text(stood, "process")):
             held: dict[str, Value] = {"fence": number(stood, "fence"), "held": text(stood, "owner")}
             succeed = Update(layout.lease(thread), _TAKE, f"{_OF_THE_DEAD} AND {_ONCE}", {**values, **held})
             try:
                 return self._lease_of(await self._table.write(succeed))
-            except Refused as refused:
+            except ConditionFailed as refused:
                 stood = refused.reasons[0].item or {}
         return self._lease_of(stood) if text(stood, "attempt") == attempt else None
 
@@ -102,6 +102,6 @@ class Leases(Part):
         values |= {"order": self._aws.order.last, "fence": lease.fence, "owner": lease.owner}
         try:
             await self._table.write(Update(layout.lease(lease.thread), change, _OURS, values))
-        except Refused:
+        except ConditionFailed:
             return False
         return True

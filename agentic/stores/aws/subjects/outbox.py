@@ -8,16 +8,16 @@ from typing import cast
 
 from pydantic import ValidationError
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Write, key_of, keyed, number, text
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreError, StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.ports.stores import OutboxRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
 from agentic.stores.aws.bodies import BODY
-from agentic.stores.aws.items import ABSENT, PRESENT, Delete, Item, Put, Update, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import padded
-from agentic.stores.aws.part import Aws, Part
+from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.aws.subjects.inbox import waiting_items, waiting_threads
 from agentic.stores.aws.table import MOST_WRITES
 from agentic.stores.checks import lost_item
@@ -34,7 +34,7 @@ _MOST_RECEIPTS = MOST_WRITES - 2
 _MOST_TRIES = 10
 
 
-class Outbox(Part):
+class Outbox(StoreSubject):
     """Kept until delivered."""
 
     async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
@@ -46,7 +46,7 @@ class Outbox(Part):
                 try:
                     await self._table.transact(fresh)
                     break
-                except Refused as refused:
+                except ConditionFailed as refused:
                     fresh = without_taken(fresh, refused)
         reach("outbox.put.after")
 
@@ -76,7 +76,7 @@ class Outbox(Part):
             try:
                 await self._table.transact([*_moved(item, messages), *map(Put, receipts[:_MOST_RECEIPTS])])
                 break
-            except Refused:
+            except ConditionFailed:
                 continue  # somebody else has delivered it meanwhile: their receipt is replaced
         else:
             raise StoreUnavailable(f"outbox item {key!r} is being delivered by somebody else: it is tried again later")
@@ -143,7 +143,7 @@ def _ages(item: OutboxItem) -> bool:
     return item.sort != "lesson" and not (item.execution and item.key.startswith(f"{item.execution}."))
 
 
-def without_taken(writes: Sequence[Write], refused: Refused) -> list[Write]:
+def without_taken(writes: Sequence[Write], refused: ConditionFailed) -> list[Write]:
     """The writes of ``puts`` whose keys were not taken; the reasons may be those of a longer transaction that ends so."""
     reasons = refused.reasons[len(refused.reasons) - len(writes) :]
     pairs = range(0, len(writes), WRITES_EACH)

@@ -20,14 +20,14 @@ from typing import cast
 import orjson
 from pydantic import ValidationError
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import PRESENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.core.events.execution_events import Envelope, OutboxItem, Started
 from agentic.ports.errors import StoreCorrupt, StoreUnavailable
 from agentic.ports.maintenance import EventRow
 from agentic.ports.retention import Buried, Kept
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
 from agentic.stores.aws.bodies import BODY, OBJECT
-from agentic.stores.aws.items import PRESENT, Delete, Item, Put, Update, Value, Write, key_of, keyed, number, text
 from agentic.stores.aws.layout import LISTED, PARTITION, SORT, Key, padded
 from agentic.stores.aws.subjects import blobs, budgets
 from agentic.stores.aws.subjects.events import GONE, LIST, Events, changed, log_folder
@@ -110,7 +110,7 @@ class Retention(Events, Outbox):
         ]
         try:
             await self._table.transact(writes)
-        except Refused:
+        except ConditionFailed:
             return False
         self._aws.threads.drop(name)
         return True
@@ -244,7 +244,7 @@ class Retention(Events, Outbox):
         body = await self._aws.bodies.pack(said, f"threads/{item.thread}/outbox")
         try:
             await self._table.write(Put({**kept, **body}, PRESENT))
-        except Refused:
+        except ConditionFailed:
             return False
         await self._erase_objects([stands], but=body)
         return True
@@ -307,7 +307,7 @@ class Retention(Events, Outbox):
         said = first.task.encode() if isinstance(first, Started) else b""
         task = await self._aws.bodies.pack(said, log_folder(thread, execution))
         kept = {name: value for name, value in place.items() if name not in BODY}
-        with suppress(Refused):
+        with suppress(ConditionFailed):
             await self._table.write(Put({**kept, **task}, f"{PRESENT} AND attribute_not_exists(#{GONE})"))
         await self._erase_objects([place], but=task)
         await self._drop(await self._turns(thread, execution))

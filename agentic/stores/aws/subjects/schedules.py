@@ -9,16 +9,16 @@ from datetime import datetime
 from typing import cast
 from uuid import uuid4
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, Delete, Item, Put, Update, Value, keyed, number, text
 from agentic.ports.failpoints import reach
 from agentic.ports.schedules import ScheduleRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Delete, Item, Put, Update, Value, keyed, number, text
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.store_subject import StoreSubject
 from agentic.stores.event_rows import micros, moment
 
 
-class Schedules(Part):
+class Schedules(StoreSubject):
     """Each is changed only at the revision that it was read at."""
 
     async def put_schedule(self, row: ScheduleRow) -> ScheduleRow | None:
@@ -41,7 +41,7 @@ class Schedules(Part):
                 changes = ", ".join(f"#{name} = :{name}" for name in values)
                 read_at = {**values, "read": row.revision}
                 await self._table.write(Update(key, f"SET {changes}", "#revision = :read", read_at))
-        except Refused as refused:
+        except ConditionFailed as refused:
             # It is ours where the answer to what was sent first was lost.
             return kept if text(refused.reasons[0].item or {}, "stamp") == values["stamp"] else None
         reach("schedule.put.after")

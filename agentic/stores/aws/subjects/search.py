@@ -14,17 +14,17 @@ from typing import cast
 
 import orjson
 
+from agentic.aws.items import Item, number, text
 from agentic.core.events.execution_events import Envelope
 from agentic.core.text.searchable import searchable
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
 from agentic.ports.lookup import Hit, Wanted
 from agentic.ports.maintenance import EventRow
 from agentic.stores.aws import layout, words_copy
-from agentic.stores.aws.items import Item, number, text
 from agentic.stores.aws.layout import LISTED, PARTITION, SORT, padded
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.store_subject import StoreSubject
 from agentic.stores.aws.subjects.events import LIST, NOTED_SECONDS
-from agentic.stores.aws.words_copy import Log, Place, Words
+from agentic.stores.aws.words_copy import Log, WordPlace, Words
 from agentic.stores.event_rows import to_envelope
 from agentic.stores.sqlite.tables.search import text_of
 from agentic.text.word_query import WordQuery, composed
@@ -37,7 +37,7 @@ POSITIONS = 1 << 11
 """Positions of one append, which may be as many events as a long past has in one item."""
 
 
-class Search(Part):
+class Search(StoreSubject):
     """Takes in and finds."""
 
     async def take_in(self) -> bool:
@@ -106,7 +106,7 @@ class Search(Part):
 
     # --- finding ---
 
-    async def _hit(self, place: Place) -> Hit | None:
+    async def _hit(self, place: WordPlace) -> Hit | None:
         first, last = (layout.events(place.thread, place.execution, seq)[1] for seq in (place.seq - 1, 10**19))
         head = await self._table.get(layout.execution(place.thread, place.execution))
         if head is None:
@@ -137,7 +137,7 @@ def _position(item: Item, row: EventRow) -> int:
     return number(item, "order") * POSITIONS + min(row[0] - number(item, "first"), POSITIONS - 1)
 
 
-def _readable(place: Place, row: EventRow) -> Hit | None:
+def _readable(place: WordPlace, row: EventRow) -> Hit | None:
     try:
         return Hit(place.position, place.thread, to_envelope(place.execution, row))
     except (StoreCorrupt, StoreTooNew):

@@ -17,16 +17,16 @@ from uuid import uuid4
 import orjson
 from pydantic import JsonValue
 
+from agentic.aws.aws_errors import ConditionFailed
+from agentic.aws.items import ABSENT, Item, Put, keyed, number, text
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.failpoints import reach
 from agentic.ports.maintenance import SESSION_FIELDS, Row
 from agentic.ports.maintenance import Value as Field
 from agentic.ports.stores import SessionRow
 from agentic.stores.aws import layout
-from agentic.stores.aws.aws_errors import Refused
-from agentic.stores.aws.items import ABSENT, Item, Put, keyed, number, text
 from agentic.stores.aws.layout import LISTED, WAITING, Index, Key
-from agentic.stores.aws.part import Part
+from agentic.stores.aws.store_subject import StoreSubject
 from agentic.stores.event_rows import micros, moment
 
 _SORT = "SESSION"
@@ -35,7 +35,7 @@ _FAR = 10**17
 """Microseconds; less this, the last accessed comes first."""
 
 
-class Sessions(Part):
+class Sessions(StoreSubject):
     """Rows of threads, found by thread, age, guild and channel."""
 
     async def save_session(self, row: SessionRow) -> None:
@@ -114,7 +114,7 @@ class Sessions(Part):
         fact = keyed(layout.fact(key), {"value": after, "attempt": attempt})
         try:
             await self._table.write(Put(fact, condition, values))
-        except Refused as refused:
+        except ConditionFailed as refused:
             return text(refused.reasons[0].item or {}, "attempt") == attempt
         return True
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
+from agentic.aws.items import Item, keyed
 from agentic.core.events.execution_events import (
     CallBlock,
     Confidence,
@@ -30,7 +31,6 @@ from agentic.core.events.execution_events import (
     Usage,
 )
 from agentic.stores.aws import layout
-from agentic.stores.aws.items import Item, keyed
 
 KEPT = timedelta(days=30)
 _LONGEST = 300

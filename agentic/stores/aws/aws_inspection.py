@@ -6,54 +6,53 @@ Nothing is changed by it. A right to write is tried by a write whose condition n
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
-
+from agentic.aws.aws_errors import RIGHT, ConditionFailed, code_of, wrong_clock
+from agentic.aws.aws_place import AwsPlace, events_place, queue_name, region_of
+from agentic.aws.clients import Answer, Clients
+from agentic.aws.items import ABSENT, PRESENT, Delete, Put, Update, keyed
 from agentic.ports.errors import StoreError
 from agentic.ports.maintenance import StoreFinding
-from agentic.stores.aws.aws_errors import Refused, code_of, no_queue, wrong_clock
-from agentic.stores.aws.clients import Answer, Clients
-from agentic.stores.aws.items import ABSENT, PRESENT, Delete, Put, Update, keyed
 from agentic.stores.aws.layout import INDEXES, PARTITION, SORT, TTL, definition
-from agentic.stores.aws.place import Place
 from agentic.stores.aws.table import Table
 
 PATIENCE = 3.0
 """Seconds for which a request is tried again: who starts a bot waits for it."""
 MOST_SECONDS_OFF = 5.0
 """How far a clock may be off: leases of 20 s are compared between machines."""
-VARIABLES = {"queue": "AGENTIC_DOORBELL_QUEUE_URL", "events": "AGENTIC_EVENTS_QUEUE_URL"}
 NOBODY = ("INSPECTION", "-")
 """The key and the name of what is never there."""
 NEVER = f"{ABSENT} AND {PRESENT}"
 """A condition that holds of no item."""
-_REGION = re.compile(r"//(?:sqs\.)?([a-z]{2,4}(?:-[a-z]+){1,3}-\d)\.")
 
 
-async def inspect(place: Place, now: Callable[[], float] = time.time) -> tuple[StoreFinding, ...]:
-    """Look at everything, side by side; what several parts suffer from alike is said once."""
-    clients = Clients(place, PATIENCE)
+async def inspect(place: AwsPlace, now: Callable[[], float] = time.time) -> tuple[StoreFinding, ...]:
+    """Look at all that a place names, side by side; what several parts suffer from alike is said once."""
     clock = _Clock(now)
-    clients.watcher = clock.heard
-    try:
-        looks = [
-            _looked("table", place.table, _table(Table(clients), place)),
-            _looked("bucket", place.bucket, _bucket(clients, place)),
-        ]
-        looks += [
-            _looked(part, _name(url), _queue(clients, part, url))
-            for part, url in (("queue", place.queue), ("events", place.events))
-            if url
-        ]
+    async with AsyncExitStack() as stack:
+
+        def clients_of(where: AwsPlace) -> Clients:
+            clients = Clients(where, PATIENCE, clock.heard)
+            stack.push_async_callback(clients.close)
+            return clients
+
+        clients = clients_of(place)
+        looks: list[Awaitable[list[StoreFinding]]] = []
+        if place.table:
+            looks.append(_looked("table", place.table, _table(Table(clients), place)))
+            looks.append(_looked("bucket", place.bucket, _bucket(clients, place)))
+        if place.queue:
+            looks.append(_looked("queue", queue_name(place.queue), _doorbell(clients, place)))
+        if place.events:
+            outside = clients_of(events_place(place.events, place.region, place.endpoint))
+            looks.append(_looked("events", queue_name(place.events), _events(outside, place.events)))
         found = _together([each for part in await asyncio.gather(*looks) for each in part])
-    finally:
-        await clients.close()
     return (*found, *clock.findings())
 
 
@@ -93,7 +92,7 @@ def _together(findings: Sequence[StoreFinding]) -> list[StoreFinding]:
     return list(told.values())
 
 
-async def _table(table: Table, place: Place) -> list[StoreFinding]:
+async def _table(table: Table, place: AwsPlace) -> list[StoreFinding]:
     there = (await table.call("describe_table"))["Table"]
     if wrong := _other_keys(there, place):
         return [StoreFinding("table", place.table, "wrong", wrong)]
@@ -113,7 +112,7 @@ async def _table(table: Table, place: Place) -> list[StoreFinding]:
     return [StoreFinding("table", place.table, "ok", f"keys, indexes and rights as needed; in {place.where}")]
 
 
-def _other_keys(there: dict[str, Any], place: Place) -> str:
+def _other_keys(there: dict[str, Any], place: AwsPlace) -> str:
     """What of a table's keys and indexes is not as we make it; '' for nothing."""
     wanted = definition(place.table)
     if _keys(there["KeySchema"]) != _keys(wanted["KeySchema"]):
@@ -138,11 +137,11 @@ async def _may_write(table: Table) -> None:
     for write in (Put(keyed(NOBODY, {}), NEVER), Update(NOBODY, f"REMOVE #{TTL}", NEVER), Delete(NOBODY, NEVER)):
         try:
             await table.write(write)
-        except Refused:
+        except ConditionFailed:
             continue
 
 
-async def _bucket(clients: Clients, place: Place) -> list[StoreFinding]:
+async def _bucket(clients: Clients, place: AwsPlace) -> list[StoreFinding]:
     versioning = await clients.call("s3", "get_bucket_versioning", {"Bucket": place.bucket})
     if versioning.get("Status") != "Enabled":
         said = (
@@ -156,41 +155,39 @@ async def _bucket(clients: Clients, place: Place) -> list[StoreFinding]:
         try:
             await clients.call("s3", operation, arguments)
         except StoreError as error:
-            if _code(error) not in {"NoSuchKey", "PreconditionFailed"}:
+            if code_of(error) not in {"NoSuchKey", "PreconditionFailed"}:
                 raise
     return [StoreFinding("bucket", place.bucket, "ok", "versioned, rights as needed")]
 
 
-async def _queue(clients: Clients, part: str, url: str) -> list[StoreFinding]:
-    place, name, variable = clients.place, _name(url), VARIABLES[part]
-    region = _REGION.search(url)
-    if region and place.region and region[1] != place.region:
-        said = f"it is in {region[1]}, and AWS_REGION is {place.region}: correct the one that is wrong ({variable})"
-        return [StoreFinding(part, name, "wrong", said)]
+async def _doorbell(clients: Clients, place: AwsPlace) -> list[StoreFinding]:
+    region, name = region_of(place.queue), queue_name(place.queue)
+    said, setting = "", "AGENTIC_DOORBELL_QUEUE_URL"
+    if region and place.region and region != place.region:
+        said = f"it is in {region}, and AWS_REGION is {place.region}: correct the one that is wrong ({setting})"
+    elif name.endswith(".fifo"):
+        said = (
+            f"it is a FIFO queue, in which one busy server would hold up all others: name a standard queue in {setting}"
+        )
+    return [StoreFinding("queue", name, "wrong", said) if said else await _queue(clients, "queue", place.queue)]
+
+
+async def _events(clients: Clients, url: str) -> list[StoreFinding]:
     try:
-        answer = await clients.call("sqs", "get_queue_attributes", {"QueueUrl": url, "AttributeNames": ["All"]})
+        return [await _queue(clients, "events", url)]
     except StoreError as error:
-        if _code(error).endswith(("NonExistentQueue", "QueueDoesNotExist")):
-            return [StoreFinding(part, name, "wrong", no_queue(name, variable, place))]
-        raise
-    attributes = answer["Attributes"]
-    fifo = attributes.get("FifoQueue") == "true"
-    if fifo and part == "queue":  # events may want the order that it keeps
-        said = f"it is a FIFO queue, in which one busy server would hold up all others: name a standard queue in {variable}"
-        return [StoreFinding(part, name, "wrong", said)]
+        if code_of(error) not in RIGHT:
+            raise
+        return [StoreFinding("events", queue_name(url), "ok", "it may not be looked at, which who sends need not do")]
+
+
+async def _queue(clients: Clients, part: str, url: str) -> StoreFinding:
+    asked = {"QueueUrl": url, "AttributeNames": ["All"]}
+    name, attributes = queue_name(url), (await clients.call("sqs", "get_queue_attributes", asked))["Attributes"]
     if "RedrivePolicy" not in attributes:
         said = (
             "it has no dead-letter queue, so a message that nobody can work on comes for ever: give it a redrive policy"
         )
-        return [StoreFinding(part, name, "limited", said)]
-    return [StoreFinding(part, name, "ok", f"a {'FIFO' if fifo else 'standard'} queue with a dead-letter queue")]
-
-
-def _code(error: StoreError) -> str:
-    """AWS's word for what came of a request; '' where it did not answer."""
-    return code_of(error.__cause__) if isinstance(error.__cause__, ClientError) else ""
-
-
-def _name(url: str) -> str:
-    """The name of a queue, the last part of its address."""
-    return url.rstrip("/").rpartition("/")[2]
+        return StoreFinding(part, name, "limited", said)
+    kind = "FIFO" if attributes.get("FifoQueue") == "true" else "standard"
+    return StoreFinding(part, name, "ok", f"a {kind} queue with a dead-letter queue")

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientPayloadError
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
+from agentic.aws.aws_errors import code_of
+from agentic.aws.aws_place import AwsPlace
+from agentic.aws.clients import Answer, Clients
 from agentic.ports.errors import StoreError, StoreUnavailable
 from agentic.ports.stores import ObjectVersion, StoredObject
-from agentic.stores.aws.aws_errors import code_of
-from agentic.stores.aws.clients import Answer, Clients
-from agentic.stores.aws.place import Place
 
 PART_BYTES = 16 << 20
 """What is larger goes in parts of this size."""
@@ -70,7 +70,7 @@ class Bucket:
                 async with answer["Body"] as body:
                     return await body.read()
             except StoreError as error:
-                if _code(error) in _NONE:
+                if code_of(error) in _NONE:
                     return None
                 raise
             except (BotoCoreError, ClientPayloadError, TimeoutError) as error:  # the content broke off on its way
@@ -131,7 +131,7 @@ class WorkspaceObjects:
         self._bucket = Bucket(clients)
 
     @classmethod
-    def open(cls, place: Place) -> WorkspaceObjects:
+    def open(cls, place: AwsPlace) -> WorkspaceObjects:
         """The bucket of a place, over clients of its own."""
         return cls(Clients(place))
 
@@ -149,7 +149,7 @@ class WorkspaceObjects:
         try:
             return _version(await self._bucket.call("put_object", Key=name, Body=content, **condition))
         except StoreError as error:
-            if expected is not None and _code(error) in _OUTDATED:
+            if expected is not None and code_of(error) in _OUTDATED:
                 return None
             raise
 
@@ -194,7 +194,7 @@ class WorkspaceObjects:
         try:
             return await self._bucket.call("get_object", Key=name, **version)
         except StoreError as error:
-            if _code(error) in _NONE:
+            if code_of(error) in _NONE:
                 return None
             raise
 
@@ -222,7 +222,3 @@ def _whole(name: str) -> Generator[None]:
 
 def _version(answer: Answer) -> ObjectVersion:
     return ObjectVersion(str(answer.get("VersionId", "")), str(answer.get("ETag", "")))
-
-
-def _code(error: StoreError) -> str:
-    return code_of(error.__cause__) if isinstance(error.__cause__, ClientError) else ""

@@ -1,4 +1,4 @@
-"""What AWS answered, as an error of the store that says what to do, or as something to try again."""
+"""What AWS answered, as an error that says what to do, or as something to try again."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from botocore.exceptions import (
     UnauthorizedSSOTokenError,
 )
 
+from agentic.aws.aws_place import AwsPlace, Resource
+from agentic.aws.items import Item, from_wire
 from agentic.ports.errors import StoreError, StoreUnavailable
-from agentic.stores.aws.items import Item, from_wire
-from agentic.stores.aws.place import Place
 
 _AGAIN = frozenset(
     {
@@ -42,11 +42,19 @@ _KEYS = frozenset(
     }
 )  # fmt: skip
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException"})
-_RIGHT = frozenset({"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "UnauthorizedOperation", "403"})
+RIGHT = frozenset(
+    {"AccessDenied", "AccessDeniedException", "AllAccessDisabled", "KMS.AccessDeniedException", "KmsAccessDenied",
+     "UnauthorizedOperation", "403"}
+)  # fmt: skip
+"""A right is missing."""
+_GONE = frozenset(
+    {"404", "AWS.SimpleQueueService.NonExistentQueue", "NoSuchBucket", "QueueDoesNotExist", "ResourceNotFoundException"}
+)
 _ELSEWHERE = frozenset(
     {"PermanentRedirect", "AuthorizationHeaderMalformed", "301", "IllegalLocationConstraintException"}
 )
 
+_MOST_SAID = 300
 _SET_CLOCK = "this machine's clock is wrong: set it (`timedatectl set-ntp true`, say)"
 
 
@@ -63,7 +71,7 @@ class Reason:
         return self.code == "ConditionalCheckFailed"
 
 
-class Refused(Exception):
+class ConditionFailed(Exception):
     """Conditions did not hold, so nothing was written: an answer and no failure; whoever set them knows what it means."""
 
     def __init__(self, reasons: Sequence[Reason]) -> None:
@@ -71,17 +79,18 @@ class Refused(Exception):
         self.reasons = tuple(reasons)
 
 
-def code_of(error: ClientError) -> str:
-    """AWS's word for it."""
-    return str(error.response.get("Error", {}).get("Code", ""))
+def code_of(error: Exception) -> str:
+    """AWS's word for what came of a request, also for the error of ours that it became; '' where it did not answer."""
+    told = error if isinstance(error, ClientError) else error.__cause__
+    return str(told.response.get("Error", {}).get("Code", "")) if isinstance(told, ClientError) else ""
 
 
-def refusal(error: ClientError) -> Refused | None:
+def refusal(error: ClientError) -> ConditionFailed | None:
     """The conditions that did not hold; None for any other error."""
     if code_of(error) == "ConditionalCheckFailedException":
-        return Refused([Reason("ConditionalCheckFailed", _stood(cast(Any, error.response)))])
+        return ConditionFailed([Reason("ConditionalCheckFailed", _stood(cast(Any, error.response)))])
     reasons = reasons_of(error)
-    return Refused(reasons) if any(reason.refused for reason in reasons) else None
+    return ConditionFailed(reasons) if any(reason.refused for reason in reasons) else None
 
 
 def reasons_of(error: ClientError) -> list[Reason]:
@@ -106,16 +115,39 @@ def worth_another_try(error: ClientError | BotoCoreError) -> bool:
     return code_of(error) in _AGAIN or status >= 500
 
 
-def plainly(error: ClientError | BotoCoreError, place: Place) -> StoreError:
-    """The error as whoever runs the bot can act on it."""
+def plainly(error: Exception, place: AwsPlace, about: Resource | None = None) -> StoreError:
+    """The error of a request as whoever runs the bot can act on it; ``about``: what it was about."""
     if not isinstance(error, ClientError):
         return StoreUnavailable(_without_answer(error, place))
-    code, said = code_of(error), str(error.response.get("Error", {}).get("Message", ""))
-    words = _words(code, said, place)
-    return StoreError(f"AWS refused a request ({code}): {said}") if words is None else StoreUnavailable(words)
+    return in_words(code_of(error), str(error.response.get("Error", {}).get("Message", "")), place, about)
 
 
-def _without_answer(error: BotoCoreError, place: Place) -> str:
+def in_words(code: str, said: str, place: AwsPlace, about: Resource | None = None) -> StoreError:
+    """The same of AWS's word for it and what it says."""
+    setting = about.setting if about is not None else ""
+    clock = code in _CLOCK or "Signature expired" in said or "Signature not yet current" in said
+    known: list[tuple[bool, str]] = [
+        (clock, f"AWS refuses what was signed at another time than now ({said}): {_SET_CLOCK}"),
+        (code in _KEYS, f"AWS does not accept the credentials ({code}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and"
+         " AWS_REGION, and that the clock is right"),
+        (code in _EXPIRED, "the AWS credentials have expired: sign in again, or give this machine a role"),
+        (code in RIGHT and "dynamodb:Scan" in said, "the AWS credentials may not read the whole table, which only moving"
+         f" everything needs: allow dynamodb:Scan on {about} to whoever moves it"),
+        (code in RIGHT, f"the AWS credentials may not do this ({said or code}): give their role the rights that the template"
+         f" in deploy/ lists for {about}"),
+        (code in _GONE, f"there is no {about} in {place.where}: deploy the template in deploy/ there, or set {setting} and"
+         " AWS_REGION to where it is"),
+        (code in _ELSEWHERE, f"{about} is in another region than {place.where}: set AWS_REGION to its region"),
+        (code in _AGAIN or code == "TransactionCanceledException", f"AWS does not keep up ({code}: {said}): nothing was"
+         " written; it is tried again later"),
+    ]  # fmt: skip
+    words = next((words for holds, words in known if holds), None)
+    return (
+        StoreError(f"AWS refused a request ({code}): {said[:_MOST_SAID]}") if words is None else StoreUnavailable(words)
+    )
+
+
+def _without_answer(error: Exception, place: AwsPlace) -> str:
     match error:
         case NoCredentialsError() | PartialCredentialsError() | TokenRetrievalError() | UnauthorizedSSOTokenError():
             return (
@@ -126,51 +158,15 @@ def _without_answer(error: BotoCoreError, place: Place) -> str:
             return "no AWS region is set: set AWS_REGION to the one that the table and the bucket are in"
         case ProfileNotFound():
             return f"{error}: set AWS_PROFILE to one of ~/.aws/config, or remove it"
+        case exceptions.InvalidRegionError():
+            return f"no AWS region is called {place.region}: set AWS_REGION to one such as eu-central-1"
+        case ValueError():
+            return f"AWS cannot be asked ({error}): correct AWS_ENDPOINT_URL, or remove it"
         case _:
             why = str(error).partition(": ")[0]  # without the request's address, which differs for each part
-            check = f"that {place.endpoint} runs, or remove" if place.endpoint else "the network, AWS_REGION and"
-            return f"AWS does not answer in {place.where} ({why}): check {check} AWS_ENDPOINT_URL"
-
-
-def _words(code: str, said: str, place: Place) -> str | None:
-    clock = code in _CLOCK or "Signature expired" in said or "Signature not yet current" in said
-    known: list[tuple[bool, str]] = [
-        (clock, f"AWS refuses what was signed at another time than now ({said}): {_SET_CLOCK}"),
-        (code in _KEYS, f"AWS does not accept the credentials ({code}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and"
-         " AWS_REGION, and that the clock is right"),
-        (code in _EXPIRED, "the AWS credentials have expired: sign in again, or give this machine a role"),
-        (code in _RIGHT and "dynamodb:Scan" in said, "the AWS credentials may not read the whole table, which only moving"
-         f" everything needs: allow dynamodb:Scan on table {place.table} to whoever moves it"),
-        (code in _RIGHT, f"the AWS credentials may not do this ({said or code}): give their role the rights that the template"
-         f" in deploy/ lists for table {place.table} and bucket {place.bucket}"),
-        (code == "ResourceNotFoundException", no_table(place)),
-        (code in {"NoSuchBucket", "404"}, no_bucket(place)),
-        (code in _ELSEWHERE, f"bucket {place.bucket} is in another region than {place.where}: set AWS_REGION to its region"),
-        (code in _AGAIN or code == "TransactionCanceledException", f"AWS does not keep up ({code}: {said}): nothing was"
-         " written; it is tried again later"),
-    ]  # fmt: skip
-    return next((words for holds, words in known if holds), None)
-
-
-def no_table(place: Place) -> str:
-    """What to do where there is no table."""
-    return (
-        f"there is no table {place.table} in {place.where}: deploy the template in deploy/ there, or set"
-        " DYNAMODB_EXECUTIONS_TABLE and AWS_REGION to where it is"
-    )
-
-
-def no_bucket(place: Place) -> str:
-    """What to do where there is no bucket."""
-    return (
-        f"there is no bucket {place.bucket} in {place.where}: deploy the template in deploy/ there, or set"
-        " S3_ARTIFACT_BUCKET to its name"
-    )
-
-
-def no_queue(name: str, variable: str, place: Place) -> str:
-    """What to do where there is no queue."""
-    return f"there is no queue {name} in {place.where}: deploy the template in deploy/ there, or set {variable} to its address"
+            named = f"that {place.endpoint} runs, which AWS_ENDPOINT_URL or a queue's address names"
+            check = named if place.endpoint else "the network, AWS_REGION and AWS_ENDPOINT_URL"
+            return f"AWS does not answer in {place.where} ({why}): check {check}"
 
 
 def wrong_clock(seconds: float) -> str:

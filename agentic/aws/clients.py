@@ -8,17 +8,16 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import aioboto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from agentic.aws.aws_errors import plainly, refusal, worth_another_try
+from agentic.aws.aws_place import AwsPlace, Service
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.aws.aws_errors import plainly, refusal, worth_another_try
-from agentic.stores.aws.place import Place
 
-Service = Literal["dynamodb", "s3", "sqs"]
 Answer = dict[str, Any]
 Watcher = Callable[[Service, str, dict[str, Any], Answer], None]
 """Is told of each request that was answered well: service, operation, arguments, answer, which then says what it cost."""
@@ -29,9 +28,12 @@ _COUNTED = {
 """Operations that say what they cost."""
 
 _READ_SECONDS: dict[Service, float] = {"dynamodb": 6, "s3": 30, "sqs": 30}
+"""A long poll of a queue takes twenty."""
 
 PATIENCE = 15.0
 """Seconds for which a request is tried again; less than a lease lasts."""
+BRIEF = 1.0
+"""The same for those who come again soon by themselves."""
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
 
@@ -45,7 +47,7 @@ def _session() -> Any:
 class Clients:
     """The clients, made when they are first needed and closed at the end."""
 
-    def __init__(self, place: Place, patience: float = PATIENCE, watcher: Watcher | None = None) -> None:
+    def __init__(self, place: AwsPlace, patience: float = PATIENCE, watcher: Watcher | None = None) -> None:
         self.place = place
         self.watcher = watcher
         self._patience = patience
@@ -57,7 +59,7 @@ class Clients:
     async def call(self, service: Service, operation: str, arguments: dict[str, Any]) -> Answer:
         """Send a request, the same again where it met another or was one too many.
 
-        Raises ``Refused`` where its conditions did not hold, and ``StoreUnavailable`` or ``StoreError`` with what to do.
+        Raises ``ConditionFailed`` where a condition did not hold, and ``StoreUnavailable`` or ``StoreError`` with what to do.
         """
         if self.watcher is not None and operation in _COUNTED:
             arguments = {**arguments, "ReturnConsumedCapacity": "TOTAL"}
@@ -72,7 +74,7 @@ class Clients:
                     raise refused from None
                 pause = random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried))
                 if not worth_another_try(error) or time.monotonic() + pause > until:
-                    raise plainly(error, self.place) from error
+                    raise plainly(error, self.place, self.place.resource(service, arguments)) from error
             else:
                 if self.watcher is not None:
                     self.watcher(service, operation, arguments, answer)
@@ -82,7 +84,7 @@ class Clients:
 
     async def _client(self, service: Service) -> Any:
         if self._closed:
-            raise StoreUnavailable("the store is closed")
+            raise StoreUnavailable("the connections to AWS are closed")
         if (known := self._made.get(service)) is not None:
             return known
         async with self._making:
@@ -93,7 +95,10 @@ class Clients:
                     endpoint_url=self.place.endpoint or None,
                     config=_settings(service, self.place),
                 )
-                self._made[service] = await self._stack.enter_async_context(made)
+                try:
+                    self._made[service] = await self._stack.enter_async_context(made)
+                except ValueError as error:  # of an address or a region that is none
+                    raise plainly(error, self.place) from error
         return self._made[service]
 
     async def close(self) -> None:
@@ -102,7 +107,7 @@ class Clients:
         await self._stack.aclose()
 
 
-def _settings(service: Service, place: Place) -> Config:
+def _settings(service: Service, place: AwsPlace) -> Config:
     # The client itself tries once: we try again, and say what came of it.
     return Config(
         connect_timeout=3,

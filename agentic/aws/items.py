@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias, cast
 
-from agentic.stores.aws.layout import PARTITION, SORT, Key
-
 Value: TypeAlias = "bool | int | float | str | bytes | Sequence[Value] | Mapping[str, Value] | None"
 Item: TypeAlias = dict[str, Value]
 Wire: TypeAlias = dict[str, dict[str, Any]]
+
+PARTITION = "pk"
+SORT = "sk"
+Key: TypeAlias = tuple[str, str]
+"""The values of ``PARTITION`` and ``SORT``, by which an item is found."""
 
 _NAME = re.compile(r"#(\w+)")
 
@@ -46,7 +49,7 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConditionCheck:
     """Only look whether a condition holds."""
 
     key: Key
@@ -54,7 +57,7 @@ class Check:
     values: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
 
-Write = Put | Update | Delete | Check
+Write = Put | Update | Delete | ConditionCheck
 
 ABSENT = f"attribute_not_exists(#{PARTITION})"
 """The condition that there is no such item."""

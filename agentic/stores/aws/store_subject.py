@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Generic, TypeVar
 
+from agentic.aws.bucket import Bucket
+from agentic.aws.clients import Clients
+from agentic.aws.items import Item
 from agentic.core.events.upcasting import ReaderVersion
 from agentic.stores.aws.bodies import Bodies
-from agentic.stores.aws.bucket import Bucket
-from agentic.stores.aws.clients import Clients
-from agentic.stores.aws.items import Item
 from agentic.stores.aws.layout import Key
 from agentic.stores.aws.subjects.turn_rows import TurnSoFar
 from agentic.stores.aws.table import Table
@@ -46,7 +46,7 @@ class Known(Generic[K, V]):
         self._kept.pop(key, None)
 
 
-class Order:
+class Numbering:
     """Numbers that grow, also over processes that take a thread from each other: microseconds since 1970, or one more
     than the last where the clock has not gone on."""
 
@@ -90,7 +90,7 @@ class Aws:
     reading: ReaderVersion
     process: str
     """Who holds what is taken."""
-    order: Order = field(default_factory=Order)
+    order: Numbering = field(default_factory=Numbering)
     threads: Known[str, str] = field(default_factory=Known[str, str])
     """The threads of executions."""
     waiting: Known[str, Key] = field(default_factory=Known[str, Key])
@@ -108,7 +108,7 @@ class Aws:
     """The turns that go on, by their executions, and where the log ended when that was known."""
 
 
-class Part:
+class StoreSubject:
     """A subject of the store, which is made of all of them: their private names are told apart by the subject."""
 
     def __init__(self, aws: Aws) -> None:
