@@ -22,7 +22,7 @@ AgenticError
 ├── StoreError                 the log, the inbox, the outbox, the blobs
 │   ├── LeaseLost              another owner has the thread: stop at once, write nothing
 │   ├── SequenceConflict       the log is longer than the writer thinks
-│   ├── StoreUnavailable       disk full, locked, read-only: nothing was acknowledged
+│   ├── StoreUnavailable       disk full, locked, AWS out of reach: nothing was acknowledged
 │   ├── StoreCorrupt           a checksum does not hold
 │   └── StoreTooNew            written by a newer version
 ├── RemoteError                a repository on another machine, or the host of it

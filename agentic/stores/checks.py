@@ -68,8 +68,8 @@ def blob_ref(content: bytes, media: str = "text/plain") -> BlobRef:
 
 
 LOST = (
-    "⚠️ Something that I had to say here was damaged on the disk before I could say it, and is lost. Ask me again; whoever "
-    "runs the bot: `threadwright doctor` shows more."
+    "⚠️ Something that I had to say here was damaged where it is kept before I could say it, and is lost. Ask me again; "
+    "whoever runs the bot: `threadwright doctor` shows more."
 )
 
 

@@ -82,7 +82,7 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
         (LeaseLost, "⚠️ Another copy of the bot took over this thread: {error}. " + _GO_ON),
         (
             StoreUnavailable,
-            "⚠️ The bot couldn't write to its disk: {error}. Ask whoever runs the bot to check the disk. " + _GO_ON,
+            "⚠️ The bot couldn't save what it does: {error}. Ask whoever runs the bot to see to that. " + _GO_ON,
         ),
         (AgenticError, "⚠️ The work was interrupted: {error}. " + _GO_ON),
         (
@@ -123,7 +123,7 @@ WORDS: Mapping[Attempted, tuple[tuple[type[Exception], str], ...]] = {
         (
             AgenticError,
             "⚠️ I stopped it, but couldn't save that ({error}). After a restart, or when somebody writes here, it "
-            "would continue: stop it again once the disk has room.",
+            "would continue: stop it again once saving works again.",
         ),
     ),
     Attempted.VOTE: (

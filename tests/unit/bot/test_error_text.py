@@ -22,7 +22,7 @@ def test_each_kind_of_error_has_the_words_of_its_own_line(failed: Attempted) -> 
 
 def test_a_task_that_broke_off_says_whose_fault_it_is_and_how_it_goes_on() -> None:
     said = error_text(Attempted.RUN, StoreUnavailable("no room is left"))
-    assert "couldn't write to its disk: no room is left. Ask whoever runs the bot" in said
+    assert "couldn't save what it does: no room is left. Ask whoever runs the bot" in said
     assert said.endswith("Nothing is lost: write anything here and I'll continue where I stopped.")
     assert "not your fault" in error_text(Attempted.RUN, KeyError("x"))
     assert "interrupted: odd." in error_text(Attempted.RUN, AgenticError("odd"))
