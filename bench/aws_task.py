@@ -118,7 +118,7 @@ class Telling(AwsStore):
 async def priced(place: AwsPlace, turns: int = TURNS, *, telling: bool = False) -> Price:
     """What a task asks of AWS from its message to its answer; ``telling``: with what one who tells of all tasks asks."""
     price = Price()
-    store = (Telling if telling else AwsStore).open(place, watcher=price)
+    store = (Telling if telling else AwsStore).open(place, observer=price)
     await store.subscribe("queue")
     await _task(store, turns, RENEWALS, CAPS)
     await store.close()

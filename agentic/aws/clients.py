@@ -19,7 +19,7 @@ from agentic.aws.aws_place import AwsPlace, Service
 from agentic.ports.errors import StoreUnavailable
 
 Answer = dict[str, Any]
-Watcher = Callable[[Service, str, dict[str, Any], Answer], None]
+Observer = Callable[[Service, str, dict[str, Any], Answer], None]
 """Is told of each request that was answered well: service, operation, arguments, answer, which then says what it cost."""
 _COUNTED = {
     "get_item", "put_item", "update_item", "delete_item", "query", "batch_get_item", "batch_write_item",
@@ -47,9 +47,9 @@ def _session() -> Any:
 class Clients:
     """The clients, made when they are first needed and closed at the end."""
 
-    def __init__(self, place: AwsPlace, patience: float = PATIENCE, watcher: Watcher | None = None) -> None:
+    def __init__(self, place: AwsPlace, patience: float = PATIENCE, observer: Observer | None = None) -> None:
         self.place = place
-        self.watcher = watcher
+        self.observer = observer
         self._patience = patience
         self._stack = AsyncExitStack()
         self._made: dict[Service, Any] = {}
@@ -61,7 +61,7 @@ class Clients:
 
         Raises ``ConditionFailed`` where a condition did not hold, and ``StoreUnavailable`` or ``StoreError`` with what to do.
         """
-        if self.watcher is not None and operation in _COUNTED:
+        if self.observer is not None and operation in _COUNTED:
             arguments = {**arguments, "ReturnConsumedCapacity": "TOTAL"}
         until = time.monotonic() + self._patience
         tried = 0
@@ -76,8 +76,8 @@ class Clients:
                 if not worth_another_try(error) or time.monotonic() + pause > until:
                     raise plainly(error, self.place, self.place.resource(service, arguments)) from error
             else:
-                if self.watcher is not None:
-                    self.watcher(service, operation, arguments, answer)
+                if self.observer is not None:
+                    self.observer(service, operation, arguments, answer)
                 return answer
             tried += 1
             await asyncio.sleep(pause)

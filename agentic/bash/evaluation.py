@@ -25,7 +25,6 @@ from agentic.bash.tree import (
     If,
     Negation,
     Node,
-    Part,
     Pipeline,
     Redirect,
     Redirected,
@@ -35,6 +34,7 @@ from agentic.bash.tree import (
     Variable,
     While,
     Word,
+    WordPart,
 )
 from agentic.bash.workspace_paths import SCRATCH, SCRATCHES, absolute, inside
 
@@ -576,7 +576,7 @@ class _Walk:
         words = [each for chosen in _brace_words(said) for each in chosen.translate(_PLAIN).split(_SPLIT)]
         return [each for each in words if each] or ([""] if quoted else [])
 
-    def _text(self, parts: Sequence[Part], state: State, split: bool = False) -> str:
+    def _text(self, parts: Sequence[WordPart], state: State, split: bool = False) -> str:
         """What parts stand for; what is not quoted may be split into words, and holds its braces marked."""
         said = ""
         for part in parts:

@@ -32,7 +32,6 @@ from agentic.bash.tree import (
     If,
     Negation,
     Node,
-    Part,
     Pipeline,
     Redirect,
     Redirected,
@@ -42,6 +41,7 @@ from agentic.bash.tree import (
     Variable,
     While,
     Word,
+    WordPart,
 )
 
 LONGEST = 100_000
@@ -381,7 +381,7 @@ class _Converter:
 
     def _words(self, nodes: Iterable[_Tree]) -> tuple[Word, ...]:
         """The words of some nodes; those that touch are one."""
-        words: list[tuple[Part, ...]] = []
+        words: list[tuple[WordPart, ...]] = []
         end = -1
         for node in nodes:
             if node.start_byte == node.end_byte:
@@ -395,7 +395,7 @@ class _Converter:
             end = node.end_byte
         return tuple(map(Word, words))
 
-    def _parts(self, node: _Tree, quoted: bool = False) -> tuple[Part, ...]:
+    def _parts(self, node: _Tree, quoted: bool = False) -> tuple[WordPart, ...]:
         kind = node.type
         if kind in _EXPANSIONS:
             return (self._expansion(node, quoted),)
@@ -423,7 +423,7 @@ class _Converter:
             case _:
                 return self._literal(self._source_of(node), _unquoted)
 
-    def _literal(self, text: str, read: Callable[[str], tuple[Part, ...]]) -> tuple[Part, ...]:
+    def _literal(self, text: str, read: Callable[[str], tuple[WordPart, ...]]) -> tuple[WordPart, ...]:
         """Text between what the grammar found, which overlooks some substitutions."""
         return self._document_text(text, bare=True).parts if _SUBSTITUTES.search(text) else read(text)
 
@@ -432,11 +432,11 @@ class _Converter:
         start: int,
         end: int,
         nodes: Sequence[_Tree],
-        literal: Callable[[str], tuple[Part, ...]],
+        literal: Callable[[str], tuple[WordPart, ...]],
         quoted: bool = False,
-    ) -> tuple[Part, ...]:
+    ) -> tuple[WordPart, ...]:
         """What nodes stand for, and the text between them."""
-        parts: list[Part] = []
+        parts: list[WordPart] = []
         for node in nodes:
             begins = node.start_byte
             while quoted and begins < len(self._source) and self._source[begins] in _BLANKS:
@@ -453,7 +453,7 @@ class _Converter:
             parts.append(Text("", quoted=True))
         return tuple(parts)
 
-    def _expansion(self, node: _Tree, quoted: bool) -> Part:
+    def _expansion(self, node: _Tree, quoted: bool) -> WordPart:
         match node.type:
             case "simple_expansion":
                 name = self._source_of(node).lstrip()[1:]
@@ -486,7 +486,7 @@ class _Converter:
         """``${name}``, also with what stands for it where it is not set."""
         name, operator, every, at = "", "", False, node.end_byte - 1
         rest: list[_Tree] = []
-        index: tuple[Part, ...] = ()
+        index: tuple[WordPart, ...] = ()
         for child in node.children[1:]:
             if operator and name:
                 rest.append(child)
@@ -538,7 +538,7 @@ def _extended(node: Node, words: tuple[Word, ...], redirects: tuple[Redirect, ..
             return Redirected(node, redirects)
 
 
-def _unquoted(text: str) -> tuple[Part, ...]:
+def _unquoted(text: str) -> tuple[WordPart, ...]:
     """Text outside of quotes; what a backslash stands before is quoted."""
     if "\\" not in text:
         return (Text(text),)
@@ -549,5 +549,5 @@ def _unquoted(text: str) -> tuple[Part, ...]:
     )
 
 
-def _quoted(text: str) -> tuple[Part, ...]:
+def _quoted(text: str) -> tuple[WordPart, ...]:
     return (Text(_IN_QUOTES.sub(lambda found: found[1].strip("\n"), text), quoted=True),)

@@ -21,7 +21,7 @@ class Variable:
     name: str = ""
     operator: str = ""
     """One of ``-=+?`` before what stands for it otherwise, ``~`` where its value is changed, '' where it stands alone."""
-    otherwise: tuple[Part, ...] = ()
+    otherwise: tuple[WordPart, ...] = ()
     every: bool = False
     """All elements, each a word of its own."""
     quoted: bool = False
@@ -43,14 +43,14 @@ class Arithmetic:
     inner: tuple[Substitution, ...] = ()
 
 
-Part = Text | Variable | Substitution | Arithmetic
+WordPart = Text | Variable | Substitution | Arithmetic
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word, before expansion."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[WordPart, ...] = ()
 
     def plain(self) -> str | None:
         """The word with variables as they are written; None where it runs a command."""
@@ -64,7 +64,7 @@ class Word:
         )
 
 
-def _runs_nothing(parts: tuple[Part, ...]) -> bool:
+def _runs_nothing(parts: tuple[WordPart, ...]) -> bool:
     return all(
         isinstance(part, Text) or (isinstance(part, Variable) and _runs_nothing(part.otherwise)) for part in parts
     )

@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W_]+")
 _PHRASE = re.compile(r'"([^"]*)"|(\S+)')
 
 Phrase = tuple[str, ...]
-Place = tuple[int, int]
+Span = tuple[int, int]
 """Beginning and end in a text."""
 
 
@@ -38,10 +38,10 @@ class WordQuery:
         phrases = (words_in(found[1] or found[2] or "") for found in _PHRASE.finditer(typed))
         return cls(tuple(dict.fromkeys(phrase for phrase in phrases if phrase)))
 
-    def places(self, text: str) -> list[Place]:
+    def places(self, text: str) -> list[Span]:
         """Where the phrases stand in a text in its composed form (``composed``), in order; [] if it lacks one of them."""
         words = [(folded(found[0]), found.start(), found.end()) for found in _WORD.finditer(text)]
-        places: list[Place] = []
+        places: list[Span] = []
         for phrase in self.phrases:
             here = [(words[at][1], words[at + len(phrase) - 1][2]) for at in _beginnings(words, phrase)]
             if not here:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Facts
-from bot.telemetry.health_server import Check, Part
+from bot.telemetry.health_server import HealthCheck, PartHealth
 
 if TYPE_CHECKING:
     from agentic.sandbox.pool import Choice
@@ -17,69 +17,71 @@ ANY_FACT = "health"
 """A name of which nothing is kept: that it can be asked for shows that the store answers."""
 
 
-def store_check(facts: Facts) -> Check:
+def store_check(facts: Facts) -> HealthCheck:
     """Whether the store can be read."""
 
-    async def ask() -> Part:
+    async def ask() -> PartHealth:
         try:
             await facts.fact(ANY_FACT)
         except StoreError as error:
             todo = "Look at the log; `threadwright doctor` shows what is wrong with it"
-            return Part("store", "failing", f"it cannot be read ({type(error).__name__})", todo)
-        return Part("store", "ok", "it answers")
+            return PartHealth("store", "failing", f"it cannot be read ({type(error).__name__})", todo)
+        return PartHealth("store", "ok", "it answers")
 
-    return Check("store", ask)
+    return HealthCheck("store", ask)
 
 
-def discord_check(bot: ThreadwrightBot) -> Check:
+def discord_check(bot: ThreadwrightBot) -> HealthCheck:
     """Whether the bot hears what is said."""
 
-    async def ask() -> Part:
+    async def ask() -> PartHealth:
         if bot.is_closed() or not bot.is_ready():
-            return Part(
+            return PartHealth(
                 "discord", "failing", "it is not connected", "Wait; if it stays so, check DISCORD_TOKEN and the network"
             )
-        return Part("discord", "ok", "it is connected")
+        return PartHealth("discord", "ok", "it is connected")
 
-    return Check("discord", ask)
+    return HealthCheck("discord", ask)
 
 
-def sandbox_check(choice: Callable[[], Choice | None]) -> Check:
+def sandbox_check(choice: Callable[[], Choice | None]) -> HealthCheck:
     """Whether it is known where commands run; ``choice`` is None until it is."""
 
-    async def ask() -> Part:
+    async def ask() -> PartHealth:
         chosen = choice()
         if chosen is None:
-            return Part("sandbox", "failing", "it is still being tried out", "Wait a moment")
+            return PartHealth("sandbox", "failing", "it is still being tried out", "Wait a moment")
         if chosen.rung is None:
-            return Part(
+            return PartHealth(
                 "sandbox", "limited", "no commands can run", "`threadwright doctor` says why, and what to install"
             )
-        return Part("sandbox", "ok", f"commands run in {chosen.name}")
+        return PartHealth("sandbox", "ok", f"commands run in {chosen.name}")
 
-    return Check("sandbox", ask)
+    return HealthCheck("sandbox", ask)
 
 
-def models_check(trouble: Callable[[], str]) -> Check:
+def models_check(trouble: Callable[[], str]) -> HealthCheck:
     """Whether models can be asked, as far as the libraries for it go."""
 
-    async def ask() -> Part:
+    async def ask() -> PartHealth:
         why = trouble()
         if why:
-            return Part(
+            return PartHealth(
                 "models", "limited", "a library that asks them cannot be loaded", "`threadwright doctor` names it"
             )
-        return Part("models", "ok", "they can be asked")
+        return PartHealth("models", "ok", "they can be asked")
 
-    return Check("models", ask)
+    return HealthCheck("models", ask)
 
 
-def draining_check(ending: Callable[[], bool]) -> Check:
+def draining_check(ending: Callable[[], bool]) -> HealthCheck:
     """Whether the process takes new work."""
 
-    async def ask() -> Part:
+    async def ask() -> PartHealth:
         if ending():
-            return Part("work", "failing", "the process is ending and begins nothing new", "Send work to another one")
-        return Part("work", "ok", "new work is taken")
+            return PartHealth(
+                "work", "failing", "the process is ending and begins nothing new", "Send work to another one"
+            )
+        return PartHealth("work", "ok", "new work is taken")
 
-    return Check("work", ask)
+    return HealthCheck("work", ask)

@@ -1,1 +1,1 @@
-"""The worker of one thread: lease, slot, start, run, recovery."""
+"""What is done for one thread: lease, slot, start, run, recovery."""

@@ -1,7 +1,7 @@
 """One thread with an agent: its state, its asyncio task, and the events that wake it.
 
 ``state`` holds what is true of the thread, and only ``apply`` changes it (``bot/thread_state``); everything needed to
-go on after a crash is in the store. ``worker`` does the work in one asyncio task, which lives while there is something
+go on after a crash is in the store. ``session_work`` does the work in one asyncio task, which lives while there is something
 to do.
 """
 
@@ -40,7 +40,7 @@ class Session:
     row: SessionRow
     ground: Ground
     serve: Callable[[Self], Coroutine[None, None, None]]
-    """The work of its asyncio task (``worker``)."""
+    """The work of its asyncio task (``session_work``)."""
     state: SessionState = IDLE
     task: asyncio.Task[None] | None = None
     learning: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartHealth:
     """One part of the process."""
 
     name: str
@@ -38,22 +38,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class HealthCheck:
     """How a part is asked."""
 
     name: str
-    ask: Callable[[], Awaitable[Part]]
+    ask: Callable[[], Awaitable[PartHealth]]
 
 
 class HealthServer:
     """Listens from ``open`` to ``close``."""
 
     def __init__(
-        self, address: tuple[str, int], role: str, checks: Sequence[Check], stall: Callable[[float], float]
+        self, address: tuple[str, int], role: str, checks: Sequence[HealthCheck], stall: Callable[[float], float]
     ) -> None:
         self._address, self._role, self._checks, self._stall = address, role, checks, stall
         self._server = BoundedServer(address, self._answer)
-        self._last: tuple[float, tuple[Part, ...]] | None = None
+        self._last: tuple[float, tuple[PartHealth, ...]] | None = None
         self._looking = asyncio.Lock()
 
     async def open(self) -> None:
@@ -83,7 +83,7 @@ class HealthServer:
         said = {"status": "ok" if ready else "failing", "role": self._role, "parts": [asdict(part) for part in parts]}
         return web.json_response(said, status=200 if ready else 503)
 
-    async def _parts(self) -> tuple[Part, ...]:
+    async def _parts(self) -> tuple[PartHealth, ...]:
         async with self._looking:
             now = asyncio.get_running_loop().time()
             if self._last is None or now - self._last[0] > FRESH_SECONDS:
@@ -91,14 +91,14 @@ class HealthServer:
             return self._last[1]
 
 
-async def _asked(check: Check) -> Part:
+async def _asked(check: HealthCheck) -> PartHealth:
     try:
         async with asyncio.timeout(CHECK_SECONDS):
             return await check.ask()
     except TimeoutError:
-        return Part(
+        return PartHealth(
             check.name, "failing", f"it did not answer in {CHECK_SECONDS:.0f} s", "Look at the log, and restart it"
         )
     except Exception:  # an answer is owed, whatever is wrong
         log.exception("a fault of ours: %s cannot be asked", check.name)
-        return Part(check.name, "failing", "it cannot be asked", "Look at the log")
+        return PartHealth(check.name, "failing", "it cannot be asked", "Look at the log")

@@ -23,8 +23,8 @@ from bot.sessions.learning import Feedback, Opinions, catch_up
 from bot.sessions.leftover_inbox import as_sent, doubles
 from bot.sessions.recovery import recall, waits_for_a_person
 from bot.sessions.session import Session
+from bot.sessions.session_work import serve
 from bot.sessions.start import Receive
-from bot.sessions.worker import serve
 from bot.thread_state.message_meaning import ACTS, starts
 from bot.thread_state.session_state import BrokenOff, InboxRead, Phase, ProcessEnding, TakenUp
 from bot.threads.fork_requests import Forks

@@ -31,7 +31,7 @@ from agentic.stores.own_file import own_file
 from agentic.stores.sqlite.file.connection import Connection
 from reflexion.errors import LessonStoreTooNew, LessonStoreUnavailable
 from reflexion.stores import replica
-from reflexion.stores.lesson_items import KEPT, Head, LessonItems, Overtaken
+from reflexion.stores.lesson_items import KEPT, Head, LessonItems, VersionConflict
 from reflexion.stores.replica import COLUMNS, Change
 from reflexion.stores.schema import MIGRATIONS
 from reflexion.stores.sqlite import SQLiteLessonStore, opened
@@ -95,7 +95,7 @@ class AwsLessonStore(SQLiteLessonStore):
                     reach("lessons.commit.before")
                     head = await self._commit(head, change)
                     reach("lessons.commit.after")
-                except Overtaken:
+                except VersionConflict:
                     self._crowded = True
                     continue
                 await self._here(lambda db, head=head: _counts(db, head))

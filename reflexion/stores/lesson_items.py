@@ -46,7 +46,7 @@ class Head:
     """Migrations that its newest writer knew."""
 
 
-class Overtaken(Exception):
+class VersionConflict(Exception):
     """Somebody else changed something first; nothing was written."""
 
 
@@ -84,7 +84,7 @@ class LessonItems:
         yield part
 
     async def commit(self, head: Head, rows: Change) -> Head:
-        """Write them as the change after ``head``.  Raises ``Overtaken``."""
+        """Write them as the change after ``head``.  Raises ``VersionConflict``."""
         now = Head(head.store or uuid4().hex, head.version + 1, len(MIGRATIONS))
         standing = {"store": now.store, "version": now.version, "schema": max(now.schema, head.schema)}
         at: dict[str, Value] = {"version": head.version, "store": head.store, "me": self._me, "now": time.time()}
@@ -99,7 +99,7 @@ class LessonItems:
         try:
             await self._table.transact(writes)
         except ConditionFailed as refused:
-            raise Overtaken from refused
+            raise VersionConflict from refused
         return now
 
     async def take_turn(self) -> bool:

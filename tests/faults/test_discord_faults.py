@@ -17,8 +17,8 @@ from bot.config.settings import Settings
 from bot.local_discord.faults.rules import (
     Delayed,
     Duplicated,
+    ErrorAnswer,
     RateLimited,
-    Refused,
     Reset,
     Rule,
 )
@@ -85,7 +85,7 @@ async def test_f8_edits_coalesce_while_they_are_limited(scenery: Scenery) -> Non
 
 async def test_f9_a_503_is_tried_again(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
-    scenery.guild.misbehave(Rule("POST */messages", Refused(503), times=3))
+    scenery.guild.misbehave(Rule("POST */messages", ErrorAnswer(503), times=3))
     await notices(scenery, thread, "one", "two")
     await scenery.says(thread, "two")
     assert await delivered(scenery, thread) == ["one", "two"]

@@ -11,8 +11,8 @@ import pytest
 from agentic.core.events.execution_events import OutboxItem
 from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import (
+    ErrorAnswer,
     Fault,
-    Refused,
     Reset,
     Rule,
 )
@@ -76,13 +76,13 @@ async def test_a_file_of_any_name_arrives_and_what_follows_it(guild: LocalGuild,
 
 
 POISON: dict[str, Fault] = {
-    "400": Refused(400, 50035, "Invalid Form Body"),
-    "400 of a filter": Refused(400, 200000, "Message was blocked by automatic moderation"),
-    "413": Refused(413, 40005, "Request entity too large"),
-    "403 for a reason nobody knows": Refused(403, 50999, "Cannot do that"),
-    "404 of something else": Refused(404, 10014, "Unknown Emoji"),
-    "unknown message": Refused(404, 10008, "Unknown Message"),
-    "405": Refused(405, 0, "Method not allowed"),
+    "400": ErrorAnswer(400, 50035, "Invalid Form Body"),
+    "400 of a filter": ErrorAnswer(400, 200000, "Message was blocked by automatic moderation"),
+    "413": ErrorAnswer(413, 40005, "Request entity too large"),
+    "403 for a reason nobody knows": ErrorAnswer(403, 50999, "Cannot do that"),
+    "404 of something else": ErrorAnswer(404, 10014, "Unknown Emoji"),
+    "unknown message": ErrorAnswer(404, 10008, "Unknown Message"),
+    "405": ErrorAnswer(405, 0, "Method not allowed"),
 }
 
 
@@ -188,7 +188,7 @@ async def test_a_file_that_discord_does_not_take_does_not_take_the_words_with_it
     async with running_bot(guild) as scenery:
         thread = await scenery.mention("go")
         scenery.files["big.bin"] = b"x" * 1000
-        guild.misbehave(Rule("POST */messages", Refused(413, 40005, "Request entity too large")))
+        guild.misbehave(Rule("POST */messages", ErrorAnswer(413, 40005, "Request entity too large")))
         await put(scenery, notice(thread, 1, "the words", files=("big.bin", "gone.txt")), notice(thread, 2, "next"))
         await scenery.says(thread, "next")
         message = await scenery.says(thread, "the words")

@@ -8,7 +8,7 @@ from typing import Self
 
 from agentic.aws.aws_place import AwsPlace
 from agentic.aws.bucket import Bucket
-from agentic.aws.clients import PATIENCE, Clients, Watcher
+from agentic.aws.clients import PATIENCE, Clients, Observer
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
@@ -39,10 +39,10 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
         reading: ReaderVersion = READING,
         *,
         patience: float = PATIENCE,
-        watcher: Watcher | None = None,
+        observer: Observer | None = None,
     ) -> Self:
         """The store of this place; nothing is asked until something is needed."""
-        return cls.over(Clients(place, patience, watcher), seconds, reading)
+        return cls.over(Clients(place, patience, observer), seconds, reading)
 
     @classmethod
     def over(

@@ -21,7 +21,7 @@ class RateLimited:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ErrorAnswer:
     """Answer with any JSON error; with `landed`, after the request took effect."""
 
     status: int
@@ -82,7 +82,16 @@ class AnswerFirst:
 
 
 Fault: TypeAlias = (
-    RateLimited | Refused | Reset | Delayed | Dropped | Duplicated | Reordered | SessionLost | EventsFirst | AnswerFirst
+    RateLimited
+    | ErrorAnswer
+    | Reset
+    | Delayed
+    | Dropped
+    | Duplicated
+    | Reordered
+    | SessionLost
+    | EventsFirst
+    | AnswerFirst
 )
 
 

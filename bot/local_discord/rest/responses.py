@@ -55,7 +55,7 @@ async def misbehaved(
         case rules.RateLimited(retry_after=seconds, is_global=everywhere):
             used_up = ratelimits.used_up(request.method, path, seconds)
             return refusal(RateLimitedError(seconds, is_global=everywhere), used_up)
-        case rules.Refused(status, code, message, landed=False):
+        case rules.ErrorAnswer(status, code, message, landed=False):
             return refusal(ApiError(status, code, message), {})
         case rules.Reset(landed=False):
             cut(request)
@@ -74,7 +74,7 @@ async def landed(request: web.Request, fault: rules.Fault | None, answer: web.St
             cut(request)
         case rules.Delayed(seconds=seconds, landed=True):
             await asyncio.sleep(seconds)
-        case rules.Refused(status, code, message):
+        case rules.ErrorAnswer(status, code, message):
             return refusal(ApiError(status, code, message), {})
         case _:
             pass

@@ -29,7 +29,7 @@ FACT = "offers.unshown"
 HOW = "🔀 merges it into {base}, 👎 deletes it. Operators only; nothing changes until then."
 
 
-class OfferWatcher(Protocol):
+class OfferListener(Protocol):
     """Is told of offers that were decided."""
 
     async def decided(self, key: str) -> None:

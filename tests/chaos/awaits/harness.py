@@ -29,7 +29,7 @@ from tests.chaos.simulated.virtual import Stuck, context_of, now
 
 CORE = (
     "agentic/sandbox/pool.py", "agentic/runtime/budget_ledger.py", "agentic/runtime/effects.py",
-    "agentic/runtime/loop.py", "bot/sessions/worker.py", "bot/outbound/outbox.py",
+    "agentic/runtime/loop.py", "bot/sessions/session_work.py", "bot/outbound/outbox.py",
 )  # fmt: skip
 """Each of their awaits is to be struck; which were never reached is said."""
 AROUND = (

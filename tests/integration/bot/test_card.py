@@ -26,7 +26,7 @@ from agentic.core.events.execution_events import (
 from agentic.stores.memory import MemoryStore
 from bot.after_run.announce_lessons import AnnounceLessons
 from bot.after_run.pipeline import JudgedRun
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.messages.final_card import DIFF_FILE
 from bot.rendering.discord_text import LIMIT
@@ -249,7 +249,7 @@ async def test_a_pause_is_shown_and_going_on_too(scenery: Scenery) -> None:
 async def test_a_message_too_old_to_be_edited_is_continued_in_a_new_one(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     first = scenery.of_bot(thread)[0]
-    scenery.guild.misbehave(Rule("PATCH */messages/*", Refused(400, 30046, "Too many edits")))
+    scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(400, 30046, "Too many edits")))
     await scenery.talk.add(scenery.talk.newest(thread), REQUESTED)
     again = await scenery.says(thread, "Thinking", timeout=30.0)
     assert again.id != first.id
@@ -257,7 +257,7 @@ async def test_a_message_too_old_to_be_edited_is_continued_in_a_new_one(scenery:
 
 async def test_what_could_not_be_shown_is_shown_when_it_can_be(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
-    scenery.guild.misbehave(Rule("PATCH */messages/*", Refused(403, 50013, "Missing Permissions")))
+    scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(403, 50013, "Missing Permissions")))
     scenery.bot.board.now = lambda: datetime.now(UTC) + timedelta(minutes=1)
     await scenery.talk.add(scenery.talk.newest(thread), REQUESTED, Finished(reason="done", answer="The end."))
     await scenery.says(thread, "The end.")

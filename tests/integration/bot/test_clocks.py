@@ -10,7 +10,7 @@ import discord
 import pytest
 
 from bot.cogs.private_replies import UNSAID
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import MessageFlag
 from tests.faults.staging import guild
@@ -70,7 +70,7 @@ async def test_what_cannot_be_said_privately_is_left_unsaid_and_who_asked_is_tol
     async with desk(guild) as one:
         thread = await one.worked()
         before = open_to_all(one, thread)
-        guild.misbehave(Rule(refused, Refused(404, 10062, "Unknown interaction")))
+        guild.misbehave(Rule(refused, ErrorAnswer(404, 10062, "Unknown interaction")))
         await guild.slash(thread, "cost")
         word = UNSAID.format(person=f"<@{guild.you.id}>")
         await guild.wait_for(lambda _: word in open_to_all(one, thread), SECONDS)

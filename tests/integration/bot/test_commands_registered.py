@@ -10,7 +10,7 @@ import pytest
 from agentic.ports.runtime import Store
 from agentic.stores.memory import MemoryStore
 from bot.app import command_sync
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 
@@ -56,7 +56,7 @@ async def test_a_registration_that_fails_is_tried_again_until_it_holds(
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(command_sync, "FIRST_PAUSE", 0.01)
-    guild.misbehave(Rule(GLOBAL, Refused(403, 50001, "Missing Access"), times=3))
+    guild.misbehave(Rule(GLOBAL, ErrorAnswer(403, 50001, "Missing Access"), times=3))
     store = MemoryStore()
     async with registered(guild, store):
         assert {"status", "Ask Threadwright"} <= names(guild, None)

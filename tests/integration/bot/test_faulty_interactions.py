@@ -11,7 +11,7 @@ from agentic.core.events.execution_events import Option, OutboxItem
 from agentic.ports.runtime import OutboxRow, SessionRow
 from bot.local_discord.faults.rules import (
     Duplicated,
-    Refused,
+    ErrorAnswer,
     Reset,
     Rule,
 )
@@ -21,10 +21,12 @@ from tests.integration.bot.test_questions import asking, told
 
 @pytest.mark.parametrize(
     "fault",
-    [Refused(404, 10062, "Unknown interaction"), Refused(400, 40060, "Already acknowledged"), Reset()],
+    [ErrorAnswer(404, 10062, "Unknown interaction"), ErrorAnswer(400, 40060, "Already acknowledged"), Reset()],
     ids=["expired", "acknowledged already", "reset"],
 )
-async def test_a_choice_counts_also_if_it_could_not_be_acknowledged(scenery: Scenery, fault: Refused | Reset) -> None:
+async def test_a_choice_counts_also_if_it_could_not_be_acknowledged(
+    scenery: Scenery, fault: ErrorAnswer | Reset
+) -> None:
     _, question = await asking(scenery)
     scenery.guild.misbehave(Rule("POST /interactions/*", fault))
     await scenery.guild.click(question.id, question.custom_ids()[0])

@@ -11,7 +11,7 @@ import pytest
 from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
 from bot.lessons.message_sync import LessonMessages, key_of, words_of
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from reflexion.lessons.changes import approved, changed
 from reflexion.lessons.lesson import Verdict
@@ -85,7 +85,9 @@ async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_
     async with learning(guild, lessons, store) as before:
         thread, message = await asked_in(before, lessons)
         execution = before.talk.newest(thread)
-        guild.misbehave(Rule(f"PATCH */messages/{message.id}", Refused(403, 50013, "Missing Permissions"), times=None))
+        guild.misbehave(
+            Rule(f"PATCH */messages/{message.id}", ErrorAnswer(403, 50013, "Missing Permissions"), times=None)
+        )
         await press(before, message, "retire")
         await before.until(lambda: lessons._lessons[ID].status == "retired")  # pyright: ignore[reportPrivateUsage]
         await before.until(lambda: guild.misbehaviour.applied)

@@ -14,8 +14,8 @@ from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import (
     Delayed,
+    ErrorAnswer,
     RateLimited,
-    Refused,
     Reset,
     Rule,
 )
@@ -95,10 +95,17 @@ async def test_receipts_reply_to_what_they_answer_even_if_it_was_deleted(scenery
 
 @pytest.mark.parametrize(
     "fault",
-    [Refused(503), Refused(500), Reset(), Reset(landed=True), RateLimited(0.2), RateLimited(0.2, is_global=True)],
+    [
+        ErrorAnswer(503),
+        ErrorAnswer(500),
+        Reset(),
+        Reset(landed=True),
+        RateLimited(0.2),
+        RateLimited(0.2, is_global=True),
+    ],
     ids=str,
 )
-async def test_a_post_that_fails_is_sent_again_and_stands_once(scenery: Scenery, fault: Refused) -> None:
+async def test_a_post_that_fails_is_sent_again_and_stands_once(scenery: Scenery, fault: ErrorAnswer) -> None:
     thread = await scenery.mention("go")
     scenery.guild.misbehave(Rule("POST */messages", fault, times=2))
     await put(scenery, notice(thread, 1), notice(thread, 2))
@@ -166,7 +173,7 @@ async def test_an_archived_thread_is_opened_again_for_an_answer(scenery: Scenery
 
 async def test_a_thread_that_was_never_made_is_made_from_its_task(guild: LocalGuild) -> None:
     async with running_bot(guild) as scenery:
-        guild.misbehave(Rule("POST */threads", Refused(403, 50013, "Missing Permissions")))
+        guild.misbehave(Rule("POST */threads", ErrorAnswer(403, 50013, "Missing Permissions")))
         posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
         await scenery.says(scenery.general, "couldn't open a thread")
         scenery.bot.outbox.retry_now()
@@ -207,7 +214,7 @@ async def test_a_long_answer_is_a_file_with_a_beginning(scenery: Scenery) -> Non
 
 async def test_content_that_discord_does_not_take_arrives_as_a_file(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
-    scenery.guild.misbehave(Rule("POST */messages", Refused(400, 50035, "Invalid Form Body")))
+    scenery.guild.misbehave(Rule("POST */messages", ErrorAnswer(400, 50035, "Invalid Form Body")))
     await put(scenery, notice(thread, 1, "odd"))
     message = await scenery.says(thread, "in the file")
     assert scenery.guild.file(message.attachments[0].id) == b"odd"
@@ -216,7 +223,7 @@ async def test_content_that_discord_does_not_take_arrives_as_a_file(scenery: Sce
 async def test_content_that_discord_takes_in_no_form_holds_up_nothing_that_follows(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     await scenery.until_delivered()
-    scenery.guild.misbehave(Rule("POST */messages", Refused(400, 50035, "Invalid Form Body"), times=2))
+    scenery.guild.misbehave(Rule("POST */messages", ErrorAnswer(400, 50035, "Invalid Form Body"), times=2))
     await put(scenery, notice(thread, 1, "odd"))
     await scenery.says(thread, "I couldn't send")
     await put(scenery, notice(thread, 2, "what follows"))
@@ -229,7 +236,7 @@ async def test_what_is_sent_as_a_file_makes_its_thread_too(scenery: Scenery) -> 
     await scenery.store.save_session(
         SessionRow(thread=str(task.id), channel=str(scenery.general), guild=str(scenery.guild.guild_id), title="go")
     )
-    scenery.guild.misbehave(Rule(f"POST */{task.id}/messages", Refused(400, 50035, "Invalid Form Body")))
+    scenery.guild.misbehave(Rule(f"POST */{task.id}/messages", ErrorAnswer(400, 50035, "Invalid Form Body")))
     await put(scenery, notice(task.id, 1, "odd"))
     message = await scenery.says(task.id, "in the file")
     assert scenery.guild.file(message.attachments[0].id) == b"odd"

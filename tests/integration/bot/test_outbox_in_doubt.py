@@ -20,7 +20,7 @@ from agentic.stores.memory import MemoryStore
 from bot.app.services import Backstage, Roles
 from bot.local_discord.faults.rules import (
     Delayed,
-    Refused,
+    ErrorAnswer,
     Reset,
     Rule,
 )
@@ -203,7 +203,7 @@ async def test_a_post_that_landed_before_the_network_went_away_for_long_stands_o
     asleep = 0.0
     scenery.bot.sender.seconds = lambda: begun + asleep
     scenery.guild.misbehave(Rule("POST */messages", Reset(landed=True)))
-    scenery.guild.misbehave(Rule("POST */messages", Refused(503), times=1))
+    scenery.guild.misbehave(Rule("POST */messages", ErrorAnswer(503), times=1))
     await scenery.store.put_outbox([item(thread, 1, "n1"), item(thread, 2, "n2")])
     scenery.bot.outbox.poke()
     await scenery.says(thread, "n1")
@@ -251,7 +251,7 @@ async def test_an_owner_that_wakes_with_an_old_list_posts_nothing_that_another_h
 async def test_a_progress_message_that_is_deleted_while_it_is_posted_anew_comes_once_more(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     first = scenery.of_bot(thread)[0]
-    scenery.guild.misbehave(Rule("POST */messages", Refused(503, landed=True)))
+    scenery.guild.misbehave(Rule("POST */messages", ErrorAnswer(503, landed=True)))
     await scenery.guild.delete(first.id)
     await scenery.talk.add(scenery.talk.newest(thread), REQUESTED)
     second = await scenery.says(thread, "Thinking")

@@ -19,7 +19,7 @@ from agentic.core.events.execution_events import (
     Person,
 )
 from agentic.stores.memory import MemoryStore
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.messages.question_text import Standing
@@ -193,7 +193,7 @@ async def test_somebody_elses_question_is_not_theirs_to_answer(scenery: Scenery)
 
 async def test_who_comes_too_late_is_told_what_was_decided_and_by_whom(scenery: Scenery) -> None:
     thread, question = await asking(scenery)
-    scenery.guild.misbehave(Rule("PATCH */messages/*", Refused(403, 50013, "Missing Permissions"), times=None))
+    scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(403, 50013, "Missing Permissions"), times=None))
     await scenery.talk.add(scenery.talk.newest(thread), decided("1", "SQLite"))
     await scenery.guild.click(question.id, question.custom_ids()[1])
     words = await told(scenery, thread, "no longer open")

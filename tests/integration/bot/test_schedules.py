@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from agentic.core.events.execution_events import Started
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from tests.integration.bot.timed import Mind, timed
@@ -380,7 +380,7 @@ async def test_whoever_is_to_be_told_is_pinged_with_the_answer(tmp_path: Path, g
 async def test_while_discord_is_away_nothing_is_lost_and_nothing_doubled(tmp_path: Path, guild: LocalGuild) -> None:
     async with timed(tmp_path, guild) as at:
         await at.adds("every 1 hour", "look hourly")
-        guild.misbehave(Rule("POST */messages", Refused(503, landed=True), times=2))
+        guild.misbehave(Rule("POST */messages", ErrorAnswer(503, landed=True), times=2))
         await at.until_next()
         (opening,) = at.opened("look hourly")
         await at.answered(opening.id)

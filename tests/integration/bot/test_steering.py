@@ -6,7 +6,7 @@ import pytest
 
 from agentic.core.events.execution_events import InputReceived, Person
 from agentic.stores.memory import MemoryStore
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.outbound.live import progress_messages
@@ -93,7 +93,9 @@ async def test_the_buttons_of_another_ones_card_refuse_in_private(scenery: Scene
 async def test_a_card_of_an_ended_task_does_nothing_to_the_one_that_runs_now(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     card = await card_with(scenery, thread, "Stop", "Pause")
-    scenery.guild.misbehave(Rule(f"PATCH */messages/{card.id}", Refused(403, 50013, "Missing Permissions"), times=None))
+    scenery.guild.misbehave(
+        Rule(f"PATCH */messages/{card.id}", ErrorAnswer(403, 50013, "Missing Permissions"), times=None)
+    )
     await scenery.talk.finish(scenery.talk.newest(thread))
     await scenery.says(thread, "All done.")
     await scenery.guild.post(thread, "and now this")

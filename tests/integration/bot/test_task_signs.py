@@ -7,7 +7,7 @@ import pytest
 from agentic.core.events.execution_events import Decided, Person
 from agentic.stores.memory import MemoryStore
 from bot.inbound.emoji import meaning
-from bot.local_discord.faults.rules import Refused, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.live.task_signs import ASKS, DONE, FAILED, STOPPED, WORKS
 from tests.integration.bot.talking import Scenery, running_bot
@@ -74,7 +74,7 @@ async def test_a_task_that_ended_while_nobody_could_sign_it_is_signed_by_the_nex
 async def test_the_answer_comes_where_the_bot_may_not_react(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     await signed(scenery.guild, thread, WORKS)
-    scenery.guild.misbehave(Rule("PUT */reactions/*", Refused(403, 50013, "Missing Permissions"), times=None))
+    scenery.guild.misbehave(Rule("PUT */reactions/*", ErrorAnswer(403, 50013, "Missing Permissions"), times=None))
     await scenery.talk.finish(scenery.talk.newest(thread))
     await scenery.says(thread, "All done.")
     await scenery.until_delivered()

@@ -6,7 +6,7 @@ import asyncio
 
 from agentic.core.events.execution_events import Asked
 from agentic.ports.errors import StoreUnavailable
-from bot.local_discord.faults.rules import Delayed, Refused, Rule
+from bot.local_discord.faults.rules import Delayed, ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
@@ -40,7 +40,9 @@ async def test_the_acknowledgement_does_not_wait_for_the_thread(scenery: Scenery
 
 async def test_a_thread_that_exists_already_is_used(scenery: Scenery) -> None:
     guild = scenery.guild
-    guild.misbehave(Rule("POST */threads", Refused(400, 160004, "A thread has already been created for this message")))
+    guild.misbehave(
+        Rule("POST */threads", ErrorAnswer(400, 160004, "A thread has already been created for this message"))
+    )
     posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
     await guild.create_thread(posted.id, "made by a person")
     await scenery.says(posted.id, "Starting")
@@ -134,7 +136,7 @@ async def test_a_task_that_could_get_no_thread_is_not_begun(scenery: Scenery) ->
 
 async def test_a_title_that_discord_does_not_take_is_replaced(scenery: Scenery) -> None:
     guild = scenery.guild
-    guild.misbehave(Rule("POST */threads", Refused(400, 50035, "Invalid Form Body")))
+    guild.misbehave(Rule("POST */threads", ErrorAnswer(400, 50035, "Invalid Form Body")))
     posted = await guild.post(scenery.general, f"{guild.bot.mention} bad words")
     await scenery.says(posted.id, "Starting")
     assert [thread.name for thread in guild.threads()] == ["A task"]

@@ -13,7 +13,7 @@ from agentic.core.events.execution_events import ModelAnswered, ModelRequested, 
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
 from agentic.stores.memory import MemoryStore
-from bot.local_discord.faults.rules import Delayed, Fault, RateLimited, Refused, Reset, Rule
+from bot.local_discord.faults.rules import Delayed, ErrorAnswer, Fault, RateLimited, Reset, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.discord_api import Held
 from bot.outbound.live import thread_titles
@@ -76,12 +76,12 @@ async def test_a_name_that_people_gave_stays(scenery: Scenery) -> None:
     [
         (Reset(landed=True), OFFERED),
         (RateLimited(), OFFERED),
-        (Refused(500), OFFERED),
-        (Refused(403, 50013, "Missing Permissions"), "look at the test"),
-        (Refused(403, 50001, "Missing Access"), "look at the test"),
-        (Refused(404, 10003, "Unknown Channel"), "look at the test"),
-        (Refused(403, 160005, "Thread is locked"), "look at the test"),
-        (Refused(400, 50035, "Invalid Form Body"), "look at the test"),
+        (ErrorAnswer(500), OFFERED),
+        (ErrorAnswer(403, 50013, "Missing Permissions"), "look at the test"),
+        (ErrorAnswer(403, 50001, "Missing Access"), "look at the test"),
+        (ErrorAnswer(404, 10003, "Unknown Channel"), "look at the test"),
+        (ErrorAnswer(403, 160005, "Thread is locked"), "look at the test"),
+        (ErrorAnswer(400, 50035, "Invalid Form Body"), "look at the test"),
     ],
 )
 async def test_a_rename_that_fails_is_tried_again_where_that_can_help(

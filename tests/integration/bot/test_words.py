@@ -7,7 +7,7 @@ import pytest
 
 from agentic.core.events.execution_events import InputReceived
 from bot.inbound.emoji import SIGNS, WORDS
-from bot.local_discord.faults.rules import Refused, Reset, Rule
+from bot.local_discord.faults.rules import ErrorAnswer, Reset, Rule
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
@@ -51,7 +51,7 @@ async def test_a_vote_in_words_gets_a_sign_or_words_where_no_sign_can_be_set(sce
     await scenery.says(thread, "All done.")
     await scenery.until_delivered()
     if refused:
-        scenery.guild.misbehave(Rule("PUT */reactions/*", Refused(403, 50013, "Missing Permissions")))
+        scenery.guild.misbehave(Rule("PUT */reactions/*", ErrorAnswer(403, 50013, "Missing Permissions")))
     posted = await scenery.guild.post(thread, f"{scenery.guild.bot.mention} 👎")
     if refused:
         assert (await scenery.says(thread, "Thanks, rating saved.")).reply_to == posted.id

@@ -21,8 +21,8 @@ from aiohttp import web
 
 from bot.local_discord import (
     Dropped,
+    ErrorAnswer,
     LocalGuild,
-    Refused,
     Rule,
     SessionLost,
 )
@@ -120,7 +120,7 @@ async def test_each_way_in_which_a_server_may_deviate_is_found_where_it_is(guild
 
 async def test_a_run_that_breaks_off_tidies_up_as_well(guild: LocalGuild) -> None:
     async with await LocalGuild.start() as other:
-        limited = Refused(429, 0, "wait")
+        limited = ErrorAnswer(429, 0, "wait")
         other.misbehave(Rule("POST */threads", limited, times=None))
 
         def endless(_: str, body: Any, __: dict[str, str]) -> int | None:
@@ -137,7 +137,7 @@ async def test_a_run_that_breaks_off_tidies_up_as_well(guild: LocalGuild) -> Non
 
 async def test_what_the_bot_may_not_do_there_is_said_and_ends_the_run(guild: LocalGuild) -> None:
     async with await LocalGuild.start() as other:
-        other.misbehave(Rule("POST /guilds/*/channels", Refused(403, 50013, "Missing Permissions"), times=None))
+        other.misbehave(Rule("POST /guilds/*/channels", ErrorAnswer(403, 50013, "Missing Permissions"), times=None))
         with pytest.raises(Unreachable, match=r"refuses a new channel .*50013.*must be allowed"):
             await compared(at(other), at(guild))
         assert is_tidy(guild)
@@ -164,7 +164,7 @@ async def test_the_command_prints_a_table_and_exits_with_1_if_there_are_differen
     code, _, errors = await run("--base", "http://127.0.0.1:9", DISCORD_TOKEN="t", GUILD_ID="1")
     assert (code, errors.count("\n")) == (2, 1), "no traceback"
     given = {"DISCORD_TOKEN": guild.bot_token, "GUILD_ID": str(guild.guild_id)}
-    guild.misbehave(Rule("GET */thread-members", Refused(403, 50001, "Missing Access")))
+    guild.misbehave(Rule("GET */thread-members", ErrorAnswer(403, 50001, "Missing Access")))
     code, out, errors = await run("--base", guild.rest_base, "--limits", "wide", **given)
     assert (code, errors) == (1, "")
     assert "status: 403 / 200" in out

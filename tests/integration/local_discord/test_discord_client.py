@@ -11,10 +11,10 @@ import pytest
 
 from bot.local_discord import (
     DISCORD,
+    ErrorAnswer,
     Limit,
     LocalGuild,
     RateLimited,
-    Refused,
     Rule,
 )
 from bot.local_discord.model.permission_flags import Permission
@@ -297,7 +297,7 @@ async def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again(
 ) -> None:
     guild.misbehave(Rule("POST */messages", RateLimited(retry_after=0.05)))
     await channel.send("late but there")
-    guild.misbehave(Rule("POST */messages", Refused(503, 0, "Service Unavailable")))
+    guild.misbehave(Rule("POST */messages", ErrorAnswer(503, 0, "Service Unavailable")))
     with pytest.raises(discord.DiscordServerError) as refused:
         await channel.send("not there")
     assert refused.value.status == 503, "discord.py does not try 503 again"

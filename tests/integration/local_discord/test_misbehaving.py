@@ -12,10 +12,10 @@ from bot.local_discord import (
     Delayed,
     Dropped,
     Duplicated,
+    ErrorAnswer,
     EventsFirst,
     LocalGuild,
     RateLimited,
-    Refused,
     Reordered,
     Reset,
     Rule,
@@ -30,7 +30,7 @@ async def contents(wire: Wire, count: int) -> list[str]:
 
 
 async def test_a_request_that_landed_may_be_answered_with_500(raw: Raw, guild: LocalGuild, wire: Wire) -> None:
-    guild.misbehave(Rule("POST */messages", Refused(500, landed=True)))
+    guild.misbehave(Rule("POST */messages", ErrorAnswer(500, landed=True)))
     status, answer, _ = await raw("POST", raw.messages, {"content": "landed", "nonce": "1", "enforce_nonce": True})
     assert (status, answer["code"]) == (500, 0)
     assert await contents(wire, 1) == ["landed"]
@@ -39,7 +39,7 @@ async def test_a_request_that_landed_may_be_answered_with_500(raw: Raw, guild: L
 
 
 async def test_a_refusal_that_did_not_land_leaves_nothing(raw: Raw, guild: LocalGuild) -> None:
-    guild.misbehave(Rule("POST */messages", Refused(503)))
+    guild.misbehave(Rule("POST */messages", ErrorAnswer(503)))
     assert (await raw("POST", raw.messages, {"content": "x"}))[0] == 503
     assert guild.messages(guild.channel().id) == []
 
@@ -141,7 +141,7 @@ async def test_a_slow_answer_takes_effect_at_once_or_at_its_end(raw: Raw, guild:
 async def test_rules_hold_for_as_many_matches_as_they_say_and_after_as_many(raw: Raw, guild: LocalGuild) -> None:
     guild.misbehave(Rule("GET /users/@me", RateLimited(retry_after=0.01), times=2, skip=1))
     assert [(await raw("GET", "/users/@me"))[0] for _ in range(4)] == [200, 429, 429, 200]
-    guild.misbehave(Rule("GET /users/*", Refused(502), times=None))
+    guild.misbehave(Rule("GET /users/*", ErrorAnswer(502), times=None))
     assert [(await raw("GET", "/users/@me"))[0] for _ in range(3)] == [502] * 3
     guild.misbehaviour.clear()
     assert (await raw("GET", "/users/@me"))[0] == 200

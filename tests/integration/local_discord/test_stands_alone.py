@@ -9,14 +9,14 @@ ALONE = """
 import asyncio, importlib, pkgutil, sys
 from importlib.abc import MetaPathFinder
 
-class Refused(MetaPathFinder):
+class ForeignImports(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
         ours = package == "bot" and rest.partition(".")[0] in ("", "local_discord")
         if package in ("agentic", "reflexion", "litellm", "anthropic") or (package == "bot" and not ours):
             raise ImportError(f"the local guild imports {name}")
 
-sys.meta_path.insert(0, Refused())
+sys.meta_path.insert(0, ForeignImports())
 import bot.local_discord as package
 
 async def started() -> int:

@@ -24,7 +24,7 @@ async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_plac
 
 async def test_a_look_at_what_is_open_takes_as_few_requests_as_it_can(aws_place: AwsPlace) -> None:
     price = Price()
-    store = AwsStore.open(aws_place, watcher=price)
+    store = AwsStore.open(aws_place, observer=price)
     lease = await begin(store)
     await begin(store, "x2", lease)
     price.requests.clear()

@@ -18,7 +18,7 @@ from bot.cli.checks.health_command import health
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.telemetry import health_server
-from bot.telemetry.health_server import Check, HealthServer, Part
+from bot.telemetry.health_server import HealthCheck, HealthServer, PartHealth
 from tests.integration.bot.whole import finishes, whole
 
 SECONDS = 40.0
@@ -120,20 +120,20 @@ async def test_a_part_that_breaks_or_does_not_answer_is_said_and_holds_nobody_up
     monkeypatch.setattr(health_server, "CHECK_SECONDS", 0.05)
     looks = 0
 
-    async def hangs() -> Part:
+    async def hangs() -> PartHealth:
         nonlocal looks
         looks += 1
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def breaks() -> Part:
+    async def breaks() -> PartHealth:
         raise ValueError("secret")
 
-    async def limps() -> Part:
-        return Part("limps", "limited", "it limps")
+    async def limps() -> PartHealth:
+        return PartHealth("limps", "limited", "it limps")
 
     port = free_port()
-    checks = (Check("hangs", hangs), Check("breaks", breaks), Check("limps", limps))
+    checks = (HealthCheck("hangs", hangs), HealthCheck("breaks", breaks), HealthCheck("limps", limps))
     server = HealthServer(("127.0.0.1", port), "worker", checks, lambda _: 0.25)
     await server.open()
     try:
