@@ -675,20 +675,23 @@ def settings_from(sources: Sources) -> Settings:
         settings = Settings(**said)  # pyright: ignore[reportArgumentType]  # texts, as the environment has them
     except ValidationError as error:
         raise SettingsMistaken(mistakes + tuple(wrong_values(error, fields))) from None
-    if mistakes := (*mistakes, *_missing_for_aws(settings)):
+    if mistakes := (*mistakes, *_wrong_for_aws(settings)):
         raise SettingsMistaken(mistakes)
     settings._env_file = sources.env_file  # pyright: ignore[reportPrivateUsage]
     return settings
 
 
-def _missing_for_aws(settings: Settings) -> Iterator[Mistake]:
-    """Yield what the store on AWS cannot do without."""
+def _wrong_for_aws(settings: Settings) -> Iterator[Mistake]:
+    """Yield what the store on AWS cannot do without, and what it cannot do with."""
     if settings.store == "aws":
         needed = {"aws_table": ("the table", settings.aws_table), "aws_bucket": ("the bucket", settings.aws_bucket)}
         for field, (what, value) in needed.items():
             if not value:
                 problem = f"it is not set, and THREADWRIGHT_STORE=aws keeps everything in {what} of that name"
                 yield Mistake(variable(field), problem, f"Write the name of {what}; `make aws-local` makes one to try")
+        if settings.aws_doorbell_queue and settings.aws_doorbell_queue == settings.aws_events_queue:
+            problem = "it is the queue of events too, and workers would take events for rings, and delete them"
+            yield Mistake(variable("aws_doorbell_queue"), problem, "Write the address of another queue")
 
 
 def honour_provider_variables(sources: Sources) -> None:

@@ -159,11 +159,18 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
     }
 
 
-def test_a_store_on_aws_needs_a_table_and_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_on_aws_needs_a_table_and_a_bucket_and_a_queue_for_each_purpose(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("THREADWRIGHT_STORE", "aws")
     told = mistakes_by_name()
     assert set(told) == {"DYNAMODB_EXECUTIONS_TABLE", "S3_ARTIFACT_BUCKET"}
     assert "make aws-local" in told["S3_ARTIFACT_BUCKET"]
+    for name, value in {**AWS, "AGENTIC_EVENTS_QUEUE_URL": AWS["AGENTIC_DOORBELL_QUEUE_URL"]}.items():
+        monkeypatch.setenv(name, value)
+    told = mistakes_by_name()
+    assert list(told) == ["AGENTIC_DOORBELL_QUEUE_URL"]
+    assert "it is the queue of events too" in told["AGENTIC_DOORBELL_QUEUE_URL"]
 
 
 def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
