@@ -153,7 +153,7 @@ async def test_files_on_another_machine_are_looked_at_without_being_brought(
             await fetch(seen, path, 99)
     with pytest.raises(PathRefused, match="no such folder"):
         await look(seen, "nowhere")
-    monkeypatch.setattr(thread_skills, "MOST_BYTES", 30)
+    monkeypatch.setattr(thread_skills, "MOST_BYTES", 39)
     async with laid_out(seen, (".agents/skills",)) as root:
         found = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
         assert sorted(found) == skills
