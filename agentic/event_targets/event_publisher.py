@@ -2,7 +2,8 @@
 
 What waits for a target is asked of the store, so it is durable before anybody hears of it, and nothing is lost where the
 process dies: what was delivered and not noted comes again under the same key.  One process at a time delivers to a target,
-by a lease like that of a thread.  A target that is down is tried again ever more slowly, and told of in the log once.
+by a lease like that of a thread; of several each delivers what happens in it, and lets go of the lease when nothing waits, for
+what happens elsewhere nobody tells it.  A target that is down is tried again ever more slowly, and told of in the log once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ log = logging.getLogger(__name__)
 PAGE = 100
 """Events of the logs that are taken at a time."""
 LOOK_SECONDS = 5.0
-"""So often it is looked for what nobody told of: outcomes, copies, other processes."""
+"""So often it is looked for what nobody told of: outcomes, copies, what a process that died left; where a look costs."""
+LOOK_HERE_SECONDS = 1.0
+"""The same where it costs nothing: in a file on this machine."""
+SOON_SECONDS = 0.2
+"""After this, and then ever later, it is looked whether another process is done with a target for which something waits."""
 COLLECT_SECONDS = 1.0
 """So long more is waited for once there is something: one request takes several events, and each costs."""
 LEASE_SECONDS, RENEW_SECONDS = 120.0, 60.0
@@ -52,14 +57,20 @@ class _Step:
 
 
 class _Line:
-    """The way to one target."""
+    """The way to one target; ``shared`` with other processes it is left to them whenever nothing waits."""
 
-    def __init__(self, store: Store, clock: Clock, owner: str, target: EventTarget) -> None:
-        self.target = target
+    def __init__(
+        self, store: Store, clock: Clock, owner: str, target: EventTarget, *, shared: bool, look: float | None
+    ) -> None:
+        self.target, self._shared, self._look = target, shared, look
         self.news = asyncio.Event()
         self._store, self._clock, self._owner = store, clock, owner
         self._lease: Lease | None = None
+        self._fence = 0
+        """That of the last lease."""
         self._until = 0.0
+        self._others = 0.0
+        """Seconds until the next look whether another process is done; 0 where none is in the way."""
         self._known: OrderedDict[str, _Step] = OrderedDict()
         """The last step that was told of each execution."""
         self._closing = asyncio.Event()
@@ -83,7 +94,7 @@ class _Line:
             elif not more:
                 if last:
                     break
-                await self._wait(self.news, LOOK_SECONDS)
+                await self._wait(self.news, self._others or self._look or LOOK_SECONDS)
                 await self._wait(self._closing, COLLECT_SECONDS)
         await self._give_back()
 
@@ -98,11 +109,14 @@ class _Line:
         entries = await self._store.unpublished(self.target.name, PAGE)
         if entries and not held:
             if not await self._holds():
+                self._others = min(2 * self._others or SOON_SECONDS, LOOK_SECONDS)
                 self._succeeded()
                 return False
             entries = await self._store.unpublished(self.target.name, PAGE)  # another process may have told some of it
+        self._others = 0.0
         if not entries:
             self._succeeded()
+            await self._leave()
             return False
         steps = await self._followed(entries)
         events = [event for step in steps for event in step.told]
@@ -117,7 +131,10 @@ class _Line:
             self._failed(problem)
         else:
             self._succeeded()
-        return len(entries) == PAGE or len(done) < len(entries)
+        more = len(entries) == PAGE or len(done) < len(entries)
+        if not more:
+            await self._leave()
+        return more
 
     async def _delivered(self, events: Sequence[AnyOutsideEvent]) -> tuple[set[str], str]:
         """Keys of those that arrived in time, and why a target that is not merely slow did not take all."""
@@ -142,15 +159,24 @@ class _Line:
         """Become the one that delivers to the target, or go on to be; False where another process is."""
         now = self._clock.monotonic()
         if self._lease is None or not await self._store.renew(self._lease, LEASE_SECONDS):
-            self._known.clear()  # another process may have told more since
             self._lease = await self._store.acquire(f"events to {self.target.name}", self._owner, LEASE_SECONDS)
+            if self._lease is not None:
+                if self._lease.fence != self._fence + 1:
+                    self._known.clear()  # another process had it, and may have told more
+                self._fence = self._lease.fence
         self._until = now + RENEW_SECONDS
         return self._lease is not None
 
+    async def _leave(self) -> None:
+        """Leave the target to other processes, where there are any."""
+        if self._shared:
+            await self._give_back()
+
     async def _give_back(self) -> None:
-        if self._lease is not None:
+        lease, self._lease = self._lease, None
+        if lease is not None:
             with suppress(StoreError):
-                await self._store.release(self._lease)
+                await self._store.release(lease)
 
     async def _followed(self, entries: Sequence[LogEntry]) -> list[_Step]:
         steps: list[_Step] = []
@@ -218,11 +244,17 @@ def _first(steps: Sequence[_Step], keys: Set[str]) -> list[_Step]:
 
 
 class EventPublisher(Sink):
-    """Owns the ways to all targets; as a sink it hears of what became durable here, and looks at once."""
+    """Owns the ways to all targets; as a sink it hears of what became durable here, and looks at once.
 
-    def __init__(self, store: Store, clock: Clock, owner: str, targets: Sequence[EventTarget]) -> None:
+    ``shared``: other processes deliver what happens in them.  ``look``: seconds after which it looks for what nobody told of.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, owner: str, targets: Sequence[EventTarget], *,
+        shared: bool = False, look: float | None = None,
+    ) -> None:  # fmt: skip
         self._store = store
-        self._lines = [_Line(store, clock, owner, target) for target in targets]
+        self._lines = [_Line(store, clock, owner, target, shared=shared, look=look) for target in targets]
         self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:

@@ -307,6 +307,10 @@ class VersionedObjects(Protocol):
         """Write a version of an object into a new file; False where there is none."""
         ...
 
+    async def part(self, name: str, version: str, begin: int, size: int) -> bytes | None:
+        """So many bytes of a version of an object, at least one; None where there is none."""
+        ...
+
     def names(self, prefix: str, *, older: float = 0.0) -> AsyncIterator[str]:
         """The objects whose names begin so; with ``older``, those that were written at least so many seconds ago."""
         ...

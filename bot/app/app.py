@@ -32,7 +32,7 @@ from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import private_places
 from agentic.egress.proxy import Proxy
-from agentic.event_targets.event_publisher import EventPublisher
+from agentic.event_targets.event_publisher import LOOK_HERE_SECONDS, EventPublisher
 from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
@@ -244,7 +244,10 @@ class App:
         feed, roster = Feed(), Roster()
         store = open_store((aws or place.home / DATABASE) if durable else None)
         stack.push_async_callback(store.close)
-        events = EventPublisher(store, clock, this_process(), event_targets(settings) if place.recovers else ())
+        events = EventPublisher(
+            store, clock, this_process(), event_targets(settings) if place.recovers else (),
+            shared=not roles.alone, look=None if aws is not None else LOOK_HERE_SECONDS,
+        )  # fmt: skip
         stack.push_async_callback(events.close)
         lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
         stack.push_async_callback(lessons.close)
@@ -436,7 +439,7 @@ class App:
             threads.forget(thread)
 
         bot.serve(
-            threads, partial(workshop.shown_file, cap=FILE_BYTES),
+            threads, partial(workshop.sent_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
                       Studio(settings.home / "pictures"), purse, place.home if durable else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,

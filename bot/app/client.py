@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 import discord
@@ -122,6 +122,9 @@ class ThreadwrightBot(commands.Bot):
         self.budget: IdentifyBudget | None = None
         """Where other gateways identify as well."""
         self._running: list[asyncio.Task[None]] = []
+        self._hearing: set[asyncio.Task[None]] = set()
+        """What is being done about events."""
+        self._leaving = False
         self._counted = SEVERAL  # until it is known: what one server alone may use, no second one gets by mistake
         self._commanded: OrderedDict[int, None] = OrderedDict()
 
@@ -314,12 +317,23 @@ class ThreadwrightBot(commands.Bot):
         return await self.approving.messages.rendered(item)
 
     def dispatch(self, event: str, /, *args: object, **kwargs: object) -> None:
-        """What never came is noticed before anything hears of what came after it."""
+        """What never came is noticed before anything hears of what came after it; who leaves hears nothing more."""
+        if self._leaving:
+            return
         if self.ws is not None and self._continuity.broken(self.ws.sequence):  # pyright: ignore[reportUnnecessaryComparison]
             self.catching.skipped()
         if event in TIMED and isinstance(args[0], discord.Message | discord.Interaction):
             self.discord_clock.saw(args[0].id)
         super().dispatch(event, *args, **kwargs)
+
+    def _schedule_event(
+        self, coro: Callable[..., Coroutine[None, None, None]], event_name: str, *args: object, **kwargs: object
+    ) -> asyncio.Task[None]:
+        begin = cast("Callable[..., asyncio.Task[None]]", super()._schedule_event)  # pyright: ignore[reportUnknownMemberType]
+        task = begin(coro, event_name, *args, **kwargs)
+        self._hearing.add(task)
+        task.add_done_callback(self._hearing.discard)
+        return task
 
     async def on_message(self, message: discord.Message) -> None:
         """Commands by prefix, each once: one that comes while a gap is being closed is also read with the gap."""
@@ -373,12 +387,16 @@ class ThreadwrightBot(commands.Bot):
                 each.live.awoken(str(thread.id))
 
     async def close(self) -> None:
-        """Stop delivering; what waits stays in the outbox."""
-        self.catching.stop()
-        for task in self._running:
+        """Hear and deliver no more, and then let go of the connection, which all of that needs.
+
+        What waits stays in the outbox; what was not taken in yet is read after the next start.
+        """
+        self._leaving = True
+        going = {*self._running, *self._hearing, *self.catching.stop()} - {asyncio.current_task()}
+        for task in going:
             task.cancel()
-        if self._running:
-            await asyncio.wait(self._running, timeout=5.0)
+        if going:
+            await asyncio.wait(going, timeout=5.0)
         await super().close()
 
     def _begin(self, name: str, work: Coroutine[None, None, None]) -> None:

@@ -107,10 +107,12 @@ class CatchingUp:
         self.stop()
         self._sweep = asyncio.create_task(self._close_all(), name="catching up")
 
-    def stop(self) -> None:
-        """Stop, and leave open gaps to the next session."""
-        if self._sweep is not None:
-            self._sweep.cancel()
+    def stop(self) -> tuple[asyncio.Task[None], ...]:
+        """Stop, and leave open gaps to the next session; returns what is ending."""
+        if self._sweep is None:
+            return ()
+        self._sweep.cancel()
+        return (self._sweep,)
 
     async def before_going_on(self, thread: str) -> None:
         """Wait until missed messages of a thread have been read; not for ever where nothing can be read."""

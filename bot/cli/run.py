@@ -53,6 +53,10 @@ NO_GATEWAY = (
     "There is no DISCORD_TOKEN, and no gateway runs on {home} whose local server this worker could join. Start "
     "`threadwright gateway` first."
 )
+WORKERS_THERE = (
+    "`threadwright worker` already works on {home} (process {pids}). `threadwright run` does everything alone: stop the "
+    "workers first (kill {kill}), or start `threadwright gateway` beside them."
+)
 STOPPING = "Stopping. Running tasks continue after the next start."
 HANDING_OVER = "Stopping. Other workers continue what ran here, or this one after its next start."
 LEAVING = "Stopping. Workers continue; what is said meanwhile is read after the next start."
@@ -79,14 +83,14 @@ async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> 
 
     try:
         with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
-            async with _among_machines(settings, alone=roles.alone):
+            async with _among_machines(settings, roles):
                 return await _run(settings, lock, roles)
     except (AlreadyRunning, NoGateway, SharedWithOthers) as why:
         return fail(str(why))
 
 
 @asynccontextmanager
-async def _among_machines(settings: Settings, *, alone: bool) -> AsyncGenerator[None]:
+async def _among_machines(settings: Settings, roles: Roles) -> AsyncGenerator[None]:
     """What the lock of a home is on one machine, on a store of many: for a process that does everything it is one's alone."""
     from agentic.runtime.clock import SystemClock
     from bot.app.sole_use import sole_use
@@ -96,7 +100,7 @@ async def _among_machines(settings: Settings, *, alone: bool) -> AsyncGenerator[
         return
     store = open_store(settings.aws_place)
     try:
-        async with sole_use(store, SystemClock(), this_process(), alone=alone):
+        async with sole_use(store, SystemClock(), this_process(), alone=roles.alone, works=roles.works):
             yield
     finally:
         await store.close()
@@ -319,10 +323,29 @@ def at_the_gateway(settings: Settings) -> Settings:
 def _who_runs(home: Path, lock: TextIO) -> str:
     """Say which process runs already: two bots of one name would answer everything twice."""
     lock.seek(0)
-    pid = lock.read(20).partition("\n")[0]
+    pid, others = lock.read(20).partition("\n")[0], _lock_holders(lock)
+    if (
+        others and pid not in others
+    ):  # it is of one that ended: what is there now are workers, which name themselves nowhere
+        return WORKERS_THERE.format(home=home, pids=", ".join(others), kill=" ".join(others))
     which = f" (process {pid})" if pid.isdecimal() else ""
     stop = f"Stop it first (kill {pid})" if which else "Stop it first"
     return f"Threadwright already runs on {home}{which}. {stop}, or set THREADWRIGHT_HOME to another folder."
+
+
+def _lock_holders(lock: TextIO) -> tuple[str, ...]:
+    """The processes that hold a file's lock; none where the system does not tell.
+
+    A line of /proc/locks: ``1: FLOCK  ADVISORY  READ 4711 fe:01:1835 0 EOF``.
+    """
+    try:
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return ()
+    inode = str(os.fstat(lock.fileno()).st_ino)
+    found = [line.split() for line in lines]
+    held = [f for f in found if len(f) == 8 and f[1] == "FLOCK" and f[5].rpartition(":")[2] == inode]
+    return tuple(dict.fromkeys(f[4] for f in held if f[4].isdecimal() and f[4] != "0"))
 
 
 @contextmanager

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agentic.core.events.execution_events import EquippedSkill, OutboxItem
@@ -13,16 +16,27 @@ from agentic.core.events.ids import digest
 from agentic.ports.errors import AgenticError
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.tools.foreign.skill import SkillCopy, SkillLost
-from bot.equipment.skill_folder import GUIDE, Skill, SkillUnusable, skills_in, write_skill
+from agentic.workspace.snapshots.manifest import Entry
+from agentic.workspace.snapshots.packs import ContentLost
+from agentic.workspace.snapshots.shared_copies import SharedSnapshot
+from bot.equipment.skill_folder import (
+    GUIDE,
+    MOST_BYTES,
+    MOST_FILES,
+    Skill,
+    SkillUnusable,
+    skills_in,
+    write_skill,
+)
 from bot.equipment.skill_store import FoundSkill, SkillStore
 from bot.equipment.skill_text import notice
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentic.ports.runtime import SessionRow
     from bot.workspace.sandboxes import Workshop
 
+AT_ONCE = 8
+"""Files of a snapshot that are fetched at a time."""
 IN_WORKSPACE = (".agents/skills", ".claude/skills")
 """Where repositories keep them; what the first has counts before the second."""
 
@@ -76,16 +90,20 @@ class ThreadSkills:
         return SkillCopy(kept.body, files, await self._shown(thread, skill, kept) if files else "")
 
     async def _in_workspace(self, row: SessionRow) -> list[FoundSkill]:
-        root, place = self._workshop.workspaces.folder(row.thread), await self.place(row)
+        place = await self.place(row)
 
-        def look(below: str) -> list[FoundSkill]:
+        def look(root: Path, below: str) -> list[FoundSkill]:
             return list(self.store.found(place, below, skills_in(root, below)))
 
-        found = [one for below in IN_WORKSPACE for one in await asyncio.to_thread(look, below)]
+        files = await self._workshop.files(row.thread)
+        if isinstance(files, SharedSnapshot):  # it holds nothing that .aiignore hid
+            async with laid_out(files, IN_WORKSPACE) as root:
+                return [one for below in IN_WORKSPACE for one in await asyncio.to_thread(look, root, below)]
+        found = [one for below in IN_WORKSPACE for one in await asyncio.to_thread(look, files.workspace, below)]
         paths = [f"{one.where}/{file.path}" for one in found if one.skill is not None for file in one.skill.files]
         if not paths:
             return found
-        visible = await self._workshop.world(row.thread).visible(paths)
+        visible = await files.visible(paths)
         return [_unless_hidden(one, visible) for one in found]
 
     async def place(self, row: SessionRow) -> str:
@@ -123,6 +141,47 @@ class ThreadSkills:
         for old in folder.iterdir() if folder.is_dir() else ():
             if old.name not in names:
                 remove_tree(old)
+
+
+@asynccontextmanager
+async def laid_out(snapshot: SharedSnapshot, below: Sequence[str]) -> AsyncGenerator[Path]:
+    """The skills of a workspace on another machine in a folder of this one, for as long as this lasts.
+
+    What is too large or too much is there without its content: it is refused by its size. Raises ``StoreUnavailable`` and
+    ``OSError``.
+    """
+    within = tuple(f"{one}/" for one in below)
+    wanted = [one for one in snapshot.entries.items() if one[0].startswith(within)][: 4 * MOST_FILES + 1]
+    room, turns = 4 * MOST_BYTES, asyncio.Semaphore(AT_ONCE)
+    with TemporaryDirectory(prefix="threadwright-skills-") as temporary:
+        root = Path(temporary)
+
+        async def lay(path: str, entry: Entry, *, fits: bool) -> None:
+            async with turns:
+                try:
+                    content = await snapshot.content(entry) if entry.kind == "file" and fits else None
+                except ContentLost:
+                    return
+                await asyncio.to_thread(_lay, root / path, entry, content)
+
+        lays: list[Awaitable[None]] = []
+        for path, entry in wanted:
+            room -= entry.size
+            lays.append(lay(path, entry, fits=room >= 0 and entry.size <= MOST_BYTES))
+        for failure in await asyncio.gather(*lays, return_exceptions=True):  # none writes any more when the folder goes
+            if failure is not None:
+                raise failure
+        yield root
+
+
+def _lay(path: Path, entry: Entry, content: bytes | None) -> None:
+    (path if entry.kind == "dir" else path.parent).mkdir(parents=True, exist_ok=True)
+    if entry.kind == "link":
+        path.symlink_to(entry.sha)
+    elif entry.kind == "file":
+        with path.open("wb") as file:
+            file.truncate(entry.size) if content is None else file.write(content)
+        path.chmod(0o700 if entry.mode & 0o111 else 0o600)
 
 
 def _folder_name(skill: EquippedSkill) -> str:

@@ -126,6 +126,38 @@ async def checkpoints_of(store: Store, snapshots: Snapshots | None, thread: str)
     return sorted(found, key=lambda kept: kept.at, reverse=True)
 
 
+@dataclass(frozen=True, slots=True)
+class LastSaved:
+    """When files stood as in a snapshot; ``after_all``: nothing is known to have changed them since."""
+
+    at: datetime
+    words: str
+    after_all: bool = False
+
+
+async def last_saved(store: Store, thread: str, manifest: str) -> LastSaved | None:
+    """When a thread's files were last seen to be as in a snapshot; None where no log says so (any more)."""
+    for row in reversed(await store.executions(thread)):
+        known, turn = None, 0
+        try:
+            async for envelope in store.read(row.execution):
+                turn = log_positions.turn_of(envelope) or turn
+                if isinstance(envelope.event, CheckpointSaved) and envelope.event.manifest == manifest:
+                    known = LastSaved(envelope.at, moment(envelope.event.why, envelope.event.turn or turn))
+            for envelope in await store.read_outcome(row.execution):
+                if isinstance(envelope.event, WorkspaceRestored):
+                    known = replace(known, after_all=False) if known is not None else None
+                    if envelope.event.after == manifest:
+                        known = LastSaved(envelope.at, "after files were restored", after_all=True)
+                elif isinstance(envelope.event, CheckpointSaved) and envelope.event.manifest == manifest:
+                    known = LastSaved(envelope.at, "at the end of the last task", after_all=True)
+        except StoreError:
+            continue
+        if known is not None:
+            return known
+    return None
+
+
 def found(kept: Sequence[Kept], named: str) -> Kept | None:
     """Find a checkpoint by its name or its manifest's; without a name, the newest that can be restored."""
     wanted = named.strip().strip("`").lower()

@@ -26,7 +26,7 @@ from agentic.ports.runtime import SessionRow
 from agentic.runtime.budget_ledger import Day
 from agentic.text.word_query import WordQuery, composed
 from bot.config.preferences import AUTO
-from bot.history.checkpoint_list import Kept, moment
+from bot.history.checkpoint_list import Kept, LastSaved, moment
 from bot.history.summaries import (
     Cost,
     Trend,
@@ -212,6 +212,16 @@ def _checkpoint(one: Kept) -> str:
 def moment_of(one: Kept) -> str:
     """Say when a checkpoint was taken."""
     return moment(one.why, one.turn, one.way)
+
+
+def as_of(saved: LastSaved | None, *, works: bool) -> str:
+    """Say how old files are that stand on another machine and are shown as they were last saved; '' where nothing is newer."""
+    if saved is None:
+        return "-# A task is running here. Its files show up once it has saved them." if works else ""
+    words = f"-# As saved {saved.words}, {stamp(saved.at)}."
+    if works:
+        return f"{words} A task is running here; what it changed since shows up when it saves again."
+    return "" if saved.after_all else f"{words} What was changed since, if anything, was not saved."
 
 
 def cost_of_thread(costs: Sequence[Cost]) -> str:

@@ -1,7 +1,11 @@
-"""List, fetch and clear a thread's workspace for people; always through the sandbox, never past ``.aiignore``."""
+"""List, fetch and clear a thread's workspace for people; always through the sandbox, never past ``.aiignore``.
+
+Where the workspace stands on another machine, its last shared snapshot is shown, which holds nothing that ``.aiignore`` hid.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
@@ -10,11 +14,15 @@ from pathlib import PurePosixPath
 
 from agentic.ports.errors import PathRefused
 from agentic.sandbox.aiignore import NAME as IGNORE
+from agentic.sandbox.supervisor.files.search import PASSED_OVER as NOT_LISTED
 from agentic.workspace.file_names import readable
+from agentic.workspace.snapshots.packs import ContentLost
+from agentic.workspace.snapshots.shared_copies import SharedSnapshot
 from agentic.workspace.workspace import A_PERSON, RealWorld
 
 MOST_LISTED = 1_000
 CLEAN_SECONDS = 60.0
+NO_FILE = "there is no such file"
 PASSED_OVER = "-# Folders such as `.git` and `node_modules` are not shown."
 _PATTERN = re.compile(r"([*?\[\]\\])")
 
@@ -32,20 +40,59 @@ class Shelf:
         return sum(size for _, size in self.files)
 
 
-async def look(world: RealWorld, path: str = ".") -> Shelf:
+Files = RealWorld | SharedSnapshot
+"""A workspace, or what of it can be seen from another machine."""
+
+
+async def look(files: Files, path: str = ".") -> Shelf:
     """List every file below a folder. Raises ``PathRefused``."""
-    found = await world.glob("**", inside(path), MOST_LISTED)
-    files = tuple((entry.name, entry.size) for entry in found.entries if entry.kind == "file")
-    visible = await world.visible([name for name, _ in files])
-    return Shelf(tuple(one for one in files if one[0] in visible), found.more)
+    if isinstance(files, SharedSnapshot):
+        return await asyncio.to_thread(_listed, files, path)
+    found = await files.glob("**", inside(path), MOST_LISTED)
+    names = tuple((entry.name, entry.size) for entry in found.entries if entry.kind == "file")
+    visible = await files.visible([name for name, _ in names])
+    return Shelf(tuple(one for one in names if one[0] in visible), found.more)
 
 
-async def fetch(world: RealWorld, path: str, cap: int) -> tuple[str, bytes]:
+async def fetch(files: Files, path: str, cap: int) -> tuple[str, bytes]:
     """Return a file's base name and content. Raises ``PathRefused`` where it has more than ``cap`` bytes."""
     wanted = inside(path)
-    if await world.stat(wanted) is None:
-        raise PathRefused(path, "there is no such file")
-    return PurePosixPath(wanted).name, await world.get_file(wanted, cap)
+    if isinstance(files, SharedSnapshot):
+        return PurePosixPath(wanted).name, await _content(files, path, cap)
+    if await files.stat(wanted) is None:
+        raise PathRefused(path, NO_FILE)
+    return PurePosixPath(wanted).name, await files.get_file(wanted, cap)
+
+
+def _listed(snapshot: SharedSnapshot, path: str) -> Shelf:
+    wanted = str(PurePosixPath(inside(path)))
+    below = "" if wanted == "." else f"{wanted}/"
+    found: list[tuple[str, int]] = []
+    there = not below
+    named = ((readable(name), entry) for name, entry in snapshot.entries.items())
+    for name, entry in sorted(named, key=lambda one: one[0].split("/")):
+        there = there or (name == wanted and entry.kind == "dir")
+        folders = name.removeprefix(below).split("/")[:-1]
+        if name.startswith(below) and entry.kind == "file" and NOT_LISTED.isdisjoint(folders):
+            found.append((name, entry.size))
+    if not there and not found:
+        raise PathRefused(path, "there is no such folder")
+    return Shelf(tuple(found[:MOST_LISTED]), len(found) > MOST_LISTED)
+
+
+async def _content(snapshot: SharedSnapshot, path: str, cap: int) -> bytes:
+    wanted = str(PurePosixPath(inside(path)))
+    entry = next((entry for name, entry in snapshot.entries.items() if readable(name) == wanted), None)
+    if entry is None:
+        raise PathRefused(path, NO_FILE)
+    if entry.kind != "file":
+        raise PathRefused(path, "it is no file")
+    if entry.size > cap:
+        raise PathRefused(path, f"it has {entry.size} bytes, more than {cap}")
+    try:
+        return await snapshot.content(entry)
+    except ContentLost:
+        raise PathRefused(path, "what was saved of it is damaged") from None
 
 
 async def clear(world: RealWorld, spared: Collection[str] = ()) -> str:

@@ -33,6 +33,10 @@ class Workspaces:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
+    def has(self, thread: str) -> bool:
+        """Whether the thread has a folder here; none is made."""
+        return self._bound is not None or (thread.isalnum() and (self._root / thread).is_dir())
+
     def threads(self) -> list[str]:
         """Return the threads that have a folder here."""
         names = sorted(path.name for path in self._root.iterdir()) if self._root.is_dir() else []

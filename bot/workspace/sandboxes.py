@@ -53,6 +53,8 @@ from agentic.workspace.picture_header import facts_of
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import unexplained
 from agentic.workspace.workspace import A_PERSON, RealWorld
+from bot.workspace import browse
+from bot.workspace.browse import Files
 from bot.workspace.folders import Workspaces
 from bot.workspace.own_workspaces import CopiedWorkspaces
 from bot.workspace.repositories import Repositories
@@ -147,6 +149,15 @@ class Workshop:
         if thread not in self._worlds:
             self._worlds[thread] = RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
         return self._worlds[thread]
+
+    async def files(self, thread: str) -> Files:
+        """Return the thread's workspace, or, where that stands on another machine, the last snapshot that was shared of it.
+
+        Raises ``SnapshotLost`` and ``StoreUnavailable``.
+        """
+        here = await asyncio.to_thread(self.workspaces.has, thread)
+        seen = await self.snapshots.elsewhere(thread, here=here) if self.snapshots is not None else None
+        return seen if seen is not None else self.world(thread)
 
     async def choice(self) -> Choice:
         """Return which sandbox is used and why; trying one out goes on even if the caller is cancelled."""
@@ -408,6 +419,14 @@ class Workshop:
         """Return a file that the agent shows to people, at most ``cap`` bytes; None where it may not be read."""
         try:
             return await self.world(thread).get_file(path, cap)
+        except PathRefused as refused:
+            log.info("thread %s: %s", thread, refused)
+            return None
+
+    async def sent_file(self, thread: str, path: str, cap: int) -> bytes | None:
+        """Return a file that is sent to people, wherever the thread's files stand; None where it may not be read."""
+        try:
+            return (await browse.fetch(await self.files(thread), path, cap))[1]
         except PathRefused as refused:
             log.info("thread %s: %s", thread, refused)
             return None

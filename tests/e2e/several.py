@@ -1,10 +1,10 @@
-"""A gateway and workers as processes of their own on one home, and in this one a Discord, where a test acts as people do."""
+"""A gateway and workers as processes of their own, and in this one a Discord, where a test acts as people do."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 
 from agentic.core.events.execution_events import Envelope, OwnerChanged
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.stores import Store
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
@@ -31,12 +32,17 @@ class Several:
     home: Path
     env: Mapping[str, str]
     stack: AsyncExitStack
-    store: SQLiteStore
+    store: Store
+    apart: bool = False
+    """Each process has a home of its own, called like the process."""
     running: dict[str, Running] = field(default_factory=dict[str, Running])
 
     async def start(self, command: str, name: str = "", *, ready: bool = True) -> Running:
         """Start a process, and wait until it is ``ready``."""
-        running = await self.stack.enter_async_context(started(command, env=self.env, cwd=self.home))
+        home = self.home / (name or command) if self.apart else self.home
+        home.mkdir(exist_ok=True)
+        env = {**self.env, "THREADWRIGHT_HOME": str(home)}
+        running = await self.stack.enter_async_context(started(command, env=env, cwd=home))
         self.running[name or command] = running
         if ready:
             await running.until_said(WORKS if command == "worker" else ONLINE)
@@ -47,10 +53,10 @@ class Several:
         """What all processes said, for a failure's message."""
         return "\n".join(f"=== {name}\n{one.output}" for name, one in self.running.items())
 
-    async def mention(self, text: str) -> int:
+    async def mention(self, text: str, files: Sequence[tuple[str, bytes]] = ()) -> int:
         """Post a task; its thread's id."""
-        posted = await self.guild.post(self.guild.channel("general").id, f"{self.guild.bot.mention} {text}")
-        return posted.id
+        general = self.guild.channel("general").id
+        return (await self.guild.post(general, f"{self.guild.bot.mention} {text}", files=files)).id
 
     def said(self, thread: int) -> list[Message]:
         """The bot's messages in a thread."""
@@ -103,22 +109,27 @@ class Several:
 
     async def slash(self, channel: int, command: str) -> str:
         """Use a slash command; the words of its answer."""
-        id = await self.guild.slash(channel, command)
+        message = await self.answer(channel, command)
+        return f"{message.content} {message.embeds}"
 
-        def answer(guild: LocalGuild) -> str:
+    async def answer(self, channel: int, command: str, **options: str) -> Message:
+        """Use a slash command; its answer."""
+        id = await self.guild.slash(channel, command, options)
+
+        def answered(guild: LocalGuild) -> Message | None:
             original = guild.interaction(id).original_id
             found = (m for m in guild.messages(channel, viewer=guild.you.name) if m.id == original)
-            message = next((m for m in found if not m.flags & MessageFlag.LOADING), None)
-            return f"{message.content} {message.embeds}" if message is not None else ""
+            return next((m for m in found if not m.flags & MessageFlag.LOADING), None)
 
-        return await self.guild.wait_for(lambda guild: answer(guild) or None, SECONDS)
+        return await self.guild.wait_for(answered, SECONDS)
 
 
 @asynccontextmanager
 async def several(
-    home: Path, endpoint: ScriptedEndpoint, *, shards: int = 1, **settings: str
-) -> AsyncGenerator[Several]:
-    """Two workers and a gateway for each shard, online."""
+    home: Path, endpoint: ScriptedEndpoint, *, shards: int = 1, workers: int = 2, elsewhere: Store | None = None,
+    **settings: str,
+) -> AsyncGenerator[Several]:  # fmt: skip
+    """Workers and a gateway for each shard, online; ``elsewhere`` is a store that they share instead of a home."""
     home.mkdir(parents=True, exist_ok=True)
     async with await LocalGuild.start(limits="discord") as guild, AsyncExitStack() as stack:
         guild.recommend_shards(shards, required=shards > 1)
@@ -131,9 +142,9 @@ async def several(
                 "THREADWRIGHT_EMBEDDINGS": "off", "THREADWRIGHT_LOG_LEVEL": "info", **settings,
             },
         )  # fmt: skip
-        store = SQLiteStore.open(home / "threadwright.sqlite")
+        store = elsewhere or SQLiteStore.open(home / "threadwright.sqlite")
         stack.push_async_callback(store.close)
-        them = Several(guild, home, env, stack, store)
+        them = Several(guild, home, env, stack, store, apart=elsewhere is not None)
         gateways = (them.start("gateway", f"gateway {number}") for number in range(shards))
-        await asyncio.gather(*gateways, *(them.start("worker", f"worker {number}") for number in range(2)))
+        await asyncio.gather(*gateways, *(them.start("worker", f"worker {number}") for number in range(workers)))
         yield them

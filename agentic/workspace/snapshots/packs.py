@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import BinaryIO
 
 from agentic.workspace.snapshots.manifest import Entry
 from agentic.workspace.snapshots.sparse_files import Content
@@ -72,19 +74,40 @@ def content(packs: Path, entry: Entry) -> Generator[tuple[int, bytes]]:
 
     Raises ``ContentLost`` at the end where it is not what its hash says.
     """
-    came = Content(entry.size)
     try:
         with contextlib.ExitStack() as opened:
             file = opened.enter_context((packs / entry.pack).open("rb")) if entry.kept else None
             if file is not None:
                 file.seek(entry.offset)
-            for begin, length in (*entry.holes, (entry.size, 0)):
-                while file is not None and came.size < begin and (block := file.read(min(BLOCK, begin - came.size))):
-                    yield came.size, block
-                    came.add(block)
-                if length and came.size == begin:
-                    came.skip(length)
+            yield from _pieces(file, entry)
     except OSError as error:
         raise ContentLost(str(error)) from error
+
+
+def whole(packs: Path, entry: Entry) -> bytes:
+    """All of a file at once, for one that is small.  Raises ``ContentLost``."""
+    return _together(content(packs, entry), entry)
+
+
+def whole_from(kept: bytes, entry: Entry) -> bytes:
+    """The same, of what its pack holds of it.  Raises ``ContentLost``."""
+    return _together(_pieces(io.BytesIO(kept), entry), entry)
+
+
+def _pieces(file: BinaryIO | None, entry: Entry) -> Generator[tuple[int, bytes]]:
+    came = Content(entry.size)
+    for begin, length in (*entry.holes, (entry.size, 0)):
+        while file is not None and came.size < begin and (block := file.read(min(BLOCK, begin - came.size))):
+            yield came.size, block
+            came.add(block)
+        if length and came.size == begin:
+            came.skip(length)
     if came.size != entry.size or came.sha != entry.sha:
         raise ContentLost(entry.sha)
+
+
+def _together(pieces: Generator[tuple[int, bytes]], entry: Entry) -> bytes:
+    together = bytearray(entry.size)
+    for place, block in pieces:
+        together[place : place + len(block)] = block
+    return bytes(together)

@@ -17,14 +17,15 @@ import asyncio
 import json
 import uuid
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from agentic.ports.errors import AgenticError
+from agentic.ports.errors import AgenticError, StoreUnavailable
 from agentic.ports.stores import ObjectVersion, StoredObject, VersionedObjects
 from agentic.workspace.snapshots.manifest import Damaged, Entry, packs_in, read
-from agentic.workspace.snapshots.packs import ContentLost, content
+from agentic.workspace.snapshots.packs import ContentLost, whole, whole_from
 
 SHOWN_FILES, SHOWN_BYTES = 20, 1 << 20
 """Changed files of a snapshot that people can look at, and how large each may be; a whole repository is not laid out."""
@@ -53,6 +54,28 @@ class _Held:
     """Versions of packs that are in the bucket."""
     files: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
     """What the newest shared snapshot says of files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSnapshot:
+    """A snapshot that is looked at where it is shared: nothing of it comes onto this machine."""
+
+    thread: str
+    name: str
+    """'' where none was shared yet, and so nothing stands in it."""
+    entries: Mapping[str, Entry]
+    _packs: Mapping[str, str]
+    _objects: VersionedObjects
+
+    async def content(self, entry: Entry) -> bytes:
+        """What a file of it holds, for one that is small.  Raises ``ContentLost`` and ``StoreUnavailable``."""
+        kept: bytes | None = b""
+        if entry.kept:
+            pack = f"{_checkpoints(self.thread)}packs/{entry.pack}"
+            kept = await self._objects.part(pack, self._packs.get(entry.pack, ""), entry.offset, entry.kept)
+        if kept is None:
+            raise ContentLost(entry.sha)
+        return await asyncio.to_thread(whole_from, kept, entry)
 
 
 class SharedCopies:
@@ -137,6 +160,29 @@ class SharedCopies:
         await asyncio.to_thread(fresh.write_bytes, listing.manifest)
         fresh.replace(folder / "manifests" / name)
         return True
+
+    async def elsewhere(self, thread: str, *, here: bool) -> SharedSnapshot | None:
+        """The newest snapshot of a thread whose files stand on another machine; None where they stand on this one.
+
+        ``here``: there is a workspace on this machine, which is the thread's own where none was ever shared.
+        Raises ``Damaged`` where the snapshot is gone or cannot be read, and ``StoreUnavailable``.
+        """
+        try:
+            pointer = await self._objects.get(_pointer(thread))
+        except StoreUnavailable:
+            if thread in self._held:
+                return None  # as far as is known
+            raise
+        told = _told(pointer)
+        if here and (pointer is None or told["mark"] in await asyncio.to_thread(self._marks, thread)):
+            return None
+        if not told["newest"]:
+            return SharedSnapshot(thread, "", {}, {}, self._objects)
+        listing = await self._listing(thread, told["newest"])
+        if listing is None:
+            raise Damaged
+        manifest = await asyncio.to_thread(read, listing.manifest)
+        return SharedSnapshot(thread, told["newest"], manifest.entries, listing.packs, self._objects)
 
     async def listed(self, thread: str) -> tuple[str, ...]:
         """The snapshots of a thread that are shared, oldest first.  Raises ``StoreUnavailable``."""
@@ -225,9 +271,9 @@ class SharedCopies:
         if len(changed) <= SHOWN_FILES:
             packs = self._folder(thread) / "packs"
             for path in changed:
-                whole = await asyncio.to_thread(_whole, packs, now[path]) if _shown(path, now[path]) else None
-                if whole is not None:
-                    await self._objects.put(f"{begin}{path}", whole)
+                if _shown(path, now[path]):
+                    with suppress(ContentLost):
+                        await self._objects.put(f"{begin}{path}", await asyncio.to_thread(whole, packs, now[path]))
         gone = [path for path in before if path not in now and _shown(path, before[path])]
         if gone:
             await self._objects.delete([f"{begin}{path}" for path in gone[:1_000]])
@@ -273,13 +319,3 @@ def _shown(path: str, entry: Entry) -> bool:
         return entry.size <= SHOWN_BYTES and len(path.encode()) <= LONGEST_PATH
     except UnicodeEncodeError:
         return False
-
-
-def _whole(packs: Path, entry: Entry) -> bytes | None:
-    whole = bytearray(entry.size)
-    try:
-        for place, block in content(packs, entry):
-            whole[place : place + len(block)] = block
-    except ContentLost:
-        return None
-    return bytes(whole)

@@ -41,7 +41,7 @@ from agentic.workspace.snapshots.manifest import (
     read,
     written,
 )
-from agentic.workspace.snapshots.packs import ContentLost, OpenPack, content
+from agentic.workspace.snapshots.packs import ContentLost, OpenPack, whole
 from agentic.workspace.snapshots.restore import Restored, Wanted, restore
 from agentic.workspace.snapshots.scan import (
     CalledOff,
@@ -50,7 +50,7 @@ from agentic.workspace.snapshots.scan import (
     Unkept,
     Walk,
 )
-from agentic.workspace.snapshots.shared_copies import YOUNG_SECONDS, Overtaken, SharedCopies
+from agentic.workspace.snapshots.shared_copies import YOUNG_SECONDS, Overtaken, SharedCopies, SharedSnapshot
 
 __all__ = ["Saved", "Savepoint", "SnapshotLimits", "SnapshotLost", "Snapshots"]
 
@@ -161,13 +161,23 @@ class Snapshots:
                         return await self.load(thread, earlier), name
             raise
 
+    async def elsewhere(self, thread: str, *, here: bool) -> SharedSnapshot | None:
+        """The newest shared snapshot of a thread whose files stand on another machine; None where they stand on this one.
+
+        ``here``: there is a workspace of it on this machine.  Raises ``SnapshotLost`` and ``StoreUnavailable``.
+        """
+        try:
+            return await self._shared.elsewhere(thread, here=here) if self._shared is not None else None
+        except Damaged as damaged:
+            raise SnapshotLost("What was saved last of these files is damaged and cannot be shown.") from damaged
+
     async def content(self, thread: str, manifest: str, path: str, at_most: int = 1 << 20) -> bytes | None:
         """A file as it was; None where it was no file, is too large or its content is damaged.  Raises ``SnapshotLost``."""
         entry = (await self.load(thread, manifest)).entries.get(path)
         if entry is None or entry.kind != "file" or entry.size > at_most:
             return None
         try:
-            return await asyncio.to_thread(_whole, self._packs(thread), entry)
+            return await asyncio.to_thread(whole, self._packs(thread), entry)
         except ContentLost:
             return None
 
@@ -217,7 +227,7 @@ class Snapshots:
             for path, entry in before.items():
                 if entry.kind == "file" and entry.size <= at_most:
                     with suppress(ContentLost):
-                        was[path] = _whole(packs, entry)
+                        was[path] = whole(packs, entry)
             return was, contents(workspace, now, at_most)
 
         return await asyncio.to_thread(read_all)
@@ -543,13 +553,6 @@ class Snapshots:
             yield
         finally:
             os.close(descriptor)
-
-
-def _whole(packs: Path, entry: Entry) -> bytes:
-    whole = bytearray(entry.size)
-    for place, block in content(packs, entry):
-        whole[place : place + len(block)] = block
-    return bytes(whole)
 
 
 def _packs_of(manifest: Path) -> frozenset[str]:

@@ -13,6 +13,7 @@ from discord.ext import commands
 from agentic.core.events.execution_events import InboxItem
 from agentic.ports.errors import AgenticError
 from agentic.workspace.file_names import safe_name
+from agentic.workspace.workspace import RealWorld
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.actions.clean import WITHOUT_COPY
 from bot.cogs.commands.command_errors import UnknownSubcommand, UsedCommand, command_error_text
@@ -24,13 +25,14 @@ from bot.cogs.commands.replies import (
     reads_much,
 )
 from bot.cogs.personal_view import PersonalView
+from bot.history.checkpoint_list import last_saved
+from bot.messages import report_text
 from bot.outbound.compose import FILE_BYTES
 from bot.rendering.discord_text import Attached, fenced, inline
 from bot.workspace import browse
 
 if TYPE_CHECKING:
     from agentic.ports.runtime import SessionRow
-    from agentic.workspace.workspace import RealWorld
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
 
@@ -82,9 +84,11 @@ class WorkspaceCommands(commands.Cog):
         stand, row = await self._row(ctx)
         require(stand, "see")
         cap = min(ctx.guild.filesize_limit, shelf_cap()) if ctx.guild else LARGEST
-        name, content = await browse.fetch(self._world(row), path, cap)
+        files = await self._files(row)
+        name, content = await browse.fetch(files, path, cap)
         file = Attached(safe_name(name), content, made=False)
-        await answer(ctx, f"{inline(path, SHORT)}, {browse.bytes_of(len(content))}", files=[file])
+        said = (f"{inline(path, SHORT)}, {browse.bytes_of(len(content))}", await self._as_of(row, files))
+        await answer(ctx, "\n".join(filter(None, said)), files=[file])
 
     @workspace.command(description="Delete every file of the workspace, after a confirmation")
     @app_commands.describe(copy="Save a copy as a checkpoint; otherwise the files are gone for good")
@@ -92,13 +96,14 @@ class WorkspaceCommands(commands.Cog):
         """Delete every file of the workspace, after you confirm it."""
         stand, row = await self._row(ctx)
         await self._check_clean(stand, row)
-        world = self._world(row)
-        there = await browse.look(world)
+        files = await self._files(row)
+        there = await browse.look(files)
         if not [name for name, _ in there.files if name != browse.IGNORE] and not there.more:
             await answer(ctx, EMPTY)
             return
         view = Confirmation(self, stand, row, copy=copy)
-        kept = KEPT if await world.hidden() or any(name == browse.IGNORE for name, _ in there.files) else ""
+        hides = isinstance(files, RealWorld) and bool(await files.hidden())
+        kept = KEPT if hides or any(name == browse.IGNORE for name, _ in there.files) else ""
         more = " and more" if there.more else ""
         words = CONFIRM.format(what=browse.summed(there.files) + more, copy=COPY if copy else NO_COPY, kept=kept)
         view.message = await answer(ctx, words, view=view)
@@ -117,18 +122,20 @@ class WorkspaceCommands(commands.Cog):
 
     async def _check_clean(self, stand: Stand, row: SessionRow) -> None:
         require(stand, "undo", own=await self.bot.reach.owns(stand, row.thread))
-        if self.bot.conversation.state(row.thread) not in ("idle", "unknown"):
+        if await self._is_at_work(row):
             raise OutOfReach(RUNNING)
 
     async def _list(self, ctx: Context, path: str) -> None:
         stand, row = await self._row(ctx)
         require(stand, "see")
-        found = await browse.look(self._world(row), path)
+        files = await self._files(row)
+        found = await browse.look(files, path)
         title = "Files in this thread" if path == "." else f"Workspace, {inline(path, SHORT)}"
         if found.files:
             title += f": {browse.summed(found.files)}"
         text = fenced(browse.told(found)) if found.files else browse.told(found)
-        await answer_at_length(ctx, title, f"{text}\n{browse.PASSED_OVER}" if found.files else text, "workspace.txt")
+        text = f"{text}\n{browse.PASSED_OVER}" if found.files else text
+        await answer_at_length(ctx, title, text, "workspace.txt", note=await self._as_of(row, files))
 
     async def _row(self, ctx: Context) -> tuple[Stand, SessionRow]:
         await begin(ctx)
@@ -137,10 +144,22 @@ class WorkspaceCommands(commands.Cog):
         )
         return stand, await self.bot.reach.thread(stand)
 
-    def _world(self, row: SessionRow) -> RealWorld:
+    async def _files(self, row: SessionRow) -> browse.Files:
         if self.bot.backstage.workshop is None:
             raise OutOfReach(NO_WORKSPACES)
-        return self.bot.backstage.workshop.world(row.thread)
+        return await self.bot.backstage.workshop.files(row.thread)
+
+    async def _as_of(self, row: SessionRow, files: browse.Files) -> str:
+        """Say how old it is what is shown of files that stand on another machine; '' where it is how they are."""
+        if isinstance(files, RealWorld):
+            return ""
+        saved = await last_saved(self.bot.store, row.thread, files.name) if files.name else None
+        return report_text.as_of(saved, works=await self._is_at_work(row))
+
+    async def _is_at_work(self, row: SessionRow) -> bool:
+        """Whether a task is running in the thread now, wherever that is."""
+        await self.bot.conversation.knows(row.thread)
+        return self.bot.conversation.state(row.thread) not in ("idle", "unknown")
 
     @get.autocomplete("path")
     @proposed
@@ -162,7 +181,7 @@ class WorkspaceCommands(commands.Cog):
         row = await self.bot.reach.thread(stand)
         at, there = self._listed.get(row.thread, (-FRESH_SECONDS, browse.Shelf(())))
         if time.monotonic() - at >= FRESH_SECONDS:
-            there = await browse.look(self._world(row))
+            there = await browse.look(await self._files(row))
             self._listed = {row.thread: (time.monotonic(), there)}
         return there
 

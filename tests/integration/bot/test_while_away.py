@@ -1,9 +1,14 @@
-"""What people did while the bot was away to the message of a task that was given in its thread, after another one."""
+"""What people did while the bot was away to the message of a task that was given in its thread, after another one.
+
+And what they said in the moment when it left.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
+import discord
 import pytest
 
 from bot.local_discord.local_discord import LocalGuild
@@ -47,3 +52,30 @@ async def test_a_later_task_whose_message_was_deleted_is_cancelled(
         thread, later = await later_task(guild, here)
     await guild.delete(later)
     assert await what_came_of_it(guild, tmp_path, monkeypatch, thread) == ["done", "cancelled"]
+
+
+async def test_what_is_being_read_when_the_bot_leaves_is_taken_in_after_the_next_start(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its handler ends before the connection does: afterwards it would only fail, and the message would pass for handled."""
+    reading, gone = asyncio.Event(), asyncio.Event()
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        bot = here.app.bot
+
+        async def ask_for_the_author(message: discord.Message) -> None:
+            reading.set()
+            await gone.wait()
+            await bot.fetch_user(message.author.id)
+
+        await here.says(await here.mention("first"), "answered <first>")
+        await bot.catching.caught_up.wait()
+        bot.catching.take = ask_for_the_author
+        bot.catching.connected()
+        thread = await here.mention("second")
+        await reading.wait()
+        await bot.close()
+        gone.set()
+        await here.until(lambda: bot.lanes.lanes == 0, "nothing is being read any more")
+    assert "a fault of ours" not in caplog.text
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        await here.says(thread, "answered <second>")

@@ -70,9 +70,9 @@ async def store(
 
 @asynccontextmanager
 async def publishing(
-    store: Store, *targets: Outside, owner: str = "me", clock: SystemClock | None = None
+    store: Store, *targets: Outside, owner: str = "me", clock: SystemClock | None = None, shared: bool = False
 ) -> AsyncGenerator[EventPublisher]:
-    made = EventPublisher(store, clock or SystemClock(), owner, targets)
+    made = EventPublisher(store, clock or SystemClock(), owner, targets, shared=shared)
     await made.open()
     try:
         yield made
@@ -196,6 +196,37 @@ async def test_of_two_processes_one_delivers(store: Store, monkeypatch: pytest.M
                 await one.until(lambda seen=number + 1: len(one.got) == seen)
             assert other.tries == 0
     assert await store.acquire("events to webhook", "somebody") is not None
+
+
+async def test_of_processes_that_share_a_target_each_delivers_what_happens_there_without_looking_for_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_publisher, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(event_publisher, "COLLECT_SECONDS", 0.0)
+    got = list[str]()
+    one, other, read, reads = Outside(got=got), Outside(got=got), store.read, list[str]()
+
+    def counted(execution: str, after: int = 0) -> AsyncIterator[Envelope]:
+        reads.append(execution)
+        return read(execution, after)
+
+    async def told(number: int, publisher: EventPublisher) -> None:
+        await append(store, publisher, lease, number - 1, turn(number, 50))
+        async with asyncio.timeout(20):
+            while len(got) < number - 1:  # by whichever of them, and so nothing announces it
+                await asyncio.sleep(0.005)
+
+    monkeypatch.setattr(store, "read", counted)
+    async with publishing(store, one, owner="one", shared=True) as first:
+        lease = await begin(store)
+        await append(store, first, lease, 1, Triaged(talk=False))
+        for number in (3, 4):
+            await told(number, first)
+        assert len(reads) == 1, "nobody else had the target meanwhile, so the log is not read again"
+        async with publishing(store, other, owner="other", shared=True) as second:
+            for number in range(5, 11):
+                await told(number, (first, second)[number % 2])
+    assert [each.partition(" ")[0] for each in got] == [f"x1/{number}" for number in range(2, 11)]
 
 
 async def test_who_delivers_again_after_another_process_knows_what_that_one_told(

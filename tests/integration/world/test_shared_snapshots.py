@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws import bucket
 from agentic.aws.aws_place import AwsPlace
 from agentic.aws.bucket import WorkspaceObjects
 from agentic.aws.clients import Clients
-from agentic.stores.aws import bucket
+from agentic.ports.errors import PathRefused
 from agentic.workspace.snapshots import shared_copies
 from agentic.workspace.snapshots.shared_copies import SHOWN_FILES, SharedCopies
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
+from bot.equipment import thread_skills
+from bot.equipment.thread_skills import laid_out
+from bot.workspace.browse import Shelf, fetch, look
 from deploy.aws_local.emulator import mini_stack
 from tests.integration.world.test_snapshots import save, tree
 
@@ -101,6 +105,70 @@ async def test_another_machine_goes_on_with_the_files_and_the_first_one_keeps_no
     assert set(await a.snapshots.listed(THREAD)) >= {first, second}
     (b.work / "more").write_text("late")
     assert "Another machine" in (await b.snapshots.save(THREAD, b.work)).problem
+
+
+async def test_files_on_another_machine_are_looked_at_without_being_brought(
+    tmp_path: Path, objects: WorkspaceObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, looker = Machine(tmp_path / "a", objects), Machine(tmp_path / "g", objects)
+    assert await looker.snapshots.elsewhere(THREAD, here=True) is None, "nobody ever shared anything of it"
+    nothing = await looker.snapshots.elsewhere(THREAD, here=False)
+    assert nothing is not None
+    assert (nothing.name, await look(nothing)) == ("", Shelf(()))
+    await a.take()
+    for path in ("src/one.py", "src/node/two.py", ".git/config", "node_modules/x/y.js", ".agents/skills/pdf/SKILL.md"):
+        (a.work / path).parent.mkdir(parents=True, exist_ok=True)
+        (a.work / path).write_text(f"this is {path}")
+    (a.work / ".agents/skills/pdf/run.sh").write_text("true")
+    (a.work / ".agents/skills/pdf/run.sh").chmod(0o755)
+    (a.work / ".agents/skills/large").write_bytes(b"x" * 40)
+    (a.work / "link").symlink_to("src/one.py")
+    (a.work / os.fsdecode(b"odd\xff")).write_text("named oddly")
+    (a.work / "empty").touch()
+    with (a.work / "holes").open("wb") as sparse:
+        sparse.truncate(1 << 20)
+        sparse.write(b"begin")
+    saved = await save(a.snapshots, a.work)
+
+    seen = await looker.snapshots.elsewhere(THREAD, here=True)
+    assert await a.snapshots.elsewhere(THREAD, here=True) is None, "they stand there"
+    assert seen is not None
+    assert seen.name == saved
+    skills = [".agents/skills/large", ".agents/skills/pdf/SKILL.md", ".agents/skills/pdf/run.sh"]
+    listed = [name for name, _ in (await look(seen)).files]
+    assert listed == [*skills, "empty", "holes", "odd\ufffd", "src/node/two.py", "src/one.py"]
+    assert [name for name, _ in (await look(seen, "/workspace/src/")).files] == ["src/node/two.py", "src/one.py"]
+    assert await fetch(seen, "./src/one.py", 99) == ("one.py", b"this is src/one.py")
+    assert (await fetch(seen, "odd\ufffd", 99))[1] == b"named oddly"
+    assert (await fetch(seen, "empty", 99))[1] == b""
+    assert (await fetch(seen, "holes", 1 << 20))[1] == b"begin".ljust(1 << 20, b"\0")
+    for path, why in (
+        ("no", "no such file"),
+        ("link", "no file"),
+        ("src", "no file"),
+        ("holes", "more than"),
+        ("../x", "outside"),
+    ):
+        with pytest.raises(PathRefused, match=why):
+            await fetch(seen, path, 99)
+    with pytest.raises(PathRefused, match="no such folder"):
+        await look(seen, "nowhere")
+    monkeypatch.setattr(thread_skills, "MOST_BYTES", 39)
+    async with laid_out(seen, (".agents/skills",)) as root:
+        found = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
+        assert sorted(found) == skills
+        assert found[skills[1]].read_text() == f"this is {skills[1]}"
+        assert os.access(found[skills[2]], os.X_OK)
+        assert found[skills[0]].read_bytes() == bytes(40), "too large to be fetched, and so to be used"
+    assert not root.exists()
+    assert not any(looker.work.iterdir())
+    assert not (tmp_path / "g" / "checkpoints").exists()
+    await objects.erase(f"threads/{THREAD}/checkpoints/packs/")
+    with pytest.raises(PathRefused, match="damaged"):
+        await fetch(seen, "src/one.py", 99)
+    await objects.erase(f"threads/{THREAD}/checkpoints/")
+    with pytest.raises(SnapshotLost, match="cannot be shown"):
+        await looker.snapshots.elsewhere(THREAD, here=False)
 
 
 async def test_a_machine_whose_process_died_keeps_what_was_never_saved(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
 from agentic.stores.memory import MemoryStore
 from bot.app.shards import ShardLeases
-from bot.app.sole_use import SharedWithOthers, sole_use
+from bot.app.sole_use import WORKER_SECONDS, WORKERS, SharedWithOthers, sole_use
+from bot.cli.run import AlreadyRunning, one_of_several, only_one
 from bot.sessions.lease import LEASE_SECONDS
 from tests.unit.bot.test_shards import Jumping, together
 
@@ -28,9 +31,19 @@ async def test_a_process_that_does_everything_and_others_keep_apart() -> None:
             await clock.sleep(5 * LEASE_SECONDS)
             for alone in (True, False):
                 assert "`threadwright run` one works on the same table" in await refused("two", alone=alone)
+        async with AsyncExitStack() as first, AsyncExitStack() as second, AsyncExitStack() as third:
+            for stack, name in ((first, "w1"), (second, "w2")):
+                await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=True))
+            await first.aclose()
+            await clock.sleep(5 * WORKER_SECONDS)
+            assert "`threadwright worker` w2 works on the same table" in await refused("two", alone=True)
+            await third.enter_async_context(sole_use(store, clock, "w3", alone=False, works=True))
+            await second.aclose()
+            assert await store.fact(WORKERS) == "2", "it took the place that was free"
+            assert "`threadwright worker` w3 works on the same table" in await refused("two", alone=True)
         async with AsyncExitStack() as stack:
-            for name in ("gateway", "worker"):
-                await stack.enter_async_context(sole_use(store, clock, name, alone=False))
+            for name, works in (("gateway", False), ("worker", True)):
+                await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=works))
             _, lease = await ShardLeases(store, clock, "gateway").take(2)
             assert "`threadwright gateway` gateway works" in await refused("three", alone=True)
             await store.release(lease)
@@ -38,3 +51,22 @@ async def test_a_process_that_does_everything_and_others_keep_apart() -> None:
             pass
 
     await together(clock, story())
+
+
+def test_on_one_home_workers_without_a_gateway_are_named(tmp_path: Path) -> None:
+    (tmp_path / "run.lock").write_text("1\n")  # of a gateway that has ended
+    workers = (
+        rf"`threadwright worker` already works on \S+ \(process {os.getpid()}\)\. .* \(kill {os.getpid()}\), or start"
+    )
+    with one_of_several(tmp_path, names=False), pytest.raises(AlreadyRunning, match=workers), only_one(tmp_path):
+        pass
+    for first, second in (
+        (one_of_several(tmp_path, names=True), only_one(tmp_path)),
+        (only_one(tmp_path), one_of_several(tmp_path, names=False)),
+    ):
+        with (
+            first,
+            pytest.raises(AlreadyRunning, match=rf"already runs on \S+ \(process {os.getpid()}\)\. Stop it first"),
+            second,
+        ):
+            pass
