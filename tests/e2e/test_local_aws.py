@@ -15,6 +15,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.aws.place import Place
 from agentic.text.word_query import WordQuery
+from bot.app.adapters import home_in_step
 from bot.cli.costs import CostsArguments, costs
 from bot.cli.replay.replay import newest, replay
 from bot.cli.word_search import search
@@ -56,11 +57,20 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
     aws_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = dict(environment(aws_place))
+    elsewhere = {**settings, "THREADWRIGHT_HOME": str(tmp_path / "another machine")}
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(name, value)
     async with asyncio.timeout(120), ScriptedEndpoint.start(works) as endpoint:
         async with living(tmp_path, endpoint, **settings) as bot:
+            rules = tmp_path / "another machine" / "rules"
+            rules.mkdir(parents=True)
+            (rules / "metric.md").write_text("---\nname: metric\n---\nLengths are told in furlongs.\n")
+            async with home_in_step(read_settings()):  # as a command of that machine has it
+                pass
             thread = await bot.person.mention("count")
             while not (bot.workspace(thread) / "runs.txt").exists():
                 await asyncio.sleep(0.02)
+            assert "told in furlongs" in str(endpoint.requests[0].body), "a task has what another machine has"
             await bot.running.kill()
         async with living(tmp_path, endpoint, **settings) as bot:
             await bot.person.sees(thread, r"interrupted and am continuing from turn 2")

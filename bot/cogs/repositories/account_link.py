@@ -6,7 +6,6 @@ log or error.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, cast
 
@@ -104,7 +103,7 @@ class AccountLink(PersonalView):
         """Delete the token."""
         await interaction.response.defer()
         try:
-            await asyncio.to_thread(self.held.accounts.unlink, self.person, self.host.name)
+            await self.held.accounts.unlink(self.person, self.host.name)
             said = UNLINKED.format(host=inline(self.host.name))
         except OSError as error:
             said = FAILED.format(why=f"The token could not be deleted ({error.strerror}).")
@@ -118,7 +117,7 @@ class AccountLink(PersonalView):
             if (wait := self.tries.update_rate_limit()) is not None:
                 raise OutOfReach(TOO_MANY.format(tries=TRIES, minutes=max(wait / 60, 1)))
             linked = await checked(self.held.publisher.forges, self.host, token, self.remote)
-            await asyncio.to_thread(self.held.accounts.keep, self.person, linked)
+            await self.held.accounts.keep(self.person, linked)
             said = _linked(linked)
         except (OutOfReach, AgenticError) as error:
             said = FAILED.format(why=plain(str(error), 600))
