@@ -1,7 +1,8 @@
 """Those files of a home that machines share, as they stand on this machine's disk, and what was last shared of them.
 
-``shared.json`` holds for each file the hash of what was the same here and there when both were last looked at.  So a file
-that differs from it was changed here by hand or by a program, and one that is missing was deleted here.
+``shared-….json`` holds for each file the hash of what was the same here and there when both were last looked at.  So a file
+that differs from it was changed here by hand or by a program, and one that is missing was deleted here.  Whoever shares
+other parts of the same home has another one, so that none takes what it does not look at for deleted.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentic.stores.private_file import write_private
 
-STATE, LOCK = "shared.json", "shared.lock"
+LOCK = "shared.lock"
 MOST_BYTES = 5_000_000
 """Of one file: as much as a skill may have."""
 MOST_FILES = 20_000
@@ -73,6 +74,7 @@ class HomeFolder:
 
     def __init__(self, home: Path, parts: Collection[str]) -> None:
         self._home, self._parts = home, frozenset(parts)
+        self._state = home / f"shared-{hashlib.sha256(' '.join(sorted(parts)).encode()).hexdigest()[:8]}.json"
         self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
         """Of each path what its file looked like from outside, and its hash."""
 
@@ -98,14 +100,14 @@ class HomeFolder:
     def known(self, of: str) -> Known:
         """What was last shared there; nothing where that was elsewhere, or cannot be read."""
         try:
-            known = Known.model_validate_json((self._home / STATE).read_bytes())
+            known = Known.model_validate_json(self._state.read_bytes())
         except (FileNotFoundError, ValidationError):
             return Known(of=of)
         return known if known.of == of else Known(of=of)
 
     def note(self, known: Known) -> None:
         """Know it from now on.  Raises ``OSError``."""
-        write_private(self._home / STATE, known.model_dump_json())
+        write_private(self._state, known.model_dump_json())
 
     def scan(self) -> Scanned:
         """All files as they are now.  Raises ``OSError`` where a folder cannot be read, or is too large."""

@@ -8,7 +8,7 @@ import asyncio
 import importlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,23 +88,23 @@ def mcp_servers(
     )
 
 
-async def home_shared(store: Store, home: Path) -> SharedHome | None:
+async def home_shared(store: Store, home: Path, without: Collection[str] = ()) -> SharedHome | None:
     """What keeps a home in step with those of other machines, after a first look; None where it is the only one."""
-    shared = open_shared_home(store, home, SHARED)
+    shared = open_shared_home(store, home, frozenset(SHARED).difference(without))
     if shared is not None:
         await shared.fresh()
     return shared
 
 
 @asynccontextmanager
-async def home_in_step(settings: Settings) -> AsyncGenerator[SharedHome | None]:
-    """The same for a command: what it changed is shared when this ends."""
+async def home_in_step(settings: Settings, without: Collection[str]) -> AsyncGenerator[SharedHome | None]:
+    """The same for a command, but for parts that it does not need, such as tokens; what it changed is shared at the end."""
     if settings.aws_place is None:
         yield None
         return
     store = open_store(settings.aws_place)
     try:
-        shared = await home_shared(store, settings.home)
+        shared = await home_shared(store, settings.home, without)
         try:
             yield shared
         finally:

@@ -14,7 +14,7 @@ mcp.json              MCP servers, as the owner names them; mcp-tools.json: the 
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
 watchers/             small agents that may look on, as files of whoever runs the bot
 skills/<name>/        skills, as the owner puts them there; skills.json: what was approved; skill_copies/: as it was then
-shared.json           what other machines have of this home, where the store is on AWS; shared.lock: who is at it
+shared-….json         what other machines have of this home, where the store is on AWS; shared.lock: who is at it
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 

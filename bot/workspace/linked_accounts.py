@@ -64,6 +64,11 @@ class LinkedAccounts:
     def __init__(self, folder: Path, shared: SharedHome | None = None) -> None:
         self._folder, self._shared = folder, shared
 
+    @property
+    def on_aws(self) -> bool:
+        """Tokens are kept in the owner's AWS account too."""
+        return self._shared is not None
+
     def of(self, person: str, host: str) -> LinkedAccount | None:
         """A person's account at a host; None where there is none that can be read."""
         return self._read(self._file(person, host)) if person.isdecimal() else None

@@ -116,6 +116,14 @@ async def test_what_one_machine_changes_the_others_have(
             assert there.state == "approved"
             assert not (three.home / "watchers").exists()
 
+            # a command that looks at less of a home takes nothing of the rest for deleted
+            less = open_shared_home(one.store, own, ("roles",))
+            assert less is not None
+            await less.fresh()
+            await one.shared.fresh()
+            await two.shared.fresh()
+            assert f"{ACCOUNTS}/7@github.com.json" in two.files
+
             # what was taken away while a machine was away is gone there too, however much was changed since
             await LinkedAccounts(two.home / ACCOUNTS, two.shared).erase("7")
             for number in range(LATELY + 2):

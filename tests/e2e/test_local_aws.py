@@ -15,8 +15,8 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.aws.place import Place
 from agentic.text.word_query import WordQuery
-from bot.app.adapters import home_in_step
 from bot.cli.costs import CostsArguments, costs
+from bot.cli.equipment.skills_command import SkillsArguments, skills
 from bot.cli.replay.replay import newest, replay
 from bot.cli.word_search import search
 from bot.config.settings import read_settings
@@ -57,6 +57,8 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
     aws_place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = dict(environment(aws_place))
+    (tmp_path / "accounts").mkdir()
+    (tmp_path / "accounts" / "7@github.com.json").write_text("{}")
     elsewhere = {**settings, "THREADWRIGHT_HOME": str(tmp_path / "another machine")}
     for name, value in elsewhere.items():
         monkeypatch.setenv(name, value)
@@ -65,8 +67,7 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
             rules = tmp_path / "another machine" / "rules"
             rules.mkdir(parents=True)
             (rules / "metric.md").write_text("---\nname: metric\n---\nLengths are told in furlongs.\n")
-            async with home_in_step(read_settings()):  # as a command of that machine has it
-                pass
+            assert await skills(read_settings(), SkillsArguments()) == 0
             thread = await bot.person.mention("count")
             while not (bot.workspace(thread) / "runs.txt").exists():
                 await asyncio.sleep(0.02)
@@ -78,6 +79,7 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
             assert (bot.workspace(thread) / "runs.txt").read_text() == "once\n", "the command ran once"
             assert await bot.running.end() == 0
             assert "Traceback" not in bot.running.output
+    assert [each["path"]["S"] for each in records(aws_place, "HOME") if "path" in each].count("rules/metric.md") == 1
     assert not list(tmp_path.glob("*.sqlite")), "nothing of it lies here"
     stored = records(aws_place, thread)
     told = [item for item in stored if item["sk"]["S"].startswith("TURN#")]
@@ -102,6 +104,7 @@ async def test_a_killed_process_goes_on_and_what_is_stored_reads_as_promised(
     execution = told[0]["execution"]["S"]
     assert await newest(read) == await replay(read, execution, deciding_again=True) == 0
     assert await search(read, WordQuery.of("runs.txt")) == await costs(read, CostsArguments()) == 0
+    assert not (tmp_path / "another machine" / "accounts").exists(), "a command brings no tokens that it does not need"
     said = capsys.readouterr().out
     assert f"{execution}  " in said
     assert "The log is sound" in said

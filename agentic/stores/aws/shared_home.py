@@ -243,7 +243,7 @@ class SharedHome:
         """Share what was changed here; None where somebody else was quicker."""
         scanned = await asyncio.to_thread(self._folder.scan)
         self._tell(scanned.problems)
-        every = (scanned.files.keys() | known.files.keys()) - scanned.problems.keys()
+        every = (scanned.files.keys() | known.files.keys()) - scanned.problems.keys()  # a link takes away no file
         ours = sorted((p for p in every if scanned.files.get(p) != known.files.get(p)), key=_order)
         for start in range(0, len(ours), AT_ONCE):
             files, objects, writes = dict(known.files), dict(known.objects), list[Write]()

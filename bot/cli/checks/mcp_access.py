@@ -17,6 +17,7 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.stores.shared_files import NotShared
 from bot.app.adapters import chooser, home_in_step, mcp_servers
 from bot.cli.console import InputLines, fail, note, say
+from bot.config.home import ACCOUNTS
 from bot.config.settings import Settings
 from bot.rendering.unicode_safety import revealed
 
@@ -35,7 +36,7 @@ NOT_THIS = "That address is not from this sign-in. Paste the whole address that 
 async def servers_of(settings: Settings) -> AsyncGenerator[McpServers | None]:
     """The servers, with a sandbox of their own for those that run in one."""
     async with AsyncExitStack() as stack:
-        shared = await stack.enter_async_context(home_in_step(settings))
+        shared = await stack.enter_async_context(home_in_step(settings, without=(ACCOUNTS,)))
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="threadwright-mcp-", ignore_cleanup_errors=True)
         )

@@ -15,6 +15,7 @@ from typing import Literal
 from agentic.stores.shared_files import SharedHome, changed
 from bot.app.adapters import home_in_step
 from bot.cli.console import fail, plainly, say, tell
+from bot.config.home import ACCOUNTS, MCP_TOKENS
 from bot.config.settings import Settings
 from bot.equipment import skill_text
 from bot.equipment.skill_folder import SkillUnusable, skills_in
@@ -41,7 +42,7 @@ async def skills(settings: Settings, order: SkillsArguments) -> int:
     """Carry the command out; 1 where it fails."""
     if order.act == "export":
         return await _export(settings, order)
-    async with home_in_step(settings) as shared:
+    async with home_in_step(settings, without=(ACCOUNTS, MCP_TOKENS)) as shared:
         return await _carried_out(settings, order, shared)
 
 
