@@ -135,7 +135,8 @@ class HomeFolder:
 
     def contents(self, part: str) -> dict[str, HomeFile]:
         """The files of a part as they are now.  Raises ``OSError``."""
-        return {path: self.read(path) for path in self._paths((part,))}
+        regular = (path for path in self._paths((part,)) if stat.S_ISREG((self._home / path).lstat().st_mode))
+        return {path: self.read(path) for path in regular}
 
     def restore(self, part: str, before: Mapping[str, HomeFile]) -> None:
         """Put the files of a part back as they were.  Raises ``OSError``."""

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -194,8 +195,6 @@ async def test_machines_that_change_the_same_at_once_lose_nothing_also_where_the
             await each.shared.fresh()
         assert one.files == two.files
         assert {f"roles/1/r{number}.md" for number in range(6)} <= one.files.keys()
-        head = await one.store._table.get(layout.home())  # pyright: ignore[reportPrivateUsage]
-        assert head is not None
         seen = wire.seen.total()
         await one.shared.fresh()
         assert wire.seen.total() == seen + 1, "a look at nothing new is one request"
@@ -228,20 +227,16 @@ async def test_without_aws_a_home_goes_on_and_a_change_is_refused_until_it_is_ba
             assert "in step with those on AWS again" in caplog.text
             await two.shared.fresh()
             assert two.files == one.files
-            # one that was put back to an earlier moment counts as it is
+            # a table that was put back to an earlier moment counts as it is; one that is new takes over what a home has
+            earlier = _shared_in(aws_place)
             await changed(two.shared, "rules", lambda: two.put("rules/late.md", "x"))
             await one.shared.fresh()
-            ours = client("dynamodb", aws_place.endpoint)
-            head = {"pk": {"S": layout.HOME}, "sk": {"S": layout.ALONE}}
-            ours.delete_item(TableName=aws_place.table, Key=head)
-            items = ours.query(
-                TableName=aws_place.table, KeyConditionExpression="pk = :home",
-                ExpressionAttributeValues={":home": {"S": layout.HOME}},
-            )["Items"]  # fmt: skip
-            for item in items:
-                ours.delete_item(TableName=aws_place.table, Key={name: item[name] for name in head})
-            await one.shared.fresh()
-            assert one.files == {}
+            assert "rules/late.md" in one.files
+            for put_back, left in ((earlier, {"roles/1/mine.md"}), ([], {"roles/1/mine.md"})):
+                _put_back(aws_place, put_back)
+                await one.shared.fresh()
+                assert one.files.keys() == left
+            assert len(_shared_in(aws_place)) == len(earlier)
         two.put("roles/mine.md", "x")
         async with machine(away, two.home, 0.0):
             assert two.files["roles/mine.md"] == b"x", "what is there is used"
@@ -297,6 +292,22 @@ async def test_a_sign_in_is_renewed_once_on_all_machines_and_not_handed_on_befor
         wire.break_next("dynamodb.UpdateItem", "denied", "denied")
         with pytest.raises(TokenTrouble, match="shared by all machines, and now cannot be"):
             await renewed(one)
+
+
+def _shared_in(place: Place) -> list[dict[str, Any]]:
+    answer = client("dynamodb", place.endpoint).query(
+        TableName=place.table, KeyConditionExpression="pk = :home",
+        ExpressionAttributeValues={":home": {"S": layout.HOME}},
+    )  # fmt: skip
+    return answer["Items"]
+
+
+def _put_back(place: Place, items: list[dict[str, Any]]) -> None:
+    table = client("dynamodb", place.endpoint)
+    for item in _shared_in(place):
+        table.delete_item(TableName=place.table, Key={name: item[name] for name in ("pk", "sk")})
+    for item in items:
+        table.put_item(TableName=place.table, Item=item)
 
 
 def _often(fault: Fault) -> list[Fault]:

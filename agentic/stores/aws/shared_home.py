@@ -52,8 +52,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """Which version is shared, and which of the files (by their keys) changed after ``since``."""
+    """Which version is shared, and which of the files (by their keys) changed after ``since``.
 
+    ``id``: the first one who shared made it up, so a table that was made anew is not taken for one whose files are gone.
+    """
+
+    id: str = ""
     version: int = 0
     since: int = 0
     lately: Sequence[tuple[int, str]] = ()
@@ -70,7 +74,7 @@ class _Head:
         every = [*self.lately, *((version, key) for key in keys)]
         kept = every[-LATELY:]
         dropped = every[: len(every) - len(kept)]
-        return _Head(version, max([self.since, *(at for at, _ in dropped)]), kept)
+        return _Head(self.id or uuid4().hex, version, max([self.since, *(at for at, _ in dropped)]), kept)
 
 
 class SharedHome:
@@ -78,9 +82,10 @@ class SharedHome:
 
     def __init__(self, aws: Aws, leases: Leases, folder: HomeFolder) -> None:
         self._aws, self._leases, self._folder = aws, leases, folder
-        self._of = str(aws.clients.place)
         self._lock = asyncio.Lock()
         self._looking = set[asyncio.Task[None]]()
+        self._next: asyncio.Task[None] | None = None
+        """A look that has not begun yet: who comes meanwhile waits for it too."""
         self._owed: list[Lease] = []
         """Held for what is not shared yet."""
         self._trouble = ""
@@ -90,9 +95,10 @@ class SharedHome:
 
     async def fresh(self) -> None:
         """Bring and share what changed; never fails."""
-        look = asyncio.create_task(self._look(), name="shared home")
-        self._looking.add(look)
-        look.add_done_callback(self._looking.discard)
+        if (look := self._next) is None or look.done():
+            look = self._next = asyncio.create_task(self._look(), name="shared home")
+            self._looking.add(look)
+            look.add_done_callback(self._looking.discard)
         await asyncio.wait((look,), timeout=FRESH_SECONDS)
 
     async def run(self) -> None:
@@ -166,11 +172,14 @@ class SharedHome:
     async def _look(self) -> None:
         try:
             async with self._in_turn():
+                self._next = None
                 await self._in_step()
         except (StoreError, OSError) as error:
             if str(error) != self._trouble:
                 log.warning(NOT_IN_STEP, error)
             self._trouble = str(error)
+        except Exception:  # one look that failed must not be the last one
+            log.exception(NOT_IN_STEP, "a mistake of ours")
         else:
             if self._trouble:
                 log.info("the files of this home are in step with those on AWS again")
@@ -188,7 +197,7 @@ class SharedHome:
         """Bring what others changed, then share what was changed here.  Raises ``StoreError`` and ``OSError``."""
         for _ in range(TRIES):
             head = await self._head()
-            known = await asyncio.to_thread(self._folder.known, self._of)
+            known = await asyncio.to_thread(self._folder.known, head.id)
             if head.version != known.version:
                 known = await self._bring(known, head)
             if (shared := await self._share(known, head)) is not None:
@@ -200,7 +209,8 @@ class SharedHome:
         if item is None:
             return _Head()
         lately = cast("list[list[int | str]]", item["lately"])
-        return _Head(number(item, "version"), number(item, "since"), [(int(at), str(key)) for at, key in lately])
+        changed = [(int(at), str(key)) for at, key in lately]
+        return _Head(text(item, "id"), number(item, "version"), number(item, "since"), changed)
 
     async def _bring(self, known: Known, head: _Head) -> Known:
         keys = head.after(known.version)
@@ -230,7 +240,7 @@ class SharedHome:
                 log.warning(OVERRULED, path)
             await asyncio.to_thread(self._folder.remove, path)
             del files[path]
-        return await self._noted(head.version, files, objects)
+        return await self._noted(head, files, objects)
 
     async def _file(self, item: Item) -> HomeFile | None:
         try:
@@ -265,7 +275,7 @@ class SharedHome:
             except Refused:
                 return None
             replaced = [name for path, name in known.objects.items() if name and objects.get(path) != name]
-            known, head = await self._noted(after.version, files, objects), after
+            known, head = await self._noted(after, files, objects), after
             if replaced:
                 with suppress(StoreError):
                     await self._aws.bucket.delete(replaced)
@@ -277,9 +287,9 @@ class SharedHome:
         except FileNotFoundError:
             return None
 
-    async def _noted(self, version: int, files: dict[str, str], objects: Mapping[str, str]) -> Known:
+    async def _noted(self, head: _Head, files: dict[str, str], objects: Mapping[str, str]) -> Known:
         large = {path: name for path, name in objects.items() if name and path in files}
-        known = Known(of=self._of, version=version, files=files, objects=large)
+        known = Known(of=head.id, version=head.version, files=files, objects=large)
         await asyncio.to_thread(self._folder.note, known)
         return known
 
@@ -301,9 +311,9 @@ def _order(path: str) -> tuple[bool, str]:
 
 def _advanced(before: _Head, after: _Head) -> Update:
     values: dict[str, Value] = {
-        "version": after.version, "since": after.since, "lately": [list(each) for each in after.lately],
+        "id": after.id, "version": after.version, "since": after.since, "lately": [list(each) for each in after.lately],
     }  # fmt: skip
-    change = "SET #version = :version, #since = :since, #lately = :lately"
+    change = "SET #id = :id, #version = :version, #since = :since, #lately = :lately"
     if not before.version:
         return Update(layout.home(), change, ABSENT, values)
     return Update(layout.home(), change, "#version = :was", {**values, "was": before.version})
