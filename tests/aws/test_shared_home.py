@@ -121,7 +121,6 @@ async def test_what_one_machine_changes_the_others_have(
             less = open_shared_home(one.store, own, ("roles",))
             assert less is not None
             await less.fresh()
-            await one.shared.fresh()
             await two.shared.fresh()
             assert f"{ACCOUNTS}/7@github.com.json" in two.files
 
