@@ -62,7 +62,7 @@ class Known(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class Surveyed:
     """Hashes by paths, and why others are left out."""
 
     files: dict[str, str] = field(default_factory=dict[str, str])
@@ -109,9 +109,9 @@ class HomeFolder:
         """Know it from now on.  Raises ``OSError``."""
         write_private(self._state, known.model_dump_json())
 
-    def scan(self) -> Scanned:
+    def survey(self) -> Surveyed:
         """All files as they are now.  Raises ``OSError`` where a folder cannot be read, or is too large."""
-        found, seen = Scanned(), dict[str, tuple[tuple[int, ...], str]]()
+        found, seen = Surveyed(), dict[str, tuple[tuple[int, ...], str]]()
         for path in self._paths(self._parts):
             if len(seen) + len(found.problems) >= MOST_FILES:
                 raise OSError(f"there are more than {MOST_FILES:,} files to share; take some away")

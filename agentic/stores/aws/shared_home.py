@@ -221,7 +221,7 @@ class SharedHome:
             items = list((await self._aws.table.get_all([layout.home_file(key) for key in keys])).values())
             missing = set(keys) - {_key(text(item, "path")) for item in items}
             gone = {path for path in known.files if _key(path) in missing}
-        here = (await asyncio.to_thread(self._folder.scan)).files
+        here = (await asyncio.to_thread(self._folder.survey)).files
         files, objects = dict(known.files), dict(known.objects)
         for item in sorted(items, key=lambda item: _order(text(item, "path"))):
             path, sha = text(item, "path"), text(item, "sha")
@@ -251,15 +251,15 @@ class SharedHome:
 
     async def _share(self, known: Known, head: _Head) -> tuple[Known, _Head] | None:
         """Share what was changed here; None where somebody else was quicker."""
-        scanned = await asyncio.to_thread(self._folder.scan)
-        self._tell(scanned.problems)
-        every = (scanned.files.keys() | known.files.keys()) - scanned.problems.keys()  # a link takes away no file
-        ours = sorted((p for p in every if scanned.files.get(p) != known.files.get(p)), key=_order)
+        found = await asyncio.to_thread(self._folder.survey)
+        self._tell(found.problems)
+        every = (found.files.keys() | known.files.keys()) - found.problems.keys()  # a link takes away no file
+        ours = sorted((p for p in every if found.files.get(p) != known.files.get(p)), key=_order)
         for start in range(0, len(ours), AT_ONCE):
             files, objects, writes = dict(known.files), dict(known.objects), list[Write]()
             for path in ours[start : start + AT_ONCE]:
                 key = _key(path)
-                file = await self._read(path) if path in scanned.files else None
+                file = await self._read(path) if path in found.files else None
                 if file is None:
                     files.pop(path, None)
                     objects.pop(path, None)
