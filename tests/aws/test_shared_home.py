@@ -218,6 +218,13 @@ async def test_without_aws_a_home_goes_on_and_a_change_is_refused_until_it_is_ba
             with pytest.raises(NotShared):
                 await equipment.remove_role("1", "mine")
             assert "first" in one.files["roles/1/mine.md"].decode()
+            [state] = one.home.glob("shared-*.json")
+            aside = state.rename(one.home / "aside")
+            state.mkdir()
+            with pytest.raises(NotShared, match="the files of this machine cannot be compared"):
+                await equipment.put_role("1", ROLE.format(name="mine", text="third"))
+            state.rmdir()
+            aside.rename(state)
             wire.break_next("dynamodb.GetItem", "throttled", "throttled")
             await one.shared.fresh()
             await one.shared.fresh()

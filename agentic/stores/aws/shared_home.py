@@ -43,6 +43,7 @@ AT_ONCE = 25
 TRIES = 8
 BUSY = "others are changing the shared files too; try again"
 AWAY = "AWS does not take it now, and all machines share it, so nothing was changed; try again in a minute ({why})"
+DISK = "the files of this machine cannot be compared with those that all share, so nothing was changed: {why}"
 NOT_IN_STEP = "the files of this home are not in step with those on AWS, and are used as they are: %s"
 OVERRULED = "%s was changed here and on another machine; what the other one shared counts, and is here now"
 
@@ -321,8 +322,12 @@ def _advanced(before: _Head, after: _Head) -> Update:
 
 @contextmanager
 def _in_words() -> Generator[None]:
-    """Raise ``NotShared`` where the table or the bucket did not do it."""
+    """Raise ``NotShared`` where the table, the bucket or the disk did not do it."""
     try:
         yield
+    except NotShared:
+        raise
     except StoreError as error:
         raise NotShared(AWAY.format(why=error)) from error
+    except OSError as error:
+        raise NotShared(DISK.format(why=error.strerror or error)) from error
