@@ -12,12 +12,13 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 import mcp_types as types
 from pydantic import JsonValue
 
-from agentic.mcp_client.agreed_tools import Catalogue, Pinned
+from agentic.mcp_client.agreed_tools import FILE, Catalogue, Pinned, Waiting
 from agentic.mcp_client.elicitation import GoesOn
 from agentic.mcp_client.http_server import HttpServer
 from agentic.mcp_client.oauth.authorization_server import AuthorizationHttp
@@ -30,6 +31,7 @@ from agentic.mcp_client.server_file import Endpoint, Launch, McpServer, ServerFi
 from agentic.ports.errors import AgenticError
 from agentic.sandbox.protocol.results import Changes
 from agentic.sandbox.sandbox import Sandbox
+from agentic.stores.shared_files import SharedHome, changed
 from agentic.workspace.workspace import RealWorld
 
 IDLE_SECONDS = 300.0
@@ -105,7 +107,9 @@ class McpServers:
         catalogue: Catalogue,
         scratch: RealWorld | None = None,
         tokens: KeptTokens | None = None,
+        shared: SharedHome | None = None,
     ) -> None:
+        self._shared = shared
         self.problems = file.problems
         self.catalogue = catalogue
         self._tokens: dict[str, TokenAccess] = {}
@@ -139,6 +143,10 @@ class McpServers:
             for tool in self.catalogue.tools(server.name)
             if server.allows(tool.name)
         )
+
+    async def agree(self, one: Waiting) -> bool:
+        """Say yes to a tool as it read when somebody saw it; False where it reads otherwise by now.  Raises ``OSError``."""
+        return await changed(self._shared, FILE, partial(self.catalogue.agree, one.server, one.now.name, one.now.sha))
 
     # --- signing in ---
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from agentic.aws.aws_place import AwsPlace
 from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
 from agentic.ports.stores import Store, VersionedObjects
 from agentic.stores.memory import MemoryStore
+from agentic.stores.shared_files import SharedHome
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
 
@@ -31,6 +33,16 @@ def open_objects(place: AwsPlace) -> VersionedObjects:
     from agentic.aws.bucket import WorkspaceObjects  # with the SDK
 
     return WorkspaceObjects.open(place)
+
+
+def open_shared_home(store: Store, home: Path, parts: Collection[str]) -> SharedHome | None:
+    """What keeps parts of a home in step with other machines; None for a store that machines do not share."""
+    if isinstance(store, MemoryStore | SQLiteStore):
+        return None
+    from agentic.stores.aws.store import AwsStore  # with the SDK
+
+    assert isinstance(store, AwsStore)
+    return store.shared_home(home, parts)
 
 
 async def inspect_store(place: AwsPlace) -> tuple[StoreFinding, ...]:

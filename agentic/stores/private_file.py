@@ -7,18 +7,19 @@ import secrets
 from pathlib import Path
 
 
-def write_private(file: Path, text: str) -> None:
-    """Put a text in place of what a file holds; the folder is made where it is missing.
+def write_private(file: Path, content: str | bytes, *, runs: bool = False) -> None:
+    """Put a text in place of what a file holds; the folder is made where it is missing.  ``runs``: it may be executed.
 
     It is on the disk before what was there is gone, and readable by nobody else at any moment.  What a crash leaves beside
     it begins with a dot and the file's name.  Raises ``OSError``, and then all is as it was.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = file.with_name(f".{file.name}.{secrets.token_hex(6)}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(fresh, how, 0o700 if runs else 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-            out.write(text)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
             out.flush()
             os.fsync(out.fileno())
         fresh.replace(file)

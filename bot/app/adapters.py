@@ -1,5 +1,5 @@
 """Which sandbox commands run in, tried when it is first needed; MCP servers of the owner's file; the web; who looks on; where
-events go.
+events go; what keeps the home in step with other machines.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ import asyncio
 import importlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,18 +21,20 @@ from agentic.mcp_client.server_file import FILE as MCP_FILE
 from agentic.mcp_client.server_file import ServerFile, load
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.stores.factory import open_shared_home, open_store
 from agentic.web.page_reader import PageReader
 from agentic.web.search_engines import PublicEngines, SearchEngine, Searxng
 from agentic.web.web_client import WebClient
 from agentic.workspace.workspace import RealWorld
-from bot.config.home import MCP_TOKENS
+from bot.config.home import MCP_TOKENS, SHARED
 from bot.config.settings import Settings
 from bot.workspace.web_tools import ThreadHosts, WebTools
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import Watcher
     from agentic.mcp_client.servers import McpServers
-    from agentic.ports.runtime import SessionRow
+    from agentic.ports.runtime import SessionRow, Store
+    from agentic.stores.shared_files import SharedHome
     from bot.config.preferences import Preferences
     from bot.equipment.watcher_files import WatcherFiles
 
@@ -52,7 +55,11 @@ def chooser(settings: Settings, state: Path, heartbeat: Heartbeat | None = None)
 
 
 def mcp_servers(
-    settings: Settings, environment: Mapping[str, str], sandboxes: Sandboxes, state: Path
+    settings: Settings,
+    environment: Mapping[str, str],
+    sandboxes: Sandboxes,
+    state: Path,
+    shared: SharedHome | None = None,
 ) -> McpServers | None:
     """What the owner's file names, with what they agreed to; None where there is no such file.
 
@@ -75,8 +82,36 @@ def mcp_servers(
         file,
         Catalogue(settings.home / FILE),
         RealWorld(sandboxes, "mcp", scratch),
-        KeptTokens(settings.home / MCP_TOKENS),
+        KeptTokens(settings.home / MCP_TOKENS, shared),
+        shared,
     )
+
+
+async def home_shared(store: Store, home: Path, without: Collection[str] = ()) -> SharedHome | None:
+    """What keeps a home in step with those of other machines, after a first look; None where it is the only one."""
+    shared = open_shared_home(store, home, frozenset(SHARED).difference(without))
+    if shared is not None:
+        await shared.fresh()
+    return shared
+
+
+@asynccontextmanager
+async def home_in_step(settings: Settings, without: Collection[str]) -> AsyncGenerator[SharedHome | None]:
+    """The same for a command, but for parts that it does not need, such as tokens; what it changed is shared at the end."""
+    if settings.aws_place is None:
+        yield None
+        return
+    store = open_store(settings.aws_place)
+    try:
+        shared = await home_shared(store, settings.home, without)
+        try:
+            yield shared
+        finally:
+            if shared is not None:
+                await shared.fresh()
+                await shared.close()
+    finally:
+        await store.close()
 
 
 def watching(files: WatcherFiles, preferences: Preferences) -> Callable[[SessionRow], Awaitable[tuple[Watcher, ...]]]:

@@ -54,6 +54,7 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.stores.factory import open_objects, open_store
 from agentic.stores.process_identity import seconds_since_boot, this_process
+from agentic.stores.shared_files import SharedHome
 from agentic.tools.wake import Alarm
 from agentic.workspace.snapshots.shared_copies import SharedCopies
 from agentic.workspace.snapshots.snapshot_store import Snapshots
@@ -72,7 +73,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline, turn_of
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, event_targets, mcp_servers, watching, web_tools
+from bot.app.adapters import chooser, event_targets, home_shared, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
@@ -191,6 +192,8 @@ class App:
         self.watch: PullWatch | None = None
         self.folders: LocalFolders | None = None
         """Deletes what other machines were told to delete."""
+        self.shared_home: SharedHome | None = None
+        """Keeps files of the home in step with other machines; None where there are none."""
         self.events: EventPublisher | None = None
         """Tells targets outside what happens, if there are any."""
         self.webhooks: WebhookServer | None = None
@@ -278,7 +281,8 @@ class App:
             offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
             code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
-        workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state)
+        shared_home = await home_shared(store, place.home) if place.recovers else None
+        workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state, shared_home)
         workshop.web = web_tools(settings, networks.hosts, doors.hosts)
         stack.callback(workshop.web.close)
         stack.push_async_callback(workshop.end_servers)
@@ -311,7 +315,7 @@ class App:
             return await bot.wakes.spoken(item)
 
         workshop.alarms, workshop.tell = (alarm if place.recovers else None), tell
-        skills = ThreadSkills(SkillStore(settings.home), workshop, tell)
+        skills = ThreadSkills(SkillStore(settings.home, elsewhere=shared_home is not None), workshop, tell, shared_home)
         workshop.read_skill = skills.read
 
         async def present(person: str, guild: str) -> Person | None:
@@ -326,7 +330,7 @@ class App:
         watch = PullWatch(store, forges, around, settings.pull_request_seconds, alone=roles.alone)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
         may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: bot.servers)
-        accounts = _accounts(stack, settings, place)
+        accounts = _accounts(stack, settings, place, shared_home)
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
         labels = CalibrationLabels(store)
@@ -346,9 +350,10 @@ class App:
         async def missed(thread: str) -> None:
             await bot.catching.before_going_on(thread)
 
-        equipment = Equipment(settings.home)
+        equipment = Equipment(settings.home, shared_home)
 
         async def equipped(row: SessionRow) -> Equipped:
+            await equipment.fresh()  # skills and watchers are read after this
             chosen = (await bot.preferences.of(row.thread, row.channel, row.guild)).role
             place = RulePlace(row.thread, row.channel, row.guild)
             return await equipment.for_task(place, "" if chosen == AUTO else chosen)
@@ -452,6 +457,7 @@ class App:
         app.watch, app.events = watch, events
         app.folders = LocalFolders(workshop.workspaces.threads, store, forget) if aws is not None else None
         app.webhooks = _webhooks(stack, settings, watch, place)
+        app.shared_home = shared_home
         app._reporting, app._watched = reporting, watched
         return app
 
@@ -507,6 +513,8 @@ class App:
             self.beside("eviction", self._evict())
         if self.folders is not None:
             self.beside("folders of deleted threads", self.folders.run())
+        if self.shared_home is not None:
+            self.beside("shared home", self.shared_home.run())
         if self.watch is not None and self.roles.talks and self.bot.shard.first:
             self.beside("pull requests", self.watch.run())
         if self.webhooks is not None and self.bot.shard.first:
@@ -635,6 +643,8 @@ class App:
         await asyncio.gather(*background, return_exceptions=True)
         await self.workshop.close()
         await self.threads.close()
+        if self.shared_home is not None:
+            await self.shared_home.close()
         await self.bot.close()
         self._left.set()
         if self._connection is not None:
@@ -705,10 +715,10 @@ def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place
     return server
 
 
-def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome) -> LinkedAccounts:
+def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome, shared: SharedHome | None) -> LinkedAccounts:
     """What people link; like everything else it does not last where nothing is kept on a disk."""
     if settings.store != "memory":
-        return LinkedAccounts(place.home / ACCOUNTS)
+        return LinkedAccounts(place.home / ACCOUNTS, shared)
     return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 
 

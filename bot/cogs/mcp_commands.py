@@ -92,7 +92,11 @@ class McpCommands(commands.Cog):
         one = next((each for each in _waiting(servers) if _name(each) == tool.strip()), None)
         if one is None:
             raise OutOfReach(f"{inline(one_line(tool, 100))} doesn't wait for a yes. `/mcp` shows what does.")
-        if not servers.catalogue.agree(one.server, one.now.name, one.now.sha):
+        try:
+            agreed = await servers.agree(one)
+        except OSError as error:
+            raise OutOfReach(f"I didn't agree to it: {plain(str(error), 600)}.") from error
+        if not agreed:
             raise OutOfReach("It changed again just now. Look at it with `/mcp`, and agree once more.")
         await answer(ctx, f"✅ {inline(_name(one))} can be used as it is now, from the next task on.")
 

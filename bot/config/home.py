@@ -14,6 +14,7 @@ mcp.json              MCP servers, as the owner names them; mcp-tools.json: the 
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
 watchers/             small agents that may look on, as files of whoever runs the bot
 skills/<name>/        skills, as the owner puts them there; skills.json: what was approved; skill_copies/: as it was then
+shared-….json         what other machines have of this home, where the store is on AWS; shared.lock: who is at it
 tasks/<stamp>/        the same layout for each `threadwright task`
 """
 
@@ -42,6 +43,10 @@ SANDBOXES = "sandboxes"
 MIRRORS = "mirrors"
 ACCOUNTS = "accounts"
 MCP_TOKENS = "mcp-tokens"
+SHARED = (
+    "roles", "rules", "watchers", "skills", "skill_copies", "skills.json", ACCOUNTS, "mcp.json", "mcp-tools.json", MCP_TOKENS
+)  # fmt: skip
+"""What processes on many machines share of their homes: what people wrote, agreed to and signed in to."""
 CODE_INDEX = "code_index"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""

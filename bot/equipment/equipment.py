@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from agentic.core.events.execution_events import RoleTemplate, RuleFile, RuleSco
 from agentic.core.prompt.role_file import read_role, shipped
 from agentic.core.prompt.rule_files import CheckedRules, checked, read_rule
 from agentic.prompts.roles import FILES
+from agentic.stores.shared_files import SharedHome, changed
 from agentic.text.head_fields import HeadMistakes
 from bot.equipment.markdown_folder import EVERYWHERE, MarkdownFolder, StoredFile
 from bot.equipment.tool_names import misnamed
@@ -94,7 +96,8 @@ class RulePlace:
 class Equipment:
     """Reads and writes roles and rules."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, shared: SharedHome | None = None) -> None:
+        self._shared = shared
         self._roles, self._rules = MarkdownFolder(home, ROLES), MarkdownFolder(home, RULES)
         self._writing = asyncio.Lock()
 
@@ -138,14 +141,14 @@ class Equipment:
         """
         role = read_role(text)
         async with self._writing:
-            await asyncio.to_thread(self._roles.put, guild, role.name, text)
+            await changed(self._shared, ROLES, partial(self._roles.put, guild, role.name, text))
         every = await self.rules(RulePlace(guild=guild))
         return role, tuple(role_doubts(role, every.every))
 
     async def remove_role(self, guild: str, name: str) -> bool:
         """Delete a server's role; whether there was one.  Raises ``OSError``."""
         async with self._writing:
-            return await asyncio.to_thread(self._roles.remove, guild, name)
+            return await changed(self._shared, ROLES, partial(self._roles.remove, guild, name))
 
     # --- rules ---
 
@@ -181,25 +184,38 @@ class Equipment:
         """
         rule = read_rule(text, scope)
         folder = dict(place.scoped())[scope]
-        async with self._writing:
-            now = await self.rules(place)
+
+        def put() -> None:
+            now = self.rules_now(place)
             others = [each for each in now.every if (each.name, each.scope) != (rule.name, scope)]
             if new := [each for each in checked((*others, rule)).troubles if each not in now.checked.troubles]:
                 raise RuleRefused("\n".join(new))
-            await asyncio.to_thread(self._rules.put, folder, rule.name, text)
+            self._rules.put(folder, rule.name, text)
+
+        async with self._writing:
+            await changed(self._shared, RULES, put)
         roles = await self.roles(place.guild or place.thread)
         return rule, tuple(rule_doubts(rule, roles))
 
     async def remove_rule(self, place: RulePlace, scope: RuleScope, name: str) -> bool:
         """Delete a rule; whether there was one.  Raises ``RuleRefused`` where another overrides it, and ``OSError``."""
         folder = dict(place.scoped())[scope]
-        async with self._writing:
-            now = await self.rules(place)
+
+        def remove() -> bool:
+            now = self.rules_now(place)
             left = [rule for rule in now.every if (rule.name, rule.scope) != (name, scope)]
             users = [rule.name for rule in left if name in rule.overrides]
             if users and not any(rule.name == name for rule in left):
                 raise RuleRefused(f"The rule {users[0]} overrides {name}. Take {name} out of its `overrides` first.")
-            return await asyncio.to_thread(self._rules.remove, folder, name)
+            return self._rules.remove(folder, name)
+
+        async with self._writing:
+            return await changed(self._shared, RULES, remove)
+
+    async def fresh(self) -> None:
+        """Know what was changed on other machines a moment ago."""
+        if self._shared is not None:
+            await self._shared.fresh()
 
     async def forget(self, place: str) -> None:
         """Delete the rules and roles of a thread that is no more."""

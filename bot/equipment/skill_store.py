@@ -74,9 +74,13 @@ class FoundSkill:
 
 
 class SkillStore:
-    """Owns the file and the copies; other processes may write them too, so the file is read before it is changed."""
+    """Owns the file and the copies; other processes may write them too, so the file is read before it is changed.
 
-    def __init__(self, home: Path) -> None:
+    ``elsewhere``: tasks on other machines read copies too, and take no note of it here.
+    """
+
+    def __init__(self, home: Path, *, elsewhere: bool = False) -> None:
+        self._elsewhere = elsewhere
         self.folder = home / FOLDER
         self._path, self._copies = home / FILE, home / COPIES
         self._lock = threading.Lock()
@@ -174,6 +178,8 @@ class SkillStore:
             if kept is None:
                 raise SkillUnusable(self.trouble)
             others = tuple(each for each in kept.approved if (each.place, each.name) != (place, name))
+            for before in set(kept.approved) - set(others) if self._elsewhere else ():
+                self.used(before.sha)  # until now, it may be
             approved = others if approval is None else (*others, approval)
             write_private(self._path, _Approvals(approved=approved).model_dump_json())
 

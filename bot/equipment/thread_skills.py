@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from agentic.core.events.execution_events import EquippedSkill, OutboxItem
 from agentic.core.events.ids import digest
 from agentic.ports.errors import AgenticError
 from agentic.sandbox.folder_removal import remove_tree
+from agentic.stores.shared_files import SharedHome, changed
 from agentic.tools.foreign.skill import SkillCopy, SkillLost
 from agentic.workspace.snapshots.manifest import Entry
 from agentic.workspace.snapshots.packs import ContentLost
@@ -28,10 +30,12 @@ from bot.equipment.skill_folder import (
     skills_in,
     write_skill,
 )
-from bot.equipment.skill_store import FoundSkill, SkillStore
+from bot.equipment.skill_store import FILE, FoundSkill, SkillStore
 from bot.equipment.skill_text import notice
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from agentic.ports.runtime import SessionRow
     from bot.workspace.sandboxes import Workshop
 
@@ -46,8 +50,15 @@ log = logging.getLogger(__name__)
 class ThreadSkills:
     """Looks skills up for tasks and for people."""
 
-    def __init__(self, store: SkillStore, workshop: Workshop, tell: Callable[[OutboxItem], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        store: SkillStore,
+        workshop: Workshop,
+        tell: Callable[[OutboxItem], Awaitable[None]],
+        shared: SharedHome | None = None,
+    ) -> None:
         self.store = store
+        self._shared = shared
         self._workshop, self._tell = workshop, tell
 
     async def for_task(self, row: SessionRow) -> tuple[EquippedSkill, ...]:
@@ -79,6 +90,15 @@ class ThreadSkills:
             one if first[one.name] is one else replace(one, skill=None, problem=hidden.format(first[one.name].where))
             for one in found
         )
+
+    async def approve(self, one: FoundSkill, at: datetime) -> None:
+        """Let tasks have a skill as it is here.  Raises ``SkillUnusable`` and ``OSError``."""
+        assert one.skill is not None
+        await changed(self._shared, FILE, partial(self.store.approve, one.place, one.skill, at))
+
+    async def remove(self, one: FoundSkill) -> bool:
+        """Let no further task have a skill; whether one was approved.  Raises as ``approve`` does."""
+        return await changed(self._shared, FILE, partial(self.store.remove, one.place, one.name))
 
     async def read(self, thread: str, skill: EquippedSkill) -> SkillCopy:
         """The kept copy of a skill, shown to the commands of a thread.  Raises ``SkillLost``."""

@@ -131,7 +131,7 @@ class PersonalData:
         Raises ``StoreError``, ``LessonStoreError`` and ``OSError``.
         """
         if self._accounts is not None:
-            self._accounts.erase(person)
+            await self._accounts.erase(person)
         await self._store.delete_schedules([row.id for row in await self._store.schedules(person=person)])
         found = await self._find(person, name)
         erasure = Erasure(person, f"erased-{secrets.token_hex(4)}", found.names, found.texts)

@@ -11,7 +11,8 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_serializer
@@ -20,6 +21,7 @@ from agentic.forges.hosts import Forges
 from agentic.ports.errors import ForgeRejected, RemoteError, RepositoryGone, RightMissing, TokenRefused
 from agentic.ports.forge import Forge, ForgeHost, Remote
 from agentic.stores.private_file import write_private
+from agentic.stores.shared_files import SharedHome, changed
 
 TOKEN = re.compile(r"[\x21-\x7e]{8,300}")
 LARGEST = 10_000
@@ -59,8 +61,13 @@ class LinkedAccount(BaseModel):
 class LinkedAccounts:
     """All links, in a folder; a person is their id in Discord."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, shared: SharedHome | None = None) -> None:
+        self._folder, self._shared = folder, shared
+
+    @property
+    def on_aws(self) -> bool:
+        """Tokens are kept in the owner's AWS account too."""
+        return self._shared is not None
 
     def of(self, person: str, host: str) -> LinkedAccount | None:
         """A person's account at a host; None where there is none that can be read."""
@@ -70,18 +77,25 @@ class LinkedAccounts:
         """A person's accounts at all hosts."""
         return tuple(found for file in self._files(person) if (found := self._read(file)) is not None)
 
-    def keep(self, person: str, account: LinkedAccount) -> None:
+    async def keep(self, person: str, account: LinkedAccount) -> None:
         """Store a link, in place of an earlier one.  Raises ``OSError``."""
-        write_private(self._file(person, account.host), account.model_dump_json())
+        await self._changed(partial(write_private, self._file(person, account.host), account.model_dump_json()))
 
-    def unlink(self, person: str, host: str) -> None:
+    async def unlink(self, person: str, host: str) -> None:
         """Delete a link.  Raises ``OSError``."""
-        self._file(person, host).unlink(missing_ok=True)
+        await self._changed(partial(self._file(person, host).unlink, missing_ok=True))
 
-    def erase(self, person: str) -> None:
+    async def erase(self, person: str) -> None:
         """Delete all links of a person, also what a crash left of one.  Raises ``OSError``."""
-        for file in (*self._files(person), *self._folder.glob(f".{person}@*")):
-            file.unlink(missing_ok=True)
+
+        def erase() -> None:
+            for file in (*self._files(person), *self._folder.glob(f".{person}@*")):
+                file.unlink(missing_ok=True)
+
+        await self._changed(erase)
+
+    async def _changed(self, work: Callable[[], None]) -> None:
+        await changed(self._shared, self._folder.name, work)
 
     def _files(self, person: str) -> Iterator[Path]:
         yield from self._folder.glob(f"{person}@*.json") if person.isdecimal() else ()

@@ -80,6 +80,7 @@ def _table(_: Mapping[str, Any], load: Idle) -> Iterator[Line]:
     month = prices.HOURS * 3600
     yield Line(f"{load.table_gb:g} GB with recovery", load.table_gb * (prices.TABLE_GB + prices.TABLE_BACKUP_GB))
     yield Line("workers look around", load.workers * load.worker_queries * month * 0.5 * prices.READ_UNIT)
+    yield Line("files that all share are looked at", (load.workers + load.gateways) * 0.1 * month * prices.READ_UNIT)
     yield Line("gateways say that they live", load.gateways * load.gateway_writes * month * prices.WRITE_UNIT)
 
 

@@ -19,6 +19,7 @@ from agentic.models.scripted.replies import Reply
 from agentic.stores.factory import open_store
 from agentic.text.word_query import WordQuery
 from bot.cli.costs import CostsArguments, costs
+from bot.cli.equipment.skills_command import SkillsArguments, skills
 from bot.cli.replay.replay import newest, replay
 from bot.cli.word_search import search
 from bot.config.settings import read_settings
@@ -69,14 +70,24 @@ async def test_a_gateway_shows_files_of_another_machine_whose_worker_is_killed_a
     aws_place: AwsPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = dict(environment(aws_place))
+    (tmp_path / "gateway 0" / "accounts").mkdir(parents=True)
+    (tmp_path / "gateway 0" / "accounts" / "7@github.com.json").write_text("{}")
+    rules = tmp_path / "another machine" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "metric.md").write_text("---\nname: metric\n---\nLengths are told in furlongs.\n")
+    for name, value in {**settings, "THREADWRIGHT_HOME": str(rules.parent)}.items():
+        monkeypatch.setenv(name, value)
+    elsewhere = read_settings()
     async with (
         asyncio.timeout(170),
         ScriptedEndpoint.start(works) as endpoint,
         several(tmp_path, endpoint, workers=1, elsewhere=open_store(aws_place), **settings) as them,
     ):
+        assert await skills(elsewhere, SkillsArguments()) == 0
         thread = await them.mention("count", [("data.csv", b"1,2\n")])
         runs = tmp_path / "worker 0" / "workspaces" / str(thread) / "runs.txt"
         await them.until(runs.exists, "the command runs")
+        assert "told in furlongs" in str(endpoint.requests[0].body), "a task has what another machine has"
         early = await them.slash(thread, "workspace list")
         assert "attachments/data.csv" in early, "what was sent to the gateway is where the work is done"
         assert "notes.md" not in early
@@ -132,12 +143,12 @@ async def test_a_gateway_shows_files_of_another_machine_whose_worker_is_killed_a
         "nothing else expires"
     )
 
-    for name, value in {**settings, "THREADWRIGHT_HOME": str(tmp_path)}.items():
-        monkeypatch.setenv(name, value)
-    read = read_settings()  # commands of another process find it too
+    assert [each["path"]["S"] for each in records(aws_place, "HOME") if "path" in each].count("rules/metric.md") == 1
+    # Commands of another process find it too.
     execution = told[0]["execution"]["S"]
-    assert await newest(read) == await replay(read, execution, deciding_again=True) == 0
-    assert await search(read, WordQuery.of("runs.txt")) == await costs(read, CostsArguments()) == 0
+    assert await newest(elsewhere) == await replay(elsewhere, execution, deciding_again=True) == 0
+    assert await search(elsewhere, WordQuery.of("runs.txt")) == await costs(elsewhere, CostsArguments()) == 0
+    assert not (tmp_path / "another machine" / "accounts").exists(), "a command brings no tokens that it does not need"
     said = capsys.readouterr().out
     assert f"{execution}  " in said
     assert "The log is sound" in said

@@ -91,7 +91,7 @@ async def test_an_account_that_is_linked_between_a_kill_and_the_next_start_opens
         (started,) = [e.event async for e in store.read(row.execution) if isinstance(e.event, Started)]
         await store.close()
         linked = LinkedAccount(host=forge.host, login="ada", token=SecretStr("a-token-of-ada"))
-        LinkedAccounts(home / ACCOUNTS).keep(started.requester.id, linked)
+        await LinkedAccounts(home / ACCOUNTS).keep(started.requester.id, linked)
         async with living(home, endpoint, **settings) as bot:
             await bot.person.sees(thread, r"It is done\.")
             assert await bot.running.end() == 0

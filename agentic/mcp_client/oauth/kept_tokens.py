@@ -19,6 +19,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError, field_serializer
 
 from agentic.stores.private_file import write_private
+from agentic.stores.shared_files import NotShared, SharedHome
 
 LARGEST = 200_000
 """Bytes of a file."""
@@ -70,8 +71,8 @@ class KeptTokens:
     is not used where another is named.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, shared: SharedHome | None = None) -> None:
+        self._folder, self._shared = folder, shared
 
     def of(self, server: str, issuer: str) -> Grant | None:
         """What is kept of a server; None where there is none that can be read."""
@@ -100,7 +101,7 @@ class KeptTokens:
 
     @asynccontextmanager
     async def alone(self, server: str, issuer: str) -> AsyncGenerator[None]:
-        """Nobody else changes a server's tokens meanwhile, in no process.  Raises ``TokenTrouble``."""
+        """Nobody else changes a server's tokens meanwhile, in no process and on no machine.  Raises ``TokenTrouble``."""
         lock = self._file(server, issuer).with_suffix(".lock")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,7 +110,14 @@ class KeptTokens:
             raise TokenTrouble(f"its tokens cannot be kept in {self._folder}: {error.strerror}") from error
         try:
             await _locked(descriptor)
-            yield
+            if self._shared is None:
+                yield
+                return
+            try:
+                async with self._shared.alone(f"sign-in {lock.stem}"):
+                    yield
+            except NotShared as error:
+                raise TokenTrouble(f"its tokens are shared by all machines, and now cannot be: {error}") from error
         finally:
             os.close(descriptor)  # which lets go of the lock
 

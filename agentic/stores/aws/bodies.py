@@ -28,9 +28,12 @@ class Bodies:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 
-    async def pack(self, text: bytes, folder: str) -> Item:
-        """The attributes that hold it; an object of its own, in ``folder``, is durable when this returns."""
-        if len(text) <= READABLE_BYTES:
+    async def pack(self, text: bytes, folder: str, *, readable: bool = True) -> Item:
+        """The attributes that hold it; an object of its own, in ``folder``, is durable when this returns.
+
+        ``readable``: it is text that may be read in the table where it is short.
+        """
+        if readable and len(text) <= READABLE_BYTES:
             return {READABLE: text.decode()}
         packed = zlib.compress(text, 1) if len(text) < _ON_THE_LOOP else await asyncio.to_thread(zlib.compress, text, 1)
         if len(packed) <= IN_ITEM_BYTES:

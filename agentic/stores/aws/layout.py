@@ -202,6 +202,19 @@ def target(name: str) -> Key:
     return TARGETS, name
 
 
+HOME = "HOME"
+
+
+def home() -> Key:
+    """Which version of a home's files is shared, and which files changed lately."""
+    return HOME, ALONE
+
+
+def home_file(key: str) -> Key:
+    """One of them, by the hash of its path: a path may name a person."""
+    return HOME, f"FILE#{key}"
+
+
 OUTBOX_AGES = "OUTBOX-AGES"
 
 

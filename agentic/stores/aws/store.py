@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Self
 
 from agentic.aws.aws_place import AwsPlace
@@ -13,6 +14,7 @@ from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.followers.publications import Publications
+from agentic.stores.aws.shared_home import SharedHome
 from agentic.stores.aws.store_subject import Aws
 from agentic.stores.aws.subjects.blobs import Blobs
 from agentic.stores.aws.subjects.budgets import Budgets
@@ -25,6 +27,7 @@ from agentic.stores.aws.subjects.search import Search
 from agentic.stores.aws.subjects.sessions import Sessions
 from agentic.stores.aws.table import Table
 from agentic.stores.aws.words_copy import WordsCopy
+from agentic.stores.home_folder import HomeFolder
 from agentic.stores.process_identity import this_process
 
 
@@ -57,6 +60,10 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
         words = WordsCopy(place.copies, f"{place.table} {place.where}")
         aws = Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading, process or this_process())
         return cls(aws)
+
+    def shared_home(self, home: Path, parts: Collection[str]) -> SharedHome:
+        """What keeps parts of this machine's home in step with the other machines, over the same clients."""
+        return SharedHome(self._aws, self, HomeFolder(home, parts))
 
     async def close(self) -> None:
         """Let go of all connections and files."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 import tempfile
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ from agentic.egress.doors import HostDoors
 from agentic.egress.host_list import HostList, private_places, read
 from agentic.egress.proxy import Proxy
 from agentic.sandbox.pool import Sandboxes
-from bot.app.adapters import chooser, mcp_servers
+from agentic.stores.shared_files import NotShared
+from bot.app.adapters import chooser, home_in_step, mcp_servers
 from bot.cli.console import InputLines, fail, note, say
+from bot.config.home import ACCOUNTS
 from bot.config.settings import Settings
 from bot.rendering.unicode_safety import revealed
 
@@ -33,7 +35,11 @@ NOT_THIS = "That address is not from this sign-in. Paste the whole address that 
 @asynccontextmanager
 async def servers_of(settings: Settings) -> AsyncGenerator[McpServers | None]:
     """The servers, with a sandbox of their own for those that run in one."""
-    with tempfile.TemporaryDirectory(prefix="threadwright-mcp-", ignore_cleanup_errors=True) as folder:
+    async with AsyncExitStack() as stack:
+        shared = await stack.enter_async_context(home_in_step(settings, without=(ACCOUNTS,)))
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="threadwright-mcp-", ignore_cleanup_errors=True)
+        )
         state = Path(folder)
         await asyncio.to_thread(state.chmod, 0o755)
 
@@ -44,7 +50,7 @@ async def servers_of(settings: Settings) -> AsyncGenerator[McpServers | None]:
         sandboxes = Sandboxes(
             state, chooser(settings, state), count=1, doors=doors if settings.sandbox != "host" else None
         )
-        servers = mcp_servers(settings, os.environ, sandboxes, state)
+        servers = mcp_servers(settings, os.environ, sandboxes, state, shared)
         try:
             yield servers
         finally:
@@ -73,7 +79,7 @@ async def mcp(settings: Settings, agree: str) -> int:
             return 0
         seen = await servers.look()
         if agree:
-            return _agreed(servers, agree)
+            return await _agreed(servers, agree)
         return _shown(servers, seen)
 
 
@@ -128,11 +134,14 @@ async def logout(settings: Settings, name: str) -> int:
         return 0
 
 
-def _agreed(servers: McpServers, named: str) -> int:
+async def _agreed(servers: McpServers, named: str) -> int:
     waiting = servers.catalogue.waiting(server.name for server in servers.servers)
     for one in waiting:
         if f"{one.server}/{one.now.name}" == named:
-            done = servers.catalogue.agree(one.server, one.now.name, one.now.sha)
+            try:
+                done = await servers.agree(one)
+            except NotShared as error:
+                return fail(f"Not agreed to {named}: {error}.")
             say(f"Agreed to {named}." if done else f"{named} changed again just now. Look at it, and say so again.")
             return 0 if done else 1
     return fail(f"{named} does not wait for a yes. `threadwright mcp` shows what does.")

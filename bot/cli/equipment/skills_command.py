@@ -8,14 +8,18 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from agentic.stores.shared_files import SharedHome, changed
+from bot.app.adapters import home_in_step
 from bot.cli.console import fail, plainly, say, tell
+from bot.config.home import ACCOUNTS, MCP_TOKENS
 from bot.config.settings import Settings
 from bot.equipment import skill_text
 from bot.equipment.skill_folder import SkillUnusable, skills_in
-from bot.equipment.skill_store import FoundSkill, SkillStore
+from bot.equipment.skill_store import FILE, FoundSkill, SkillStore
 from bot.equipment.thread_skills import IN_WORKSPACE
 from bot.rendering.unicode_safety import revealed
 
@@ -38,7 +42,12 @@ async def skills(settings: Settings, order: SkillsArguments) -> int:
     """Carry the command out; 1 where it fails."""
     if order.act == "export":
         return await _export(settings, order)
-    store = SkillStore(settings.home)
+    async with home_in_step(settings, without=(ACCOUNTS, MCP_TOKENS)) as shared:
+        return await _carried_out(settings, order, shared)
+
+
+async def _carried_out(settings: Settings, order: SkillsArguments, shared: SharedHome | None) -> int:
+    store = SkillStore(settings.home, elsewhere=shared is not None)
     if store.trouble:
         return fail(f"{store.trouble}.")
     found = (*store.found_in_home(), *(_in_folder(store, order.folder) if order.folder is not None else ()))
@@ -53,7 +62,8 @@ async def skills(settings: Settings, order: SkillsArguments) -> int:
         say(skill_text.whole(one, store.before(one)))
         return 0
     try:
-        return _approve(store, one, yes=order.yes) if order.act == "approve" else _remove(store, one)
+        act = partial(_approve, yes=order.yes) if order.act == "approve" else _remove
+        return await act(store, one, shared)
     except (SkillUnusable, OSError) as error:
         return fail(f"{one.name}: {error}.")
 
@@ -63,7 +73,7 @@ def _in_folder(store: SkillStore, folder: Path) -> tuple[FoundSkill, ...]:
     return tuple(one for below in IN_WORKSPACE for one in store.found(place, below, skills_in(folder, below)))
 
 
-def _approve(store: SkillStore, one: FoundSkill, *, yes: bool) -> int:
+async def _approve(store: SkillStore, one: FoundSkill, shared: SharedHome | None, *, yes: bool) -> int:
     if one.skill is None:
         return fail(f"{one.name} can't be used: {revealed(one.problem)}.")
     if one.state == "approved":
@@ -75,13 +85,13 @@ def _approve(store: SkillStore, one: FoundSkill, *, yes: bool) -> int:
         sys.stdout.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             return fail("Not approved.")
-    store.approve(one.place, one.skill, datetime.now(UTC))
+    await changed(shared, FILE, partial(store.approve, one.place, one.skill, datetime.now(UTC)))
     say(f"Approved: tasks use {one.name} from now on. If it changes, it waits for you again.")
     return 0
 
 
-def _remove(store: SkillStore, one: FoundSkill) -> int:
-    if not store.remove(one.place, one.name):
+async def _remove(store: SkillStore, one: FoundSkill, shared: SharedHome | None) -> int:
+    if not await changed(shared, FILE, partial(store.remove, one.place, one.name)):
         return fail(f"{one.name} wasn't approved. Nothing changed.")
     say(f"{one.name} isn't used from the next task on; its folder stays.")
     return 0

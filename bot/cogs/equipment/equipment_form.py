@@ -86,6 +86,7 @@ async def write(
 async def taken(bot: ThreadwrightBot, kind: Kind, scope: RuleScope, place: RulePlace, text: str, seen: str) -> str:
     """Keep what was written; what to tell of it.  Raises ``OutOfReach``, which says what is wrong with it."""
     equipment, home = held(bot), place.guild or place.thread
+    await equipment.fresh()
     try:
         name = read_role(text).name if kind == "role" else read_rule(text, scope).name
         if kind == "role":

@@ -9,6 +9,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.stores.shared_files import NotShared
 from bot.access.thread_access import OutOfReach, Stand, require
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.command_errors import UnknownSubcommand
@@ -18,7 +19,7 @@ from bot.cogs.equipment.equipment_form import held, place_of, write
 from bot.equipment import equipment_text
 from bot.equipment.equipment import RulePlace, role_doubts
 from bot.messages import report_text
-from bot.rendering.discord_text import inline
+from bot.rendering.discord_text import inline, plain
 from bot.rendering.unicode_safety import boxed
 
 if TYPE_CHECKING:
@@ -95,7 +96,11 @@ class RoleCommands(commands.Cog):
         require(await self.bot.reach.stand(ctx.interaction or ctx.message, "role"), "settings")
         equipment, home, known = held(self.bot), self._home(ctx), name.strip().lower()
         every = (await equipment.roles(home)).all
-        if not await equipment.remove_role(home, known):
+        try:
+            removed = await equipment.remove_role(home, known)
+        except NotShared as why:
+            raise OutOfReach(f"I removed nothing: {plain(str(why), 600)}.") from why
+        if not removed:
             raise OutOfReach((SHIPPED if known in every else NO_ROLE).format(name=inline(name)))
         await answer(ctx, REMOVED.format(name=inline(name)))
 

@@ -9,6 +9,7 @@ import discord
 from discord import app_commands
 from discord.ext import commands
 
+from agentic.stores.shared_files import NotShared
 from bot.access.thread_access import OutOfReach, require
 from bot.cogs.commands.command_errors import UnknownSubcommand
 from bot.cogs.commands.replies import answer, answer_at_length, begin, proposed
@@ -17,7 +18,7 @@ from bot.cogs.equipment.equipment_form import held, place_of, write
 from bot.equipment import equipment_text
 from bot.equipment.equipment import RuleRefused, rule_doubts
 from bot.messages import report_text
-from bot.rendering.discord_text import inline
+from bot.rendering.discord_text import inline, plain
 from bot.rendering.unicode_safety import boxed
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class RuleCommands(commands.Cog):
             await held(self.bot).remove_rule(place_of(ctx.channel, ctx.guild), wanted, name.strip().lower())
         except RuleRefused as why:
             raise OutOfReach(str(why)) from why
+        except NotShared as why:
+            raise OutOfReach(f"I removed nothing: {plain(str(why), 600)}.") from why
         await answer(ctx, REMOVED.format(name=inline(name), place=equipment_text.PLACES[wanted]))
 
     async def _found(self, ctx: Context, name: str, scope: Where | None) -> tuple[RuleScope, str]:

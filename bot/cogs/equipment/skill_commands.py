@@ -94,7 +94,7 @@ class SkillCommands(commands.Cog):
         one = await self._named(stand, name)
         self._require_place(one)
         try:
-            was = await asyncio.to_thread(self._held().store.remove, one.place, one.name)
+            was = await self._held().remove(one)
         except (SkillUnusable, OSError) as error:
             raise OutOfReach(NOT_WRITTEN.format(what="Not removed", why=plain(str(error), 300))) from error
         named = inline(one_line(one.name, 64))
@@ -113,7 +113,7 @@ class SkillCommands(commands.Cog):
         if one.skill is None or one.skill.sha != sha:
             return CHANGED
         try:
-            await asyncio.to_thread(self._held().store.approve, one.place, one.skill, discord.utils.utcnow())
+            await self._held().approve(one, discord.utils.utcnow())
         except (SkillUnusable, OSError) as error:
             return NOT_WRITTEN.format(what="Not approved", why=plain(str(error), 300))
         return f"✅ The skill {inline(one.name)} is used from the next task on."

@@ -6,7 +6,6 @@ log or error.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING, cast
 
@@ -39,10 +38,12 @@ ABOUT = (
     "use me. I still read and push as myself.\n"
     "• What I write there counts as yours, also for programs that act on comments. Use an account or a token that may do no "
     "more than you want to lend.\n"
-    "• The token stays on the computer that runs the bot; whoever runs it could use it. No model, log, export or backup gets "
-    "it. **Unlink** or `/privacy` deletes it.\n"
+    "• The token stays {where}; whoever runs it could use it. No model, log, export or backup gets "
+    "it. **Unlink** or `/privacy` deletes it{until}.\n"
     "**Make one:** {how}"
 )
+HERE = ("on the computer that runs the bot", "")
+ON_AWS = ("in the AWS account that runs the bot", "; AWS can restore what it kept for 35 days")
 HOW = {
     "github": (
         "at {host}, Settings → Developer settings → Fine-grained tokens: only the repositories it is for, *Pull requests: "
@@ -71,9 +72,10 @@ async def state_of(held: Repositories, person: str, host: ForgeHost, remote: Rem
     return AS_THEM.format(host=name, login=inline(now.login))
 
 
-def told(state: str, host: ForgeHost) -> str:
+def told(state: str, host: ForgeHost, *, on_aws: bool) -> str:
     """What stands above the buttons."""
-    return f"{state}\n\n{ABOUT.format(how=HOW[host.kind].format(host=host.name))}"
+    where, until = ON_AWS if on_aws else HERE
+    return f"{state}\n\n{ABOUT.format(how=HOW[host.kind].format(host=host.name), where=where, until=until)}"
 
 
 class AccountLink(PersonalView):
@@ -104,7 +106,7 @@ class AccountLink(PersonalView):
         """Delete the token."""
         await interaction.response.defer()
         try:
-            await asyncio.to_thread(self.held.accounts.unlink, self.person, self.host.name)
+            await self.held.accounts.unlink(self.person, self.host.name)
             said = UNLINKED.format(host=inline(self.host.name))
         except OSError as error:
             said = FAILED.format(why=f"The token could not be deleted ({error.strerror}).")
@@ -118,7 +120,7 @@ class AccountLink(PersonalView):
             if (wait := self.tries.update_rate_limit()) is not None:
                 raise OutOfReach(TOO_MANY.format(tries=TRIES, minutes=max(wait / 60, 1)))
             linked = await checked(self.held.publisher.forges, self.host, token, self.remote)
-            await asyncio.to_thread(self.held.accounts.keep, self.person, linked)
+            await self.held.accounts.keep(self.person, linked)
             said = _linked(linked)
         except (OutOfReach, AgenticError) as error:
             said = FAILED.format(why=plain(str(error), 600))
@@ -130,7 +132,7 @@ class AccountLink(PersonalView):
     async def tell(self, interaction: Interaction, said: str) -> None:
         """Bring the message and its buttons up to date."""
         self.show()
-        text = interaction.client.desk.discreet_text(told(said, self.host))
+        text = interaction.client.desk.discreet_text(told(said, self.host, on_aws=self.held.accounts.on_aws))
         await interaction.edit_original_response(content=text, view=self)
 
 

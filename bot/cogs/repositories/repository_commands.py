@@ -104,7 +104,8 @@ class RepositoryCommands(commands.Cog):
         origin = await held.of(*_ids(ctx))
         chosen = _host(held, host or (origin.remote.host if origin else ""))
         remote = origin.remote if origin is not None and origin.remote.host == chosen.name else None
-        text = told(await state_of(held, stand.speaker.id, chosen, remote), chosen)
+        state = await state_of(held, stand.speaker.id, chosen, remote)
+        text = told(state, chosen, on_aws=held.accounts.on_aws)
         view = AccountLink(held, stand.speaker.id, chosen, remote, self._tries_of(stand.speaker.id))
         view.message = await answer(ctx, text, view=view)
 
