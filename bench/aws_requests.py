@@ -23,12 +23,13 @@ BY_PARTITION = {
     "SEEN": "inbox", "OUT": "outbox", "MSG": "outbox", "EXEC": "where an execution is", "FACT": "facts",
     "BLOB": "contents", "SCOPE": "money", "RESERVED": "money", "RAISED": "money", "SCHEDULES": "schedules",
     "CHANGED": "search", "UNNAMED": "contents", "TARGETS": "events outside", "LESSONS": "lessons",
-    "OUTBOX-AGES": "outbox",
+    "OUTBOX-AGES": "outbox", "HOME": "shared files",
 }  # fmt: skip
 BY_NAME = {
     "delivery:": "turns of delivery",
     "learning:": "turns of learning",
     "shard:": "shards",
+    "home:": "shared files",
     "events": "events outside",
 }
 """Leases that are not of a thread, by what their names begin with."""
