@@ -207,9 +207,11 @@ class EventReader(Protocol):
         """Those that have not ended, children too, oldest first, everywhere or in one thread; costs as much as is open."""
         ...
 
-    async def open_threads(self) -> list[str]:
-        """Threads in which something is open besides children, oldest first; cheaper to ask for than its rows, so it is
-        what is asked again and again. May still name one in which it ended a moment ago.
+    async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
+        """Threads in which something is open besides children, oldest first, so many behind a place, each with its own.
+
+        What is asked again and again, so it costs as much as it tells. May name a thread twice, and one in which it ended
+        a moment ago.
         """
         ...
 

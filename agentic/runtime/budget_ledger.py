@@ -83,6 +83,8 @@ class BudgetLedger:
         self._store, self._caps = store, caps
         self._raised: set[str] = set()
         self._owed: list[tuple[str, ModelAnswered | ModelFailed]] = []
+        self._place = ("", "")
+        """The thread that was asked for last, with its guild, which never changes."""
 
     async def refusal(self, spender: Spender, of: str, request: ModelRequested, now: datetime) -> BudgetRefused | None:
         """Set the request's reservation aside; where it does not fit, what it does not fit into.  Raises ``StoreError``."""
@@ -196,8 +198,9 @@ class BudgetLedger:
         )
 
     async def _guild(self, thread: str) -> str:
-        session = await self._store.session(thread)
-        return session.guild if session is not None else ""
+        if self._place[0] != thread and (session := await self._store.session(thread)) is not None:
+            self._place = (thread, session.guild)
+        return self._place[1] if self._place[0] == thread else ""
 
     def _scopes(self, person: str, guild: str, day: str) -> dict[Scope, Whose]:
         caps: dict[Whose, float | None] = {

@@ -184,10 +184,12 @@ class MemoryStore(Store):
         self._check_open()
         return [row for row in self._rows.values() if not row.finished and thread in (None, row.thread)]
 
-    async def open_threads(self) -> list[str]:
-        """Threads in which something is open besides children, oldest first."""
-        rows = await self.open_executions()
-        return list(dict.fromkeys(row.thread for row in rows if not is_child(row.execution)))
+    async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
+        """Threads in which something is open besides children, oldest first, each with its place."""
+        self._check_open()
+        rows = ((f"{place:020d}", row) for place, row in enumerate(self._rows.values()))
+        found = [(row.thread, at) for at, row in rows if not row.finished and not is_child(row.execution)]
+        return [each for each in found if each[1] > after][:most]
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""

@@ -1,5 +1,5 @@
-"""What each thread's sandbox may reach, by what was chosen for its place: read anew for each connection, so a choice counts
-at once.
+"""What each thread's sandbox may reach, by what was chosen for its place: asked anew for each connection, so a choice counts
+at once, and one that another process made within two seconds.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from time import monotonic
 from typing import Literal, cast, get_args
 
 import orjson
@@ -249,6 +250,8 @@ class UnknownChoice(Exception):
     """There is no such choice, or it has no such value; the message says which there are."""
 
 
+OLD_SECONDS = 2.0
+"""So long what was read counts where other processes choose as well: a command asks several times in a moment."""
 REMEMBERED = 5_000
 """Number of places whose choices are kept in memory."""
 
@@ -258,9 +261,10 @@ class Preferences:
 
     def __init__(self, store: Facts) -> None:
         self._store = store
-        self._known: dict[str, dict[str, str]] = {}
+        self._known: dict[str, tuple[float, dict[str, str]]] = {}
+        """What was chosen, and when it was read."""
         self.shared = False
-        """Other processes choose as well, so nothing is remembered."""
+        """Other processes choose as well, so what is known grows old."""
         self._writing = asyncio.Lock()
 
     async def of(self, thread: str = "", channel: str = "", guild: str = "") -> Preference:
@@ -296,24 +300,26 @@ class Preferences:
         if not value:
             checked(name, CHOICES[name].default if name in CHOICES else "")
         async with self._writing:
+            if self.shared:
+                self._known.pop(_key(scope, id), None)  # what another process chose a moment ago stays
             chosen = {**(await self._chosen([(scope, id)]))[0], name: value}
             chosen = {each: kept for each, kept in chosen.items() if kept}
             await self._store.set_fact(_key(scope, id), orjson.dumps(chosen, option=orjson.OPT_SORT_KEYS).decode())
-            if not self.shared:
-                self._known[_key(scope, id)] = chosen
+            self._known[_key(scope, id)] = monotonic(), chosen
 
     async def _chosen(self, places: Sequence[tuple[Scope, str]]) -> list[dict[str, str]]:
         """What was chosen for each of these places, asked for together."""
-        keys = [_key(*place) for place in places]
-        chosen = {key: self._known[key] for key in keys if key in self._known}
+        keys, now = [_key(*place) for place in places], monotonic()
+        since = now - OLD_SECONDS if self.shared else 0.0
+        chosen = {key: self._known[key][1] for key in keys if key in self._known and self._known[key][0] >= since}
         unknown = [key for key in keys if key not in chosen]
         found = await self._store.facts(unknown) if unknown else {}
         for key in unknown:
-            chosen[key] = _readable(found.get(key))
-            if not self.shared:
-                while len(self._known) > REMEMBERED:
-                    del self._known[next(iter(self._known))]  # it is read again when it is needed
-                chosen[key] = self._known.setdefault(key, chosen[key])  # what was put meanwhile is newer
+            while len(self._known) > REMEMBERED:
+                del self._known[next(iter(self._known))]  # it is read again when it is needed
+            if key not in self._known or self._known[key][0] < since:  # else it was put meanwhile, and is newer
+                self._known[key] = now, _readable(found.get(key))
+            chosen[key] = self._known[key][1]
         return [chosen[key] for key in keys]
 
 

@@ -91,8 +91,11 @@ async def take(
 ) -> Lease:
     """Take the thread's lease, waiting for one that may still run out unless ``halt`` is set. Raises ``ThreadTaken``.
 
-    Where several processes work nobody is ``patient``: whoever has the thread does what is to be done there.
+    Where several processes work nobody is ``patient``: whoever has the thread does what is to be done there. That somebody
+    has it is seen before it is wanted: a look costs less than a refusal, and a refused owner looks like one that lost.
     """
+    if not patient and await store.holder(thread) not in ("", owner):
+        raise ThreadTaken(f"another process has the thread {thread}")
     give_up, late = clock.monotonic() + LEASE_SECONDS + RENEW_SECONDS, 0
     while True:
         asked = clock.monotonic()

@@ -247,9 +247,15 @@ class Threads:
         return False
 
     async def hear(self) -> None:
-        """Look into the inbox of every thread that this process works on."""
-        for session in [one for one in self._sessions.values() if one.task is not None]:
-            await self._hear(session)
+        """Look into the inbox of every thread that this process works on; of those that wait for a person, where the
+        store lists that something came: they may be many.
+        """
+        ours = [one for one in self._sessions.values() if one.task is not None]
+        working = [one for one in ours if self.works_on(one.thread)]
+        waiting = frozenset(await self._ground.store.pending_threads() if len(working) < len(ours) else ())
+        for session in ours:
+            if session in working or session.thread in waiting:
+                await self._hear(session)
 
     def works_on(self, thread: str) -> bool:
         """Whether this process works on the thread, and no person is waited for."""

@@ -2,7 +2,7 @@
 
   doorbell ──ring──> the thread is free: take it up    ┐ while there is room
   every few seconds: what nobody has is taken up       ┘
-  every second:      the inboxes of the threads this process works on; so a stop, wherever it was given, is obeyed at once
+  every 1.5 seconds: the inboxes of the threads this process works on; so a stop, wherever it was given, is obeyed at once
 
 A ring is acknowledged when its thread rests, waits for a person or is somebody else's. Until then it stays with this process,
 for what is in flight is what a queue reads a noisy guild by, and what it gives to another process when this one dies.
@@ -21,10 +21,14 @@ from agentic.ports.errors import AgenticError, DoorbellSilent
 from agentic.ports.runtime import Clock, Store
 from bot.threads.registry import Threads
 
-HEAR_SECONDS = 1.0
-"""How often the inboxes of threads at work are looked into: a stop is to be obeyed within two seconds."""
+HEAR_SECONDS = 1.5
+"""How often the inboxes of threads at work are looked into: a stop is to be obeyed within two seconds, and ends what runs in
+a moment once it is heard; a look is most of what a thread at work asks for.
+"""
 SWEEP_SECONDS = 5.0
 """How often work is looked for that nobody does: so long a lost ring costs."""
+LOOKED_AT = 50
+"""So many threads in which something is open are looked at each time, from where the last look came to."""
 RARELY = 12
 """So many looks for work apart those are at what only waits, while the doorbell rings."""
 SILENT_SECONDS = 5.0
@@ -48,7 +52,7 @@ class TakeUp:
         """Threads whose rings were heard and that are being looked at: it is not known yet whether they need this process."""
         self._heard_at = -SWEEP_SECONDS
         """When a ring came last, or there was no room for one, by the monotonic clock."""
-        self._sweeps = 0
+        self._sweeps, self._after = 0, ""
 
     async def run(self) -> None:
         """Work until cancelled; then what waits here is shown to others again."""
@@ -97,13 +101,18 @@ class TakeUp:
     async def _sweep(self) -> float:
         """Take up what nobody has; first what was begun, in an order of this process's own, then what waits.
 
+        Not all that is open each time: much of it waits for a person, for days. What a dead process leaves is rung for as
+        well, by the queue that shows its rings again.
+
         Of two that go the same way the second one catches up with the first, and then both want each thread at once.
 
         While the doorbell rings, what waits is looked at rarely: it may have its turn in a line that this would jump.
         """
         self._sweeps += 1
         silent = self._clock.monotonic() - self._heard_at >= SWEEP_SECONDS
-        opened = await self._store.open_threads()
+        page = await self._store.open_threads(LOOKED_AT, self._after)
+        self._after = page[-1][1] if len(page) == LOOKED_AT else ""
+        opened = [thread for thread, _ in page]
         random.shuffle(opened)
         waiting = await self._store.pending_threads() if silent or self._sweeps % RARELY == 0 else []
         for thread in dict.fromkeys((*opened, *waiting)):

@@ -18,7 +18,6 @@ from agentic.core.events.execution_events import (
     OutboxItem,
     Started,
 )
-from agentic.core.events.ids import is_child
 from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.errors import LogInvalid, StoreUnavailable
 from agentic.ports.failpoints import reach
@@ -191,10 +190,9 @@ class SQLiteStore(Store):
         """Those that have not ended, oldest first."""
         return self._read(lambda connection: events_table.open_executions(connection, thread))
 
-    async def open_threads(self) -> list[str]:
-        """Threads in which something is open besides children, oldest first."""
-        rows = await self.open_executions()
-        return list(dict.fromkeys(row.thread for row in rows if not is_child(row.execution)))
+    async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
+        """Threads in which something is open besides children, oldest first, each with its place."""
+        return self._read(lambda connection: events_table.open_threads(connection, most, after))
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""

@@ -32,8 +32,10 @@ from tests.chaos.nursery import Child, Nursery
 Command = Literal["gateway", "worker"]
 AWAY_SECONDS = (0.0, 3.0)
 """From a death to the next start in its place."""
-DEATHS = ("*:p0.002", "discord.post.after:p0.1", "outbox.delivered.before:p0.1", "tool.effect.after:p0.05")
-"""Where a worker that is to die at a failpoint does, and how likely each time: anywhere, or where something is half done."""
+HALF_DONE = ("discord.post.after", "tool.effect.after", "outbox.delivered.before")
+"""Where workers die by themselves, one after the other: there alone a missing nonce or intent can be seen."""
+PASSED = (2, 9)
+"""Which passage of such a point is the last one."""
 _APPENDED = re.compile(rf"echo (\S+) >> {re.escape(CALLS)}")
 
 
@@ -76,17 +78,18 @@ class Fleet(Ground):
     jobs: dict[int, str] = field(default_factory=dict[int, str])
     faults: Counter[str] = field(default_factory=Counter[str])
     kills: int = 0
-    storms: bool = False
-    """Things go wrong on purpose."""
+    doomed: int = 0
+    """So many workers that are born from now on die by themselves."""
     troubles: list[str] = field(default_factory=list[str])
     """The last words of processes that ended by themselves."""
     _machines: int = 0
+    _fates: int = 0
     _keepers: list[asyncio.Task[None]] = field(default_factory=list["asyncio.Task[None]"])
 
     async def add(self, command: Command, luck: random.Random) -> None:
         """One more seat, with a process in it."""
         machine, name = self._new_machine(), f"{command}-{len(self.seats)}"
-        seat = Seat(name, command, machine, await self._born(command, machine, f"{name}-0"))
+        seat = Seat(name, command, machine, await self._born(command, machine, f"{name}-0", luck))
         self.seats.append(seat)
         self._keepers.append(asyncio.create_task(self._keep_up(seat, luck), name=f"keeper of {name}"))
 
@@ -94,9 +97,13 @@ class Fleet(Ground):
         self._machines += 1
         return f"machine{self._machines}"
 
-    async def _born(self, command: Command, machine: str, life: str, failpoint: str = "") -> Child:
-        home = self.home / machine
+    async def _born(self, command: Command, machine: str, life: str, luck: random.Random) -> Child:
+        home, failpoint = self.home / machine, ""
         home.mkdir(mode=0o700, exist_ok=True)
+        if self.doomed and command == "worker":
+            failpoint = f"{HALF_DONE[self._fates % len(HALF_DONE)]}:{luck.randint(*PASSED)}"
+            self._fates += 1
+            self.doomed -= 1
         env = self.environment(home, failpoint)
         return await self.nursery.start(env, home, self.home / f"{life}.log", command, machine)
 
@@ -107,10 +114,7 @@ class Fleet(Ground):
             await asyncio.sleep(luck.uniform(*AWAY_SECONDS))
             if luck.random() < 0.5:  # as a service is replaced: with nothing of the old one's disk
                 seat.machine = self._new_machine()
-            failpoint = ""
-            if self.storms and seat.command == "worker" and luck.random() < 0.5:
-                failpoint = f"{luck.choice(DEATHS)}:{luck.random()}"
-            seat.child = await self._born(seat.command, seat.machine, f"{seat.name}-{seat.lives}", failpoint)
+            seat.child = await self._born(seat.command, seat.machine, f"{seat.name}-{seat.lives}", luck)
             seat.lives += 1
             seat.frozen = False
 

@@ -32,13 +32,16 @@ RATES: Mapping[Fault, float] = {
 KINDS = ("few",) * 5 + ("work",) * 3 + ("asks", "fails", "helpers")
 BUSY_AT_MOST = 10
 BETWEEN_BLOWS = (2.0, 6.0)
-FROZEN_SECONDS = (LEASE_SECONDS + 1.5, LEASE_SECONDS + 6.0)
+FROZEN_SECONDS = (LEASE_SECONDS + 6.0, LEASE_SECONDS + 14.0)
+"""By then somebody else has what the frozen one had: they look for it every five seconds."""
 AT_WORK = 0.6
-"""So many blows meet the worker that has the most to do, the others any process."""
+"""So many kills meet the worker that has the most to do, the others any process; a freeze meets that worker alone."""
 AGAIN = 1.15
 """Requests of a model for each turn in the end: after a death some are made again."""
 TOLD_SECONDS = 20.0
 REST_SECONDS, WHOLE_SECONDS = 240.0, 1_500.0
+WORK_SECONDS = 1_100.0
+"""After this nothing more is given, and what there is by then is judged: on a slow machine that is less than the plan."""
 
 
 @dataclass(frozen=True)
@@ -116,32 +119,29 @@ class _Storm:
         self._seed, self._luck, self._plan, self._place = seed, luck, plan, place
         self._people = People(luck, KINDS, "few", BUSY_AT_MOST)
         place.jobs = self._people.jobs
-        self._say, self._freezes = say, 0
+        self._say, self._freezes, self._began = say, 0, time.monotonic()
 
     async def lived(self) -> Outcome:
-        place, began = self._place, time.monotonic()
+        place = self._place
+        place.doomed = min(self._plan.kills, WORKERS)
         for number in range(GATEWAYS + WORKERS):
             await place.add("gateway" if number < GATEWAYS else "worker", self._luck)
         await place.guild.wait_for(lambda guild: guild.online, timeout=60.0)
         first = await self._people.give(place)
         await self._read_through(first)
         place.wire.plan = FaultPlan(self._seed, RATES)
-        place.storms = True
         people = asyncio.create_task(self._people.go_on(place), name="people")
         telling = asyncio.create_task(self._tell(), name="progress")
         try:
-            await self._blows()
-            while sum(place.mind.asked.values()) < AGAIN * self._plan.turns:
-                if people.done():
-                    people.result()
-                await asyncio.sleep(0.2)
+            await self._blows(people)
+            await self._come_to(1.0, people)
         finally:
             people.cancel()
             telling.cancel()
             await asyncio.gather(people, telling, return_exceptions=True)
-        place.storms, place.wire.plan = False, None
+        place.doomed, place.wire.plan = 0, None
         problems = [*await self._rested(), *await place.end()]
-        return await self._judged(problems, time.monotonic() - began)
+        return await self._judged(problems, time.monotonic() - self._began)
 
     async def _read_through(self, message: int) -> None:
         """Wait until it is written that the channel of tasks was read so far: without a mark nothing old is answered."""
@@ -153,31 +153,47 @@ class _Storm:
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(TOLD_SECONDS)
-            asked, whole = sum(self._place.mind.asked.values()), AGAIN * self._plan.turns
+            asked, whole = self._asked(), AGAIN * self._plan.turns
             self._say(f"{asked} of {whole:.0f} requests of models, {self._place.kills} kills, {self._freezes} freezes")
 
     # --- what goes wrong --------------------------------------------------------------------------------------
 
-    async def _blows(self) -> None:
+    async def _come_to(self, share: float, people: asyncio.Task[None]) -> None:
+        """Wait until so much of the work is done, or there is no more time for it; what broke among people breaks this."""
+        while self._asked() < share * AGAIN * self._plan.turns and time.monotonic() < self._began + WORK_SECONDS:
+            if people.done():
+                people.result()
+            await asyncio.sleep(0.2)
+
+    def _asked(self) -> int:
+        return sum(self._place.mind.asked.values())
+
+    async def _blows(self, people: asyncio.Task[None]) -> None:
+        """One after the other, all along the work."""
+        blows = self._plan.blows(self._luck)
         async with asyncio.TaskGroup() as frozen:
-            for blow in self._plan.blows(self._luck):
+            for number, blow in enumerate(blows):
+                await self._come_to(number / len(blows), people)
                 await asyncio.sleep(self._luck.uniform(*BETWEEN_BLOWS))
-                seat = await self._chosen()
+                seat = await self._chosen(blow)
                 if blow == "kill":
                     seat.child.strike()
+                    self._place.doomed += 1
                 else:
                     frozen.create_task(self._frozen(seat))
                     self._freezes += 1
 
-    async def _chosen(self) -> Seat:
+    async def _chosen(self, blow: str) -> Seat:
         """A process that runs, beside which another worker runs; waited for."""
         while True:
             running = [seat for seat in self._place.seats if not seat.frozen and seat.child.status is None]
             workers = [seat for seat in running if seat.command == "worker"]
             found = [seat for seat in running if seat.command == "gateway" or len(workers) > 1]
             if found:
-                busy = await self._busiest(found) if self._luck.random() < AT_WORK else None
-                return busy or self._luck.choice(found)
+                at_work = blow == "freeze" or self._luck.random() < AT_WORK
+                busy = await self._busiest(found) if at_work else None
+                if busy is not None or blow != "freeze" or time.monotonic() > self._began + WORK_SECONDS:
+                    return busy or self._luck.choice(found)
             await asyncio.sleep(0.1)
 
     async def _busiest(self, found: list[Seat]) -> Seat | None:

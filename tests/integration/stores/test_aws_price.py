@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from agentic.aws.aws_place import AwsPlace
 from agentic.stores.aws.layout import SHARDS
 from agentic.stores.aws.store import AwsStore
 from bench.aws_task import MOST_PUTS, MOST_REQUESTS, MOST_UNITS, TURNS, Price, priced
 from tests.aws.accounts import new_place
-from tests.integration.stores.samples import begin
+from tests.integration.stores.samples import begin, take
 
 
 async def test_a_task_of_twenty_turns_costs_less_than_a_tenth_of_a_cent(aws_place: AwsPlace) -> None:
@@ -31,6 +33,12 @@ async def test_a_look_at_what_is_open_takes_as_few_requests_as_it_can(aws_place:
     assert [row.execution for row in await store.open_executions(lease.thread)] == ["x1", "x2"]
     assert price.requests == {"dynamodb.query": 1, "dynamodb.batch_get_item": 1}
     price.requests.clear()
-    assert await store.open_threads() == [lease.thread]
+    assert [thread for thread, _ in await store.open_threads(9)] == [lease.thread] * 2
     assert price.requests == {"dynamodb.query": SHARDS}, "the index alone, for it is asked every few seconds"
+    price.requests.clear()
+    for number in range(3):
+        await begin(store, f"y{number}", await take(store, f"y{number}"))
+    price.read, price.requests = 0.0, Counter()
+    assert len(await store.open_threads(2)) == 2
+    assert price.requests == {"dynamodb.query": SHARDS}, "a page of each shard, however much is open"
     await store.close()

@@ -279,7 +279,11 @@ async def test_executions_are_told_by_thread_by_age_and_by_what_is_open(store: S
     assert names(await store.executions("t0")) == ["x0", "x2", "x4"]
     assert names(await store.open_executions()) == ["x3", "x4"]
     assert names(await store.open_executions("t1")) == ["x3"]
-    assert await store.open_threads() == ["t1", "t0"]
+    opened = await store.open_threads(9)
+    assert [thread for thread, _ in opened] == ["t1", "t0"]
+    assert await store.open_threads(1) == opened[:1]
+    assert await store.open_threads(9, opened[0][1]) == opened[1:]
+    assert await store.open_threads(9, opened[1][1]) == []
     assert names(await store.newest_executions(2)) == ["x3", "x4"]
     assert names(await store.newest_executions(0)) == []
     assert names([row async for row in store.all_executions()]) == ["x0", "x1", "x2", "x3", "x4"]
@@ -289,5 +293,5 @@ async def test_executions_are_told_by_thread_by_age_and_by_what_is_open(store: S
     assert names(await store.newest_executions(1)) == ["x4"]
     assert names(await store.open_executions("t0")) == ["x4", child]
     await finish(store, "x4", await take(store, "t0"), 1)
-    assert await store.open_threads() == ["t1"], "a child is its parent's"
+    assert await store.open_threads(9) == opened[:1], "a child is its parent's"
     assert names([row async for row in store.all_executions()])[-1] == child

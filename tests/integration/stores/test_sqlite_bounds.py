@@ -29,7 +29,7 @@ ASKED: dict[str, Callable[[Store], Awaitable[object]]] = {
     "a session": lambda store: store.session("7"),
     "a thread's executions": lambda store: store.executions("7"),
     "what is open": lambda store: store.open_executions(),
-    "where something is open": lambda store: store.open_threads(),
+    "where something is open": lambda store: store.open_threads(50),
     "what is open in a thread": lambda store: store.open_executions("7"),
     "the newest executions": lambda store: store.newest_executions(5),
     "what waits for a thread": lambda store: store.pending("7"),

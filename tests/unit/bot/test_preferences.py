@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from agentic.ports.stores import SessionRow
 from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
+from bot.config import preferences
 from bot.config.network import ThreadNetworks, placed
 from bot.config.preferences import (
     CHOICES,
@@ -217,3 +219,28 @@ async def test_what_is_no_name_of_a_model_is_none(value: str) -> None:
 def test_each_field_can_be_set_and_its_default_is_one_of_its_values() -> None:
     for field in fields(Preference):
         assert checked(field.name, CHOICES[field.name].default) == getattr(Preference(), field.name)
+
+
+async def test_what_another_process_chooses_counts_in_a_moment_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command asks several times at once what its place may reach, and each question is a request to AWS."""
+    now, asked = [100.0], list[Sequence[str]]()
+
+    class Asked(MemoryStore):
+        async def facts(self, keys: Sequence[str]) -> dict[str, str]:
+            asked.append(keys)
+            return await super().facts(keys)
+
+    monkeypatch.setattr(preferences, "monotonic", lambda: now[0])
+    store = Asked()
+    here, there = Preferences(store), Preferences(store)
+    here.shared = there.shared = True
+    for _ in range(3):
+        assert (await here.of("3", "2", "1")).verbosity == "normal"
+    assert len(asked) == 1
+    await there.put("thread", "3", "verbosity", "quiet")
+    now[0] += preferences.OLD_SECONDS + 0.1
+    assert (await here.of("3", "2", "1")).verbosity == "quiet"
+    await there.put("thread", "3", "ping", "never")
+    await here.put("thread", "3", "verbosity", "detailed")
+    now[0] += preferences.OLD_SECONDS + 0.1
+    assert ((await there.of("3")).verbosity, (await there.of("3")).ping) == ("detailed", "never")

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import cast
 
 import pytest
@@ -17,7 +16,7 @@ from agentic.doorbells.doorbell import Ring
 from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import SandboxUnavailable, StoreUnavailable
-from agentic.ports.runtime import Answer, ExecutionRow
+from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
 from bot.sessions.start import Receive
@@ -244,6 +243,31 @@ async def test_a_bell_that_takes_its_time_is_told_once_of_each_thread(
     assert [record.message for record in caplog.records if "fault of ours" in record.message] == []
 
 
+async def test_of_threads_that_wait_for_a_person_only_those_are_looked_into_for_which_something_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There may be many, and each look is a request to AWS."""
+    async with town(monkeypatch) as here:
+        gateway, worker = await here.gateway(), await here.worker("one")
+        await gateway.say("choose")
+        await becomes(gateway, "asking")
+        asked = await gateway.threads.standing("100")
+        await here.die("one")
+        looked, pending = list[str](), here.store.pending
+
+        async def counted(thread: str) -> list[InboxItem]:
+            looked.append(thread)
+            return await pending(thread)
+
+        monkeypatch.setattr(here.store, "pending", counted)
+        await worker.threads.hear()
+        assert looked == []
+        monkeypatch.setattr(here.store, "pending", pending)
+        await gateway.say("this", sort="answer", target=asked.question)
+        await worker.threads.hear()
+        await until(gateway, "done")
+
+
 class Looker:
     """Threads that are only looked at, and never worked on."""
 
@@ -266,10 +290,8 @@ class Looker:
 class ManyOpen(MemoryStore):
     """Executions that nobody has."""
 
-    async def open_executions(self, thread: str | None = None) -> list[ExecutionRow]:
-        return [
-            ExecutionRow(f"x{number}", f"{number}", "", 1, "", datetime(2026, 1, 1, tzinfo=UTC)) for number in range(20)
-        ]
+    async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
+        return [(f"{number}", f"{number:03d}") for number in range(20) if f"{number:03d}" > after][:most]
 
 
 async def test_two_that_look_for_what_nobody_has_do_not_go_the_same_way() -> None:
@@ -286,6 +308,24 @@ async def test_two_that_look_for_what_nobody_has_do_not_go_the_same_way() -> Non
         ways.append(threads.looked[:20])
     assert sorted(ways[0]) == sorted(ways[1])
     assert ways[0] != ways[1]
+
+
+async def test_a_look_for_what_nobody_has_reads_a_part_of_what_is_open_and_the_next_one_goes_on_from_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(take_up, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(take_up, "LOOKED_AT", 8)
+    threads = Looker(28)
+    working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
+    running = asyncio.create_task(working.run())
+    async with asyncio.timeout(SECONDS):
+        await threads.done.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    parts = (range(8), range(8, 16), range(16, 20), range(8))
+    begins = (0, 8, 16, 20)
+    for begin, part in zip(begins, parts, strict=True):
+        assert sorted(map(int, threads.looked[begin : begin + len(part)])) == [*part]
 
 
 async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,3 +250,23 @@ async def test_a_lease_whose_grant_came_late_is_asked_for_anew_because_it_may_ha
     lease = await take(store, clock, "t", "me")
     assert (store.times, lease.fence) == (2, 2)
     assert await store.acquire("t", "another") is None
+
+
+async def test_where_several_work_nobody_wants_a_thread_that_another_is_seen_to_have() -> None:
+    """What is refused is written and counts as a conflict; a look is neither."""
+    wanted = list[str]()
+
+    class Wanted(MemoryStore):
+        async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+            wanted.append(owner)
+            return await super().acquire(thread, owner, seconds)
+
+    clock = FastClock()
+    store = Wanted(clock.monotonic)
+    await take(store, clock, "t", "one", patient=False)
+    with pytest.raises(ThreadTaken, match="another process"):
+        await take(store, clock, "t", "other", patient=False)
+    await take(store, clock, "t", "one", patient=False)
+    clock.seconds += LEASE_SECONDS + 1.0
+    await take(store, clock, "t", "other", patient=False)
+    assert wanted == ["one", "one", "other"]

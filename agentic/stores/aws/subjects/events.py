@@ -44,7 +44,7 @@ from agentic.ports.maintenance import EventRow
 from agentic.ports.stores import ExecutionRow, Lease
 from agentic.stores.aws import layout
 from agentic.stores.aws.followers import publications as followers
-from agentic.stores.aws.layout import LISTED, SORT, Key, padded
+from agentic.stores.aws.layout import LISTED, SORT, WAITING, Key, padded
 from agentic.stores.aws.store_subject import Aws, StoreSubject
 from agentic.stores.aws.subjects import blobs as contents
 from agentic.stores.aws.subjects import inbox
@@ -423,13 +423,10 @@ class Events(StoreSubject):
             waiting = [item async for item in self._table.query(thread, layout.prefix("OPEN"))]
         return [row for row in await self._listed(waiting, "OPEN") if not row.finished]
 
-    async def open_threads(self) -> list[str]:
-        """Threads in which something is open besides children, oldest first, by what the index says alone."""
-        waiting = await waiting_items(self._aws, SORT_OF_WAITING)
-        names = (
-            (text(item, layout.PARTITION), text(item, SORT).removeprefix(layout.prefix("OPEN"))) for item in waiting
-        )
-        return list(dict.fromkeys(thread for thread, execution in names if not is_child(execution)))
+    async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
+        """Threads in which something is open besides children, oldest first, each with its place; by the index alone."""
+        waiting = await waiting_items(self._aws, SORT_OF_WAITING, after, most, _is_no_child)
+        return [(text(item, layout.PARTITION), text(item, WAITING.sort)) for item in waiting]
 
     async def newest_executions(self, limit: int) -> list[ExecutionRow]:
         """Those that began last, oldest first."""
@@ -530,6 +527,10 @@ def _head_keys(listed: Sequence[Item], kind: str) -> list[Key]:
         layout.execution(text(item, layout.PARTITION), text(item, SORT).removeprefix(layout.prefix(kind)))
         for item in listed
     ]
+
+
+def _is_no_child(opened: Item) -> bool:
+    return not is_child(text(opened, SORT).removeprefix(layout.prefix("OPEN")))
 
 
 def log_folder(thread: str, execution: str) -> str:

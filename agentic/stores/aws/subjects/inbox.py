@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import ValidationError
 
@@ -85,14 +85,26 @@ async def places(aws: Aws, ids: Sequence[str]) -> list[Key]:
     return [key for key in known.values() if key is not None]
 
 
-async def waiting_items(aws: Aws, sort: str) -> list[Item]:
-    """The keys of what waits of a sort over all threads, the longest waiting first."""
+async def waiting_items(
+    aws: Aws, sort: str, after: str = "", most: int = 0, wanted: Callable[[Item], bool] = lambda _: True
+) -> list[Item]:
+    """The keys of what waits of a sort over all threads, the longest waiting first.
+
+    ``after``: only what began to wait later. ``most``: how many at most, 0 for all; no more is read than that takes.
+    """
 
     async def of_shard(shard: str) -> list[Item]:
-        return [item async for item in aws.table.query(shard, index=WAITING)]
+        found: list[Item] = []
+        async for item in aws.table.query(shard, after=after, page=most, index=WAITING):
+            found += [item] if wanted(item) else []
+            if most and len(found) == most:
+                break
+        return found
 
     found = [item for part in await asyncio.gather(*map(of_shard, layout.shards(sort))) for item in part]
-    return sorted(aws.table.own.seen_in(sort, found), key=lambda item: (text(item, WAITING.sort), text(item, SORT)))
+    seen = [each for each in aws.table.own.seen_in(sort, found) if text(each, WAITING.sort) > after and wanted(each)]
+    seen.sort(key=lambda item: (text(item, WAITING.sort), text(item, SORT)))
+    return seen[:most] if most else seen
 
 
 async def waiting_threads(aws: Aws, sort: str) -> list[str]:

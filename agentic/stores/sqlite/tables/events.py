@@ -199,6 +199,13 @@ def open_executions(connection: Connection, thread: str | None) -> list[Executio
     ]
 
 
+def open_threads(connection: Connection, most: int, after: str) -> list[tuple[str, str]]:
+    """The threads of those that are no children, with their places, so many behind a place."""
+    where = f"gone = 0 AND finished = '' AND {_NO_CHILD} AND id > ? ORDER BY id LIMIT ?"
+    rows = connection.execute(f"SELECT thread, id FROM executions WHERE {where}", (int(after or 0), most))
+    return [(str(thread), str(id)) for thread, id in rows]
+
+
 def newest_executions(connection: Connection, limit: int) -> list[ExecutionRow]:
     """The last that were begun, in order, without children."""
     rows = connection.execute(f"{_EXECUTION} AND {_NO_CHILD} ORDER BY id DESC LIMIT ?", (limit,))
