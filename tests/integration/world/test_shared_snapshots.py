@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from agentic.aws import bucket
 from agentic.aws.aws_place import AwsPlace
 from agentic.aws.bucket import WorkspaceObjects
 from agentic.aws.clients import Clients
-from agentic.stores.aws import bucket
 from agentic.workspace.snapshots import shared_copies
 from agentic.workspace.snapshots.shared_copies import SHOWN_FILES, SharedCopies
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
