@@ -26,7 +26,7 @@ from agentic.tools.base.tool import CallContext
 from agentic.tools.toolbox import StandardToolbox
 from bot.actions import fork
 from bot.sessions import lease as lease_module
-from bot.sessions import worker
+from bot.sessions import session_work
 from tests.chaos.awaits.many import strikes
 
 
@@ -49,7 +49,7 @@ def _released() -> contextlib.AbstractContextManager[object]:
         await store.release(lease)
 
     stack = contextlib.ExitStack()
-    for module in (worker, fork):
+    for module in (session_work, fork):
         stack.enter_context(patch.object(module, "give_back", careless))
     return stack
 

@@ -19,7 +19,7 @@ from agentic.ports.runtime import (
 )
 from agentic.runtime.clock import SystemClock
 from agentic.stores.memory import MemoryStore
-from bot.sessions import worker
+from bot.sessions import session_work
 from tests.unit.threads.house import ANN, Bench, House, house
 
 
@@ -51,7 +51,7 @@ async def until_told(house: House, words: str) -> None:
 
 async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """The word itself needs the disk: it is said later rather than never."""
-    monkeypatch.setattr(worker, "TELL_AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(session_work, "TELL_AGAIN_SECONDS", 0.02)
     store, bench = Away(), Bench()
     bench.hold = asyncio.Event()
     async with house(
