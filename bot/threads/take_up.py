@@ -2,7 +2,7 @@
 
   doorbell ──ring──> the thread is free: take it up    ┐ while there is room
   every few seconds: what nobody has is taken up       ┘
-  every 1.5 seconds: the inboxes of the threads this process works on; so a stop, wherever it was given, is obeyed at once
+  every 1.2 seconds: the inboxes of the threads this process works on; so a stop, wherever it was given, is obeyed at once
 
 A ring is acknowledged when its thread rests, waits for a person or is somebody else's. Until then it stays with this process,
 for what is in flight is what a queue reads a noisy guild by, and what it gives to another process when this one dies.
@@ -21,7 +21,7 @@ from agentic.ports.errors import AgenticError, DoorbellSilent
 from agentic.ports.runtime import Clock, Store
 from bot.threads.registry import Threads
 
-HEAR_SECONDS = 1.5
+HEAR_SECONDS = 1.2
 """How often the inboxes of threads at work are looked into: a stop is to be obeyed within two seconds, and ends what runs in
 a moment once it is heard; a look is most of what a thread at work asks for.
 """
