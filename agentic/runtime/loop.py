@@ -30,8 +30,10 @@ from agentic.core.events.execution_events import (
     RulesChanged,
     Started,
     ToolFinished,
+    WorkspaceFound,
 )
 from agentic.core.events.ids import batch_id, question_id, request_id
+from agentic.core.fold.ownership import base
 from agentic.core.rules.approvals import covers
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
@@ -81,7 +83,7 @@ from agentic.runtime.shutdown import (
     late_to_end,
     settled,
 )
-from agentic.runtime.workspace_jobs import Survey, surveyed
+from agentic.runtime.workspace_jobs import Survey, inspected, surveyed
 
 
 def taken_up(execution: Execution, started: Started | None, lease: Lease) -> tuple[Event, ...]:
@@ -373,7 +375,11 @@ class _Running:
 
     async def _leave(self) -> None:
         """What did not end in time is ended; the files are kept as they are, and the log says that it was in order."""
+        cut_off = any(call.intent and call.intent.effect == "unkeyed" for call in self._execution.calls_in_flight)
         await self.end_effects()
+        if cut_off and base(self._execution):
+            found = (await inspected(self._toolbox, self._execution, LEAVE_SECONDS))(self._execution)
+            self._recorder.note(*(event for event in found if event != WorkspaceFound()))
         if self._execution.touched:
             saved = await effects.checkpointed(self._toolbox, "leaving", LEAVE_SECONDS)
             self._recorder.note(saved(self._execution))

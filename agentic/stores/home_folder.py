@@ -47,7 +47,7 @@ class HomeFile:
         return hashlib.sha256((b"x" if self.runs else b"-") + self.content).hexdigest()
 
 
-class Known(BaseModel):
+class SyncState(BaseModel):
     """What was shared when this machine last looked."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -97,15 +97,15 @@ class HomeFolder:
         finally:
             os.close(descriptor)
 
-    def known(self, of: str) -> Known:
+    def known(self, of: str) -> SyncState:
         """What was last shared there; nothing where that was elsewhere, or cannot be read."""
         try:
-            known = Known.model_validate_json(self._state.read_bytes())
+            known = SyncState.model_validate_json(self._state.read_bytes())
         except (FileNotFoundError, ValidationError):
-            return Known(of=of)
-        return known if known.of == of else Known(of=of)
+            return SyncState(of=of)
+        return known if known.of == of else SyncState(of=of)
 
-    def note(self, known: Known) -> None:
+    def note(self, known: SyncState) -> None:
         """Know it from now on.  Raises ``OSError``."""
         write_private(self._state, known.model_dump_json())
 

@@ -38,6 +38,17 @@ def dead_here(process: str) -> bool:
     return bool(_boot()) and process.partition("/")[0] == _boot() and provably_dead(process)
 
 
+def in_words(process: str) -> str:
+    """A process for people: its id, and whether it is to be looked for here."""
+    boot, _, rest = process.partition("/")
+    space, _, number = rest.partition("/")
+    pid = number.partition("/")[0]
+    if not pid.isdecimal():
+        return process
+    here = boot == _boot() and space == _space()
+    return f"process {pid} {'on this machine' if here else 'on another machine or in another container'}"
+
+
 def seconds_since_boot() -> float:
     """Seconds that all processes of this boot agree on; it counts sleep and ignores changes of the wall clock."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Clock, Lease, Store
+from agentic.stores.process_identity import in_words
 from bot.app.shards import hears
 from bot.sessions.lease import LEASE_SECONDS, RENEW_SECONDS, ThreadTaken, ended, give_back, take
 
@@ -24,10 +25,11 @@ WORKERS = "workers"
 WORKER_SECONDS, SEEN_SECONDS = 90.0, 30.0
 """How long a worker is seen after its last sign, and how often it gives one; each is a write that costs."""
 BESIDE = (
-    "`threadwright {command}` {holder} works on the same table. `threadwright run` does everything alone: stop one of "
+    "`threadwright {command}` ({holder}) works on the same table. `threadwright run` does everything alone: stop one of "
     "them, or start `threadwright gateway` and `threadwright worker`. If it was killed on another machine, try again in "
     "two minutes."
 )
+WAITING = "`threadwright run` (%s) has the same table; waiting up to %.0f seconds, in case it was killed"
 
 log = logging.getLogger(__name__)
 
@@ -48,22 +50,19 @@ async def sole_use(store: Store, clock: Clock, owner: str, *, alone: bool, works
         elif works:
             await stack.enter_async_context(_seen(store, clock, owner))
         if not alone and (holder := await store.holder(ALONE)):
-            raise SharedWithOthers(BESIDE.format(command="run", holder=holder))
+            raise SharedWithOthers(BESIDE.format(command="run", holder=in_words(holder)))
         yield
 
 
 @asynccontextmanager
 async def _alone(store: Store, clock: Clock, owner: str) -> AsyncGenerator[None]:
-    try:
-        lease = await take(store, clock, ALONE, owner)
-    except ThreadTaken:
-        raise SharedWithOthers(BESIDE.format(command="run", holder=await store.holder(ALONE))) from None
+    lease = await _take(store, clock, owner)
     async with _held(store, clock, lease, LEASE_SECONDS, RENEW_SECONDS):
         if holder := await hears(store, owner):
-            raise SharedWithOthers(BESIDE.format(command="gateway", holder=holder))
+            raise SharedWithOthers(BESIDE.format(command="gateway", holder=in_words(holder)))
         for number in range(int(await store.fact(WORKERS) or 0)):
             if (holder := await store.holder(_worker(number))) not in ("", owner):
-                raise SharedWithOthers(BESIDE.format(command="worker", holder=holder))
+                raise SharedWithOthers(BESIDE.format(command="worker", holder=in_words(holder)))
         yield
 
 
@@ -98,6 +97,19 @@ async def _held(store: Store, clock: Clock, lease: Lease, seconds: float, every:
     finally:
         await ended(keeper)
         await give_back(store, lease)
+
+
+async def _take(store: Store, clock: Clock, owner: str) -> Lease:
+    """The lease of the one that does everything; that of one that was killed on another machine is waited for."""
+    try:
+        return await take(store, clock, ALONE, owner, patient=False)
+    except ThreadTaken:
+        holder = in_words(await store.holder(ALONE))
+    log.warning(WAITING, holder, LEASE_SECONDS + RENEW_SECONDS)
+    try:
+        return await take(store, clock, ALONE, owner)
+    except ThreadTaken:
+        raise SharedWithOthers(BESIDE.format(command="run", holder=holder)) from None
 
 
 async def _keep(store: Store, clock: Clock, lease: Lease, seconds: float, every: float) -> None:

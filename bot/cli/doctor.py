@@ -146,7 +146,9 @@ async def sandbox(settings: Settings) -> Component:
 
     from agentic.sandbox.backends.selection import choose, left_behind
 
-    with tempfile.TemporaryDirectory(prefix="threadwright-doctor-", ignore_cleanup_errors=True) as folder:
+    # In the home, where it can be: an engine in a container sees that folder alone of what this process sees.
+    home = settings.home if os.access(settings.home, os.W_OK | os.X_OK) else None
+    with tempfile.TemporaryDirectory(prefix=".doctor-", dir=home, ignore_cleanup_errors=True) as folder:
         choice = await choose(settings.sandbox, Path(folder), image=settings.sandbox_image)
         if choice.rung is not None:
             await choice.rung.close()

@@ -31,8 +31,8 @@ Then start the bot, and write to it on the page that it names:
 It restarts as often as you like while this runs. To look at what it stores:
 
   aws dynamodb scan --table-name {table} --select COUNT
-  aws dynamodb query --table-name {table} --key-condition-expression "pk = :thread" \\
-    --expression-attribute-values '{{":thread": {{"S": "THREAD-ID"}}}}'
+  aws dynamodb query --table-name {table} --key-condition-expression "pk = :thread AND begins_with(sk, :turn)" \\
+    --expression-attribute-values '{{":thread": {{"S": "THREAD-ID"}}, ":turn": {{"S": "TURN#"}}}}'
   aws s3 ls s3://{bucket}/threads/ --recursive
 {faults}
 Ctrl-C ends it."""

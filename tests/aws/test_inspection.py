@@ -178,7 +178,8 @@ async def test_run_does_not_begin_beside_another_on_the_same_table(
     aws_place: AwsPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = open_store(aws_place)
-    assert await store.acquire("alone", "elsewhere/1/2")
+    assert await store.acquire("alone", "elsewhere/1/2/3")
     assert await run(settings(aws_place, tmp_path), works=False) == 1
-    assert "`threadwright run` elsewhere/1/2 works on the same table" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "`threadwright run` (process 2 on another machine or in another container) works on the same table" in said
     await store.close()

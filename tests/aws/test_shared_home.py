@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from agentic.aws.aws_place import AwsPlace
 from agentic.mcp_client.oauth.kept_tokens import Grant, KeptTokens, TokenTrouble
 from agentic.stores.aws import layout
-from agentic.stores.aws.shared_home import LATELY, SharedHome
+from agentic.stores.aws.shared_home import LATELY, AwsHome
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.factory import open_shared_home
 from agentic.stores.home_folder import MOST_BYTES
@@ -44,7 +44,7 @@ class Machine:
 
     home: Path
     store: AwsStore
-    shared: SharedHome
+    shared: AwsHome
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -71,7 +71,7 @@ async def machine(place: AwsPlace, home: Path, patience: float = 15.0) -> AsyncG
     store = AwsStore.open(place, patience=patience)
     try:
         shared = open_shared_home(store, home, SHARED)
-        assert isinstance(shared, SharedHome)
+        assert isinstance(shared, AwsHome)
         await shared.fresh()
         yield Machine(home, store, shared)
         await shared.close()

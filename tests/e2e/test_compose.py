@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -125,6 +126,9 @@ async def test_compose_up_answers_a_mention_and_keeps_what_was_done(settings: di
             engine = project.container("engine")
             assert not engine["HostConfig"]["Privileged"]  # type: ignore[index]
             assert engine["HostConfig"]["NetworkMode"] == "none"  # type: ignore[index]
+
+            # What the guide says to look with finds the sandboxes that the bot has.
+            assert re.search(r"✔  sandbox +docker: works", project("exec", "-T", "bot", "threadwright", "doctor"))
 
             # A mention at the page is answered, by a command that ran in a sandbox with a limit of memory.
             link = project("exec", "-T", "bot", "threadwright", "page").split()[-1]

@@ -65,7 +65,7 @@ async def noted(them: Several, thread: int, kind: type[Event]) -> Envelope:
 
 
 async def goes_on_elsewhere(them: Several, thread: int, file: Path, before: str) -> None:
-    """Another worker takes the task up and ends it; the command did not run again, and nothing was said twice."""
+    """Another worker takes the task up and ends it; its command did not run again, and nothing was told twice."""
     await them.says(thread, r"It is done\.")
     log = await them.log(thread)
     assert len({envelope.fence for envelope in log}) == 2
@@ -73,6 +73,7 @@ async def goes_on_elsewhere(them: Several, thread: int, file: Path, before: str)
     said = [message.content for message in them.said(thread)]
     assert sum("It is done." in text for text in said) == 1
     assert len(said) == len(set(said)), said
+    assert sum("changed by a step that was cut off: `runs.txt`" in text for text in said) == 1, said
     assert before not in await them.owners_of(thread)
 
 

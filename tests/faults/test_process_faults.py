@@ -84,6 +84,7 @@ async def test_f90_twenty_running_executions_are_left_in_order_and_resumed_by_th
         assert len({execution for execution, _ in kinds}) == CROWD
         assert sum(kind == "model_answered" for _, kind in kinds) == CROWD, "what is paid for is taken in"
         assert sum(kind == "handed_over" for _, kind in kinds) == CROWD
+        assert sum(kind == "workspace_found" for _, kind in kinds) == CROWD // 2, "what was cut off had changed a file"
         assert sum(kind == "checkpoint_saved" for _, kind in kinds) == CROWD, "before the first change, and at the end"
         async with living(tmp_path, endpoint, **settings) as bot:
             for thread in threads:

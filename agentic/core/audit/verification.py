@@ -10,7 +10,7 @@ before it.  Three things stand between a decision and its event in the loop, and
 - Calls that begin together are noted one after another from one decision (``_batch``); when somebody speaks meanwhile the
   rest is left.  The facts of one ``Record`` are noted together, with nothing between (``_due``).
 - A checkpoint begins when the rules want one and is noted when it ends, whatever was decided meanwhile (``_wanted``); so
-  is a look at what an owner that died left in the workspace (``_inspects``).  Who leaves in order keeps a copy unasked.
+  is a look at what an owner that died left in the workspace (``_inspects``).  Who leaves in order does both unasked.
 
 A fork's log begins with a copy.  What was decided there was decided in another thread, of another requester: it is folded
 here, and verified in the log that it was copied from.  What people grant where it is gone on with follows on
@@ -223,6 +223,8 @@ class _Walk:
                 return _decided(any(event.ref in _waited_for(action) for action in self._window))
             case CheckpointSaved(why="leaving"):
                 return "turn"
+            case WorkspaceFound(never_begun=()) if self._execution.touched and not self._inspects:
+                return "turn"  # who leaves in order
             case CheckpointSaved():
                 return _decided(event.why in self._wanted)
             case WorkspaceFound():

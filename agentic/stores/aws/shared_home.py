@@ -24,7 +24,7 @@ from agentic.ports.stores import Lease, Leases
 from agentic.stores.aws import layout
 from agentic.stores.aws.bodies import OBJECT
 from agentic.stores.aws.store_subject import Aws
-from agentic.stores.home_folder import HomeFile, HomeFolder, Known
+from agentic.stores.home_folder import HomeFile, HomeFolder, SyncState
 from agentic.stores.shared_files import NotShared
 
 EVERY_SECONDS = 10.0
@@ -78,7 +78,7 @@ class _Head:
         return _Head(self.id or uuid4().hex, version, max([self.since, *(at for at, _ in dropped)]), kept)
 
 
-class SharedHome:
+class AwsHome:
     """Keeps the home of this machine in step (``agentic.stores.shared_files.SharedHome``)."""
 
     def __init__(self, aws: Aws, leases: Leases, folder: HomeFolder) -> None:
@@ -194,7 +194,7 @@ class SharedHome:
         async with self._lock, self._folder.locked():
             yield
 
-    async def _in_step(self) -> tuple[Known, _Head]:
+    async def _in_step(self) -> tuple[SyncState, _Head]:
         """Bring what others changed, then share what was changed here.  Raises ``StoreError`` and ``OSError``."""
         for _ in range(TRIES):
             head = await self._head()
@@ -213,7 +213,7 @@ class SharedHome:
         changed = [(int(at), str(key)) for at, key in lately]
         return _Head(text(item, "id"), number(item, "version"), number(item, "since"), changed)
 
-    async def _bring(self, known: Known, head: _Head) -> Known:
+    async def _bring(self, known: SyncState, head: _Head) -> SyncState:
         keys = head.after(known.version)
         if keys is None:
             items = [item async for item in self._aws.table.query(layout.HOME, layout.prefix("FILE"))]
@@ -250,7 +250,7 @@ class SharedHome:
             log.error("%s cannot be brought to this home: %s", text(item, "path"), error)
             return None
 
-    async def _share(self, known: Known, head: _Head) -> tuple[Known, _Head] | None:
+    async def _share(self, known: SyncState, head: _Head) -> tuple[SyncState, _Head] | None:
         """Share what was changed here; None where somebody else was quicker."""
         found = await asyncio.to_thread(self._folder.survey)
         self._tell(found.problems)
@@ -288,9 +288,9 @@ class SharedHome:
         except FileNotFoundError:
             return None
 
-    async def _noted(self, head: _Head, files: dict[str, str], objects: Mapping[str, str]) -> Known:
+    async def _noted(self, head: _Head, files: dict[str, str], objects: Mapping[str, str]) -> SyncState:
         large = {path: name for path, name in objects.items() if name and path in files}
-        known = Known(of=head.id, version=head.version, files=files, objects=large)
+        known = SyncState(of=head.id, version=head.version, files=files, objects=large)
         await asyncio.to_thread(self._folder.note, known)
         return known
 

@@ -14,7 +14,7 @@ from agentic.core.events.upcasting import READING, ReaderVersion
 from agentic.ports.stores import Store
 from agentic.stores.aws.bodies import Bodies
 from agentic.stores.aws.followers.publications import Publications
-from agentic.stores.aws.shared_home import SharedHome
+from agentic.stores.aws.shared_home import AwsHome
 from agentic.stores.aws.store_subject import Aws
 from agentic.stores.aws.subjects.blobs import Blobs
 from agentic.stores.aws.subjects.budgets import Budgets
@@ -61,9 +61,9 @@ class AwsStore(Retention, Publications, Blobs, Leases, Inbox, Sessions, Budgets,
         aws = Aws(clients, Table(clients), bucket, Bodies(bucket), words, seconds, reading, process or this_process())
         return cls(aws)
 
-    def shared_home(self, home: Path, parts: Collection[str]) -> SharedHome:
+    def shared_home(self, home: Path, parts: Collection[str]) -> AwsHome:
         """What keeps parts of this machine's home in step with the other machines, over the same clients."""
-        return SharedHome(self._aws, self, HomeFolder(home, parts))
+        return AwsHome(self._aws, self, HomeFolder(home, parts))
 
     async def close(self) -> None:
         """Let go of all connections and files."""

@@ -10,13 +10,13 @@ import pytest
 
 from agentic.stores.memory import MemoryStore
 from bot.app.shards import ShardLeases
-from bot.app.sole_use import WORKER_SECONDS, WORKERS, SharedWithOthers, sole_use
+from bot.app.sole_use import WAITING, WORKER_SECONDS, WORKERS, SharedWithOthers, sole_use
 from bot.cli.run import AlreadyRunning, one_of_several, only_one
 from bot.sessions.lease import LEASE_SECONDS
 from tests.unit.bot.test_shards import Jumping, together
 
 
-async def test_a_process_that_does_everything_and_others_keep_apart() -> None:
+async def test_a_process_that_does_everything_and_others_keep_apart(caplog: pytest.LogCaptureFixture) -> None:
     clock = Jumping()
     store = MemoryStore(clock.monotonic)
 
@@ -30,22 +30,23 @@ async def test_a_process_that_does_everything_and_others_keep_apart() -> None:
         async with sole_use(store, clock, "one", alone=True):
             await clock.sleep(5 * LEASE_SECONDS)
             for alone in (True, False):
-                assert "`threadwright run` one works on the same table" in await refused("two", alone=alone)
+                assert "`threadwright run` (one) works on the same table" in await refused("two", alone=alone)
+            assert [entry.getMessage() for entry in caplog.records] == [WAITING % ("one", 25)], "who waits is told why"
         async with AsyncExitStack() as first, AsyncExitStack() as second, AsyncExitStack() as third:
             for stack, name in ((first, "w1"), (second, "w2")):
                 await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=True))
             await first.aclose()
             await clock.sleep(5 * WORKER_SECONDS)
-            assert "`threadwright worker` w2 works on the same table" in await refused("two", alone=True)
+            assert "`threadwright worker` (w2) works on the same table" in await refused("two", alone=True)
             await third.enter_async_context(sole_use(store, clock, "w3", alone=False, works=True))
             await second.aclose()
             assert await store.fact(WORKERS) == "2", "it took the place that was free"
-            assert "`threadwright worker` w3 works on the same table" in await refused("two", alone=True)
+            assert "`threadwright worker` (w3) works on the same table" in await refused("two", alone=True)
         async with AsyncExitStack() as stack:
             for name, works in (("gateway", False), ("worker", True)):
                 await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=works))
             _, lease = await ShardLeases(store, clock, "gateway").take(2)
-            assert "`threadwright gateway` gateway works" in await refused("three", alone=True)
+            assert "`threadwright gateway` (gateway) works" in await refused("three", alone=True)
             await store.release(lease)
         async with sole_use(store, clock, "three", alone=True):
             pass

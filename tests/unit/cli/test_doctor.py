@@ -9,6 +9,7 @@ import pytest
 from agentic.code_index import syntax_reader
 from agentic.models.providers.server_check import Finding
 from agentic.models.tier_config import tiers_from
+from agentic.sandbox.backends import selection
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.pool import Choice
 from bot.cli.arguments import PROVIDERS
@@ -21,6 +22,7 @@ from bot.cli.doctor import (
     lessons,
     model_components,
     provider_components,
+    sandbox,
     sandbox_component,
     show,
 )
@@ -46,6 +48,26 @@ def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
     held = "memory is checked twice a second; commands reach only hosts that an owner allows"
     assert row.why == f"works (Docker not found; not needed); {held}"
     assert row.todo == ""
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_sandbox_is_tried_in_the_home_where_there_is_one(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine in a container sees the home alone of what this process sees."""
+    tried: list[Path] = []
+
+    async def choose(_setting: str, state: Path, **_: object) -> Choice:
+        tried.append(state)
+        return Choice(None, "none")
+
+    monkeypatch.setattr(selection, "choose", choose)
+    home = tmp_path / "home"
+    if there:
+        home.mkdir()
+    await sandbox(Settings(home=home))
+    assert home in tried[0].parents if there else not home.exists()
+    assert not tried[0].exists(), "nothing of it is left"
 
 
 def test_the_table_fits_80_columns_without_blanks_at_the_ends_and_explains_its_signs(

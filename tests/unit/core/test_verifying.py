@@ -29,6 +29,7 @@ from agentic.core.events.execution_events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
+from agentic.core.events.values import FileChange
 from agentic.core.fold.fold import fold
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
@@ -280,6 +281,19 @@ def test_who_leaves_in_order_keeps_a_copy_that_no_rule_asked_for() -> None:
     log.add(CheckpointSaved(manifest="m", through_seq=2, why="leaving"))
     log.request()
     assert verify(stamped(log.envelopes)).decisions == (2, 4)
+
+
+def test_who_leaves_in_order_looks_unasked_what_a_command_that_it_ended_had_changed() -> None:
+    log = Log(saved=False)
+    log.answer(("shell", {}))
+    log.settle()
+    log.start()
+    log.finish(outcome="cancelled")
+    log.add(WorkspaceFound(changes=(FileChange(path="a.txt", kind="added"),)))
+    log.add(CheckpointSaved(manifest="m", through_seq=2, why="leaving"))
+    assert verify(stamped(log.envelopes)).divergence is None
+    log.add(WorkspaceFound())
+    assert verify(stamped(log.envelopes)).divergence is not None, "nothing was touched since"
 
 
 def test_a_look_at_the_workspace_is_one_that_a_rule_asked_for() -> None:
