@@ -157,7 +157,11 @@ class Workshop:
         """
         here = await asyncio.to_thread(self.workspaces.has, thread)
         seen = await self.snapshots.elsewhere(thread, here=here) if self.snapshots is not None else None
-        return seen if seen is not None else self.world(thread)
+        return seen if seen is not None else self._passing(thread)
+
+    def _passing(self, thread: str) -> RealWorld:
+        """The thread's workspace to look into; what only looks leaves none behind."""
+        return self._worlds.get(thread) or RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
 
     async def choice(self) -> Choice:
         """Return which sandbox is used and why; trying one out goes on even if the caller is cancelled."""
@@ -378,9 +382,7 @@ class Workshop:
 
     async def guides(self, thread: str) -> tuple[WorkspaceGuide, ...]:
         """Return what the authors of the thread's workspace wrote for agents."""
-        kept = self._worlds.get(thread)
-        world = kept or RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))  # talk leaves none behind
-        return await world.guides()
+        return await self._passing(thread).guides()
 
     def workplace(self, thread: str) -> Workplace | None:
         """Return the thread's repository, as facts of it are kept."""

@@ -29,8 +29,8 @@ class CannotEmulate(Exception):
 
 
 @contextmanager
-def mini_stack(port: int = 0, services: str = SERVICES) -> Generator[str]:
-    """Run MiniStack on a port of loopback, 0 for one that is free; gives its address.
+def mini_stack(port: int = 0, services: str = SERVICES, errors: int | None = None) -> Generator[str]:
+    """Run MiniStack on a port of loopback, 0 for one that is free; gives its address.  ``errors`` is a file for its words.
 
     The socket is made here and handed over: nobody can take the port in between, and requests wait in it until the
     process answers.
@@ -43,7 +43,7 @@ def mini_stack(port: int = 0, services: str = SERVICES) -> Generator[str]:
             "SERVICES": services,
             "LOG_LEVEL": "ERROR",
         }
-        started = _started(("ministack", str(handed.fileno())), environment, handed.fileno())
+        started = _started(("ministack", str(handed.fileno())), environment, handed.fileno(), errors=errors)
         with started as process:
             handed.close()
             address = f"http://{LOOPBACK}:{port}"
@@ -74,14 +74,17 @@ def _listening(port: int) -> socket.socket:
 
 
 @contextmanager
-def _started(command: tuple[str, ...], environment: dict[str, str], *handed: int) -> Generator[subprocess.Popen[bytes]]:
+def _started(
+    command: tuple[str, ...], environment: dict[str, str], *handed: int, errors: int | None = None
+) -> Generator[subprocess.Popen[bytes]]:
     """Run a program that ends when its standard input does; Ctrl-C reaches only us, so that we end it in order."""
     if not PYTHON.exists():
         raise CannotEmulate(f"{PYTHON.parent.parent.name} is missing. Set it up once (700 MB): make aws")
     process = subprocess.Popen(
         [PYTHON, "-I", PROGRAM, *command],
         env={"PATH": os.defpath, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **environment},  # noqa: S108
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=handed, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, pass_fds=handed,
+        start_new_session=True,
     )  # fmt: skip
     try:
         yield process

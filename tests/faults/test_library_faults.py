@@ -50,11 +50,16 @@ asyncio.run(main())
 """
 
 
-def broken(folder: Path, library: str) -> Path:
-    """A folder that holds half an installation of a library, to be found before the real one."""
-    package = folder / library
-    package.mkdir()
-    (package / "__init__.py").write_text("raise RuntimeError('half an installation')\n")
+MODELS = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-4o", "litellm": "gemini/gemini-2.5-flash"}
+"""Each asked through the library of this name."""
+
+
+def broken(folder: Path, *libraries: str) -> Path:
+    """A folder that holds half an installation of libraries, to be found before the real ones."""
+    for library in libraries:
+        package = folder / library
+        package.mkdir()
+        (package / "__init__.py").write_text("raise RuntimeError('half an installation')\n")
     return folder
 
 
@@ -70,39 +75,35 @@ async def ran(*command: str, **environment: str) -> tuple[int, str]:
     return process.returncode or 0, said.decode()
 
 
-def configured(library: str, folder: Path) -> dict[str, str]:
-    """A bot whose one model is asked through this library."""
-    model, key = {
-        "anthropic": ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
-        "openai": ("openai/gpt-4o", "OPENAI_API_KEY"),
-        "litellm": ("gemini/gemini-2.5-flash", "GEMINI_API_KEY"),
-    }[library]
+def configured(folder: Path, *libraries: str) -> dict[str, str]:
+    """A bot whose models are asked through these libraries, from its second tier upwards."""
+    models = [MODELS[library] for library in libraries]
     return {
-        "THREADWRIGHT_TIER_2": model, "THREADWRIGHT_PRICES": f"{model}=1/2", key: "k",
+        **{f"THREADWRIGHT_TIER_{tier}": model for tier, model in enumerate(models, 2)},
+        "THREADWRIGHT_PRICES": ",".join(f"{model}=1/2" for model in models),
+        "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k", "GEMINI_API_KEY": "k",
         "THREADWRIGHT_HOME": str(folder / "home"), "PYTHONPATH": str(folder),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("library", ["litellm", "openai", "anthropic"])
-async def test_f61_a_library_that_cannot_be_loaded_is_said_by_the_doctor_and_by_a_task(
-    tmp_path: Path, library: str
-) -> None:
-    environment = configured(library, broken(tmp_path, library))
+async def test_f61_libraries_that_cannot_be_loaded_are_said_by_the_doctor_and_by_a_task(tmp_path: Path) -> None:
+    environment = configured(broken(tmp_path, *MODELS), *MODELS)
     command = (sys.executable, "-m", "bot.cli.main")
     (status, said), (ended, told) = await asyncio.gather(
         ran(*command, "doctor", "--json", **environment), ran(*command, "task", "say hello", **environment)
     )
-    (row,) = [each for each in json.loads(said)["components"] if each["adapter"] == "library"]
-    assert (status, row["state"]) == (1, "missing")
-    assert f"The library {library} cannot be loaded (ImportError: RuntimeError: half an installation)" in row["why"]
-    assert "make setup" in row["todo"]
+    rows = [each for each in json.loads(said)["components"] if each["adapter"] == "library"]
+    assert (status, [row["state"] for row in rows]) == (1, ["missing"] * 3)
+    for library, row in zip(sorted(MODELS), rows, strict=True):
+        assert f"The library {library} cannot be loaded (ImportError: RuntimeError: half an installation)" in row["why"]
+        assert "make setup" in row["todo"]
     assert ended == 1
-    assert f"The library {library} cannot be loaded" in " ".join(told.split())
+    assert "The library anthropic cannot be loaded" in " ".join(told.split())
     assert "could not be reached" not in told
 
 
 async def test_f61_the_start_says_so_in_its_table(tmp_path: Path) -> None:
-    environment = configured("litellm", broken(tmp_path, "litellm"))
+    environment = configured(broken(tmp_path, "litellm"), "litellm")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.cli.main", "run", env={**os.environ, **environment}, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,

@@ -148,15 +148,15 @@ def walk(play: Play) -> tuple[Walk, Outcome]:
     return found, _lived(play, Run(play.name, "", 0), found, seen)
 
 
-def runs_of(play: Play, found: Walk, ways: Sequence[str], most: int = 0, *, in_turn: bool = False) -> Iterator[Run]:
+def runs_of(play: Play, found: Walk, ways: Sequence[str], most: int = 0, *, in_turn: int = 0) -> Iterator[Run]:
     """Every way at every await; with ``most``, at so many of those that stand in the same frames, the last among them.
 
-    ``in_turn``: each await in one of the ways only, the next await in the next.
+    ``in_turn``: one await in so many, and in one of the ways only, the next one in the next way; 0 for all in all ways.
     """
     chosen = few({number: (site.lines, site.port) for number, site in found.sites.items()}, most)
     crossed = few(dict(enumerate(found.crossings, 1)), most)
     for index, way in enumerate(ways):
-        its = slice(index, None, len(ways)) if in_turn else slice(None)
+        its = slice(index * in_turn, None, len(ways) * in_turn) if in_turn else slice(None)
         if way == FAILS:
             yield from (Run(play.name, way, number) for number in crossed[its])
             continue

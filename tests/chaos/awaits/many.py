@@ -43,12 +43,10 @@ class Tally:
         self.reached |= outcome.reached
 
 
-def strikes(
-    plan: Plan, jobs: int = 1, *, lines: bool = False, where: str = "", in_turn: bool = False
-) -> Iterator[Outcome]:
+def strikes(plan: Plan, jobs: int = 1, *, lines: bool = False, where: str = "", in_turn: int = 0) -> Iterator[Outcome]:
     """Every run of a plan; ``lines``: with every line at which something waited; ``where``: only where this stands.
 
-    ``in_turn``: each await is struck in one of its ways only, the next one in the next way.
+    ``in_turn``: one await in so many is struck, and in one of its ways only, the next one in the next way.
     """
     if jobs == 1:
         for name, (ways, most) in plan.items():
@@ -70,7 +68,7 @@ def _batched(runs: list[Run]) -> Iterator[list[Run]]:
     return (runs[start : start + AT_ONCE] for start in range(0, len(runs), AT_ONCE))
 
 
-def _planned(name: str, ways: tuple[str, ...], most: int, where: str, in_turn: bool) -> tuple[Outcome, list[Run]]:
+def _planned(name: str, ways: tuple[str, ...], most: int, where: str, in_turn: int) -> tuple[Outcome, list[Run]]:
     with quiet():
         found, unstruck = walk(PLAYS[name])
         unstruck.story = ""

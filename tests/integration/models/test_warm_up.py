@@ -71,51 +71,38 @@ asyncio.run(main())
 
 @pytest.mark.parametrize(
     ("model", "library"),
-    [("claude-sonnet-4-5", "anthropic"), ("openai/gpt-4o", "openai"), ("groq/openai/gpt-oss-20b", "openai")],
-)
-def test_a_model_imports_the_library_of_its_protocol_and_no_other(model: str, library: str):
-    found = run(
-        """
-async def main():
-    async with ScriptedEndpoint.start([Reply("hi")]) as endpoint:
-        env = {**endpoint.environment(), "GROQ_API_KEY": "k", "GROQ_API_BASE": endpoint.url}
-        router = ModelRouter(env)
-        await router.warm_up([MODEL])
-        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=50, on_text=lambda piece: None)
-        await router.close()
-    print(orjson.dumps([name for name in ("litellm", "anthropic", "openai") if name in sys.modules]).decode())
-asyncio.run(main())
-""".replace("MODEL", repr(model))
-    )
-    assert found == [library]
-
-
-@pytest.mark.parametrize("model", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "together_ai/x"])
-def test_after_the_warm_up_a_first_call_is_quick_and_the_loop_was_hardly_stalled(model: str):
+    [
+        ("anthropic/claude-sonnet-4-5", "anthropic"), ("openai/gpt-4o", "openai"), ("groq/openai/gpt-oss-20b", "openai"),
+        ("together_ai/x", "litellm"),
+    ],
+)  # fmt: skip
+def test_the_warm_up_imports_the_library_of_a_model_without_stalling_the_loop_and_a_first_call_is_quick(
+    model: str, library: str
+):
     found = run(
         """
 async def main():
     async with ScriptedEndpoint.start([Reply("hi")] * 3) as endpoint:
         os.environ |= {"TOGETHERAI_API_KEY": "k", "TOGETHER_AI_API_BASE": endpoint.url + "/v1"}
-        env = endpoint.environment()
+        env = {**endpoint.environment(), "GROQ_API_KEY": "k", "GROQ_API_BASE": endpoint.url}
         router = ModelRouter(env, prices=Prices(prices_from("together_ai/x=1/2")))
         watch = Watch()
         looking = asyncio.create_task(watch.look())
-        began = time.process_time()
         await router.warm_up([MODEL])
-        ready, stall = time.process_time() - began, watch.worst
-        watch.worst = 0.0
+        stall, watch.worst = watch.worst, 0.0
         began = time.process_time()
-        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=30, on_text=lambda piece: None)
+        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=50, on_text=lambda piece: None)
         first, later = time.process_time() - began, watch.worst
         looking.cancel()
         await router.close()
-    print(orjson.dumps({"ready": ready, "stall": stall, "first": first, "later": later}).decode())
+    there = [name for name in ("litellm", "anthropic", "openai") if name in sys.modules]
+    print(orjson.dumps({"there": there, "stall": stall, "first": first, "later": later}).decode())
 asyncio.run(main())
 """.replace("MODEL", repr(model))
     )
-    # Seconds of the processor.  Measured alone: ready 2.5 s, stall 0.13 s, first call 0.01 s; without the warm-up 0.4 s and
-    # more.  The bounds leave room for a slower machine.
+    # LiteLLM brings its own.  Seconds of the processor; measured alone: stall 0.13 s, first call 0.01 s, without the warm-up
+    # 0.4 s and more.  The bounds leave room for a slower machine.
+    assert found["there"] == [library] if library != "litellm" else library in found["there"]
     assert found["stall"] < 1.0, found
     assert found["first"] < 0.35, found
     assert found["later"] < 0.3, found
