@@ -1,6 +1,6 @@
 """A scripted execution with every kind of tool, struck at its awaits in turn: every promise holds all the same.
 
-`make chaos` strikes at each of them in every way; here a third of them: every other one is cancelled, and the rest are
+`make chaos` strikes at each of them in every way; here a fifth of them: every other one is cancelled, and the rest are
 struck in one of the other ways, in turn.
 """
 
@@ -33,11 +33,11 @@ PLAN: Plan = {
 @pytest.mark.parametrize("plan", [{name: ways} for name, ways in PLAN.items()], ids=lambda plan: next(iter(plan)))
 def test_an_execution_that_is_struck_at_any_of_its_awaits_keeps_every_promise(plan: Plan) -> None:
     tally = Tally()
-    for outcome in strikes(plan, in_turn=3):
+    for outcome in strikes(plan, in_turn=5):
         tally.add(outcome)
     assert tally.problems == []
     (name, (ways, _)) = next(iter(plan.items()))
-    assert [way for way in ways if tally.runs[f"{name}: {way}"] < 2] == [], tally.runs
+    assert [way for way in ways if tally.runs[f"{name}: {way}"] < 1] == [], tally.runs
 
 
 @pytest.mark.parametrize("mend", MENDS)

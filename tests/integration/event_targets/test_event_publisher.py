@@ -185,6 +185,7 @@ async def test_after_a_page_that_was_not_full_nothing_is_asked_until_there_is_ne
 
 async def test_of_two_processes_one_delivers(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_publisher, "LOOK_SECONDS", 0.005)
+    monkeypatch.setattr(event_publisher, "COLLECT_SECONDS", 0.0)
     one, other = Outside(), Outside()
     async with publishing(store, one, owner="one") as publisher:
         lease = await begin(store)

@@ -150,8 +150,9 @@ def test_a_port_that_is_taken_is_told_with_the_setting_to_change() -> None:
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("arguments", [("run",), ("task", "do it")])
-@pytest.mark.parametrize("home", ["a-file", "a-file/below", "/proc/nowhere"])
+@pytest.mark.parametrize(
+    ("arguments", "home"), [(("run",), "a-file"), (("task", "do it"), "a-file/below"), (("run",), "/proc/nowhere")]
+)
 def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ...], home: str) -> None:
     Path("a-file").write_text("this is a file")
     ended = command(*arguments, THREADWRIGHT_HOME=str(Path.cwd() / home), OPENAI_API_KEY="nobody-asks-with-it")
