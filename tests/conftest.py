@@ -34,6 +34,14 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, nothing)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what takes long where nobody asked for it."""
+    left = [item for item in items if (long := item.get_closest_marker("long")) and not os.environ.get(long.args[0])]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
 def pytest_collection_finish() -> None:
     """Leave what was collected out of garbage collections: each would stop every thread, a sandbox's heartbeat too."""
     gc.collect()

@@ -24,9 +24,7 @@ from tests.e2e.person import person
 
 pytestmark = [
     pytest.mark.docker,
-    pytest.mark.skipif(
-        "THREADWRIGHT_IMAGES" not in os.environ, reason="`make compose` builds the images and runs this"
-    ),
+    pytest.mark.long("THREADWRIGHT_IMAGES"),  # `make compose` builds the images and sets it
 ]
 DEPLOY = Path(__file__).parents[2] / "deploy"
 COMPOSE = ["docker", "compose"] if shutil.which("docker-compose") is None else ["docker-compose"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 import signal
 from contextlib import AsyncExitStack
@@ -26,7 +25,6 @@ from tests.e2e.several import ONLINE, SECONDS, WORKS, Several, several
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
-MORE = bool(os.environ.get("THREADWRIGHT_ALL_KILLS"))
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 PROMISED = timedelta(seconds=2)
 """From a stop to its end."""
@@ -116,7 +114,7 @@ async def test_what_the_gateway_hears_the_workers_do(tmp_path: Path) -> None:
         assert any(isinstance(envelope.event, HandedOver) for envelope in await them.log(hands_over))
 
 
-@pytest.mark.skipif(not MORE, reason="waits for Discord's five seconds; THREADWRIGHT_ALL_KILLS=1 has it run")
+@pytest.mark.long("THREADWRIGHT_ALL_KILLS")  # it waits for Discord's five seconds
 async def test_a_spare_gateway_takes_over_the_shard_of_a_dead_one(tmp_path: Path) -> None:
     async with (
         asyncio.timeout(180),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -14,10 +13,7 @@ from tests.chaos.machines.storm import Plan, storm
 pytestmark = [
     pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed; set it up with: make aws"),
-    pytest.mark.skipif(
-        not os.environ.get("THREADWRIGHT_ALL_KILLS"),
-        reason="freezes a process for 20 s; THREADWRIGHT_ALL_KILLS=1 has it run",
-    ),
+    pytest.mark.long("THREADWRIGHT_ALL_KILLS"),  # it freezes a process for 20 s
 ]
 
 
