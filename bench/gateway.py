@@ -24,7 +24,7 @@ from agentic.ports.runtime import SessionRow, Store
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.sqlite.store import SQLiteStore
 from bench.figures import Figure, size
-from bench.part_process import part, resident_mb, rested
+from bench.part_process import RESTED_WITHIN, part, resident_mb, rested
 from bench.startup import cpu_seconds
 from bot.local_discord import LocalGuild
 
@@ -77,6 +77,7 @@ async def _measured(name: str, store: Store, home: Path, settings: Mapping[str, 
             some = threads[first : first + AT_ONCE]
             await asyncio.gather(*(_begin(store, str(thread), guild) for thread in some))
         async with part("gateway", home, guild, settings) as process:
+            await _asks_nothing(guild)  # what was said before its start is read as fast as Discord lets anybody read
             await rested(process, RESTED_SECONDS)
             memory, cpu, began = resident_mb(process), cpu_seconds(process.pid), monotonic()
             measured = Measured()
@@ -113,6 +114,15 @@ async def _begin(store: Store, thread: str, guild: LocalGuild) -> None:
     await store.append(execution, 0, lease, log, ())
     await store.set_fact(f"read: {thread}", thread)
     await store.release(lease)
+
+
+async def _asks_nothing(guild: LocalGuild) -> None:
+    """Wait until no request came for a while."""
+    async with asyncio.timeout(RESTED_WITHIN):
+        before = None
+        while (newest := guild.asked[-1:]) != before:
+            before = newest
+            await asyncio.sleep(RESTED_SECONDS)
 
 
 async def _round(guild: LocalGuild, threads: list[int], measured: Measured) -> None:

@@ -294,18 +294,20 @@ class ManyOpen(MemoryStore):
         return [(f"{number}", f"{number:03d}") for number in range(20) if f"{number:03d}" > after][:most]
 
 
+async def looked_into(threads: Looker) -> list[str]:
+    """What is looked into, in order, until it is as much as was wanted."""
+    working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
+    running = asyncio.create_task(working.run())
+    async with asyncio.timeout(SECONDS):
+        await threads.done.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return threads.looked
+
+
 async def test_two_that_look_for_what_nobody_has_do_not_go_the_same_way() -> None:
     """Else the second one catches up with the first, and from then on both want each thread at once."""
-    ways: list[list[str]] = []
-    for _ in range(2):
-        threads = Looker(20)
-        working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
-        running = asyncio.create_task(working.run())
-        async with asyncio.timeout(SECONDS):
-            await threads.done.wait()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-        ways.append(threads.looked[:20])
+    ways = [(await looked_into(Looker(20)))[:20] for _ in range(2)]
     assert sorted(ways[0]) == sorted(ways[1])
     assert ways[0] != ways[1]
 
@@ -315,17 +317,11 @@ async def test_a_look_for_what_nobody_has_reads_a_part_of_what_is_open_and_the_n
 ) -> None:
     monkeypatch.setattr(take_up, "SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(take_up, "LOOKED_AT", 8)
-    threads = Looker(28)
-    working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
-    running = asyncio.create_task(working.run())
-    async with asyncio.timeout(SECONDS):
-        await threads.done.wait()
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    looked = await looked_into(Looker(28))
     parts = (range(8), range(8, 16), range(16, 20), range(8))
     begins = (0, 8, 16, 20)
     for begin, part in zip(begins, parts, strict=True):
-        assert sorted(map(int, threads.looked[begin : begin + len(part)])) == [*part]
+        assert sorted(map(int, looked[begin : begin + len(part)])) == [*part]
 
 
 async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
