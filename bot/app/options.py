@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bot.config.settings import Settings
-from bot.inbound.parse import Options
+from bot.inbound.parse import HERE, Options
 
 LOCAL_READY_SECONDS = 0.05
 DISCORD_READY_SECONDS = 2.0
+ON_AWS = "in the AWS account that runs the bot, and on its computers"
 
 
 def options_from(settings: Settings, *, local: bool) -> Options:
@@ -17,6 +18,7 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         custom_emoji=settings.signs,
         speaking_bots=frozenset(settings.speaking_bots),
         retention_days=settings.retention_days,
+        kept_where=HERE if settings.aws_place is None else ON_AWS,
         command_guilds=() if local else settings.command_guilds,
         guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
         secrets=settings.secrets,

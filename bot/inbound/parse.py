@@ -37,6 +37,9 @@ FROM_FORM = "menu-"
 log = logging.getLogger(__name__)
 
 
+HERE = "on the computer that runs the bot"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Configuration for Discord; ``roles`` maps ids (or names) of Discord roles to levels."""
@@ -50,6 +53,8 @@ class Options:
     """Ids of guilds that the slash commands are registered in; none for everywhere."""
     retention_days: int = 30
     """Days that logs of finished tasks are kept; 0 for ever."""
+    kept_where: str = HERE
+    """Where all that is stored is, in a person's words."""
     guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
     """Seconds one request to Discord may take before it is sent again."""

@@ -19,13 +19,11 @@ from reflexion.errors import ReflexionError
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
     from bot.cogs.commands.replies import Context, Interaction
+    from bot.inbound.parse import Options
     from bot.retention.personal_data import StoredData
 
 NOTHING = "I store nothing about you: no task, no message, no vote."
-WHERE = (
-    "**Where:** on the computer that runs the bot; whoever runs it can read it. What you write to a task also goes "
-    "to {whom} own rules."
-)
+WHERE = "**Where:** {where}; whoever runs it can read it. What you write to a task also goes to {whom} own rules."
 HOW_LONG = {
     True: "**How long:** a task and everything said in it is deleted {days} days after it ended. Lessons, files in a "
     "thread and open tasks stay until somebody deletes them.",
@@ -49,7 +47,7 @@ CONFIRM_SECONDS = 300.0
 SHOWN = 5
 
 
-def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
+def told(stored: StoredData, models: tuple[str, ...], options: Options) -> str:
     """What there is of a person, in plain words."""
     counted = (
         (
@@ -81,9 +79,12 @@ def told(stored: StoredData, models: tuple[str, ...], days: int) -> str:
     providers = provider_titles(models)
     has = "has its" if len(providers) == 1 else "have their"
     where = WHERE.format(
-        whom=f"{' and '.join(providers)}, which {has}" if providers else "the model's provider, which has its"
+        where=options.kept_where,
+        whom=f"{' and '.join(providers)}, which {has}" if providers else "the model's provider, which has its",
     )
-    return "\n".join([*(lines or [NOTHING]), where, HOW_LONG[bool(days)].format(days=days)])
+    return "\n".join(
+        [*(lines or [NOTHING]), where, HOW_LONG[bool(options.retention_days)].format(days=options.retention_days)]
+    )
 
 
 def result(left: StoredData) -> str:
@@ -110,7 +111,7 @@ class PrivacyCommands(commands.Cog):
             raise OutOfReach(ELSEWHERE.format(command="privacy"))
         stored = await self.bot.privacy.of(stand.speaker.id, stand.speaker.name)
         models = tuple(model for tier in self.bot.backstage.policy.tiers for model in tier.models)
-        text = told(stored, models, self.bot.options.retention_days)
+        text = told(stored, models, self.bot.options)
         if not stored.any:
             await answer(ctx, text)
             return

@@ -9,6 +9,8 @@ import pytest
 
 from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import Usage
+from bot.app.options import options_from
+from bot.cogs.commands.privacy import told
 from bot.config.settings import (
     PROVIDER_VARIABLES,
     Settings,
@@ -18,6 +20,7 @@ from bot.config.settings import (
 )
 from bot.config.settings_example import example
 from bot.config.settings_sources import AWS_CREDENTIALS, TELEMETRY_VARIABLES, gather
+from bot.retention.personal_data import StoredData
 
 ROOT = Path(__file__).parents[3]
 
@@ -140,7 +143,8 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """From a file as well; the region has two names, as the SDK has."""
-    assert read_settings().aws_place is None
+    here = read_settings()
+    assert here.aws_place is None
     lines = [f"{name}={value}" for name, value in {**AWS, "AWS_DEFAULT_REGION": "eu-west-1"}.items()]
     (tmp_path / "home/.env").write_text("\n".join([*lines, "THREADWRIGHT_STORE=aws", "AWS_SECRET_ACCESS_KEY=sesame"]))
     monkeypatch.setenv("AGENTIC_EVENTS_QUEUE_URL", "")
@@ -149,6 +153,10 @@ def test_a_place_on_aws_is_named_by_variables_that_other_programs_know(
         "threads", "artifacts", "eu-west-1", "http://127.0.0.1:4566", AWS["AGENTIC_DOORBELL_QUEUE_URL"],
         AWS["AGENTIC_EVENTS_QUEUE_URL"], tmp_path / "home/copies",
     )  # fmt: skip
+    for settings, where in ((here, "on the computer that runs the bot;"), (read_settings(), "in the AWS account that")):
+        assert f"**Where:** {where}" in told(StoredData(), (), options_from(settings, local=False)), (
+            "people are told so"
+        )
     for name, value in (("AWS_REGION", "eu-north-1"), ("DYNAMODB_EXECUTIONS_TABLE", "others")):
         monkeypatch.setenv(name, value)
     place = read_settings().aws_place
