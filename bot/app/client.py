@@ -80,6 +80,8 @@ HELLO = (
 _TO_GREET = discord.Permissions(view_channel=True, send_messages=True)
 COUNT_SECONDS = 30.0
 """How often a process that does not hear of all servers asks whether there are several."""
+HEARD_OUT_SECONDS, CLOSE_SECONDS = 1.0, 5.0
+"""How long what is being heard may go on when the bot leaves; and how long all that is ended then may take."""
 SEVERAL = 2
 """So many are counted: what is allowed in one server alone is not allowed in more."""
 COMMANDS_KNOWN = 1_000
@@ -392,11 +394,15 @@ class ThreadwrightBot(commands.Bot):
         What waits stays in the outbox; what was not taken in yet is read after the next start.
         """
         self._leaving = True
+        if hearing := self._hearing - {asyncio.current_task()}:  # nobody reads votes and edits again
+            await asyncio.wait(hearing, timeout=HEARD_OUT_SECONDS)
         going = {*self._running, *self._hearing, *self.catching.stop()} - {asyncio.current_task()}
         for task in going:
             task.cancel()
         if going:
-            await asyncio.wait(going, timeout=5.0)
+            _, late = await asyncio.wait(going, timeout=CLOSE_SECONDS)
+            for task in late:
+                log.warning("%s did not end in time while leaving Discord", task.get_name())
         await super().close()
 
     def _begin(self, name: str, work: Coroutine[None, None, None]) -> None:

@@ -85,17 +85,21 @@ class Watermarks:
     def taking(self, channel: str, message: int) -> Generator[None]:
         """Handle and acknowledge a message beside others of its channel; the mark stays before every unfinished one.
 
-        So a process that ends before 👀 reads the message again at its next start, knows it, and adds 👀.
+        So a process that ends before 👀 reads the message again at its next start, knows it, and adds 👀.  One that leaves
+        cuts off what it is taking in: that stays unfinished.
         """
-        coming = self._coming.setdefault(channel, set())
-        coming.add(message)
+        self._coming.setdefault(channel, set()).add(message)
         try:
             yield
             self._ready[channel] = max(message, self._ready.get(channel, 0))
             self._remember(message)
-        finally:
-            coming.discard(message)
-            self._move_up(channel, coming)
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            self._finished(channel, message)
+            raise
+        else:
+            self._finished(channel, message)
 
     def opened(self) -> None:
         """Open a gap in every channel, because messages may have been missed."""
@@ -155,7 +159,9 @@ class Watermarks:
         else:
             self._move(channel, message)
 
-    def _move_up(self, channel: str, coming: set[int]) -> None:
+    def _finished(self, channel: str, message: int) -> None:
+        coming = self._coming[channel]
+        coming.discard(message)
         reached = self._ready.get(channel, 0)
         if coming:
             reached = min(reached, min(coming) - 1)

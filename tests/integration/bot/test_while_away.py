@@ -11,8 +11,10 @@ from pathlib import Path
 import discord
 import pytest
 
+from agentic.core.events.execution_events import FeedbackGiven, InboxItem
 from bot.local_discord.local_discord import LocalGuild
-from tests.faults.whole import Mind, Whole, whole
+from bot.ports.conversation import Receipt
+from tests.faults.whole import SECONDS, Mind, Whole, whole
 
 
 async def later_task(guild: LocalGuild, here: Whole) -> tuple[int, int]:
@@ -52,6 +54,35 @@ async def test_a_later_task_whose_message_was_deleted_is_cancelled(
         thread, later = await later_task(guild, here)
     await guild.delete(later)
     assert await what_came_of_it(guild, tmp_path, monkeypatch, thread) == ["done", "cancelled"]
+
+
+async def test_a_vote_that_is_being_heard_when_the_bot_leaves_counts(
+    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody reads votes again."""
+    hearing, goes_on = asyncio.Event(), asyncio.Event()
+    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
+        bot = here.app.bot
+        deliver = bot.intake.deliver
+
+        async def late(item: InboxItem, guild_id: str) -> Receipt:
+            hearing.set()
+            await goes_on.wait()
+            return await deliver(item, guild_id)
+
+        thread = await here.mention("first")
+        said = await here.says(thread, "answered <first>")
+        monkeypatch.setattr(bot.intake, "deliver", late)
+        await guild.react(said.id, "👍")
+        await hearing.wait()
+        leaving = asyncio.create_task(bot.close())
+        await here.until(lambda: bot._leaving, "it leaves")  # pyright: ignore[reportPrivateUsage]
+        goes_on.set()
+        await leaving
+        (row,) = await here.app.store.executions(str(thread))
+        async with asyncio.timeout(SECONDS):
+            while not any(isinstance(e.event, FeedbackGiven) for e in await here.app.store.read_outcome(row.execution)):
+                await asyncio.sleep(0.02)
 
 
 async def test_what_is_being_read_when_the_bot_leaves_is_taken_in_after_the_next_start(

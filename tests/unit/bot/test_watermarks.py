@@ -102,6 +102,15 @@ async def test_a_message_whose_taking_in_broke_is_not_known() -> None:
     assert (await marks.of("5"), marks.known(2)) == (1, False)
 
 
+async def test_a_message_whose_taking_in_was_cut_off_holds_the_mark_for_the_next_process() -> None:
+    """Else one that came after it and was done sooner would carry the mark over it, and nobody would read it again."""
+    marks = Watermarks(MemoryStore())
+    marks.taken_care_of("5", 1)
+    with marks.taking("5", 3), pytest.raises(asyncio.CancelledError), marks.taking("5", 2):
+        raise asyncio.CancelledError
+    assert (await marks.of("5"), marks.known(2), marks.known(3)) == (1, False, True)
+
+
 async def test_what_could_not_be_written_is_written_later() -> None:
     store = Counting()
     marks = Watermarks(store)
