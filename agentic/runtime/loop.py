@@ -102,8 +102,8 @@ def taken_up(execution: Execution, started: Started | None, lease: Lease) -> tup
 
 T = TypeVar("T")
 PERCEIVE_SECONDS = 5.0
-LEAVE_SECONDS = 3.0
-"""So long a copy of the workspace may take where the process ends."""
+LEAVE_SECONDS, LAST_SECONDS = 3.0, 1.0
+"""So long a look at the workspace and a copy of it may take where the process ends; and the copy at least."""
 SURVEY_SECONDS = 120.0
 """So long saving the workspace may take, or looking at it; then work goes on without, which is told."""
 
@@ -377,11 +377,13 @@ class _Running:
         """What did not end in time is ended; the files are kept as they are, and the log says that it was in order."""
         cut_off = any(call.intent and call.intent.effect == "unkeyed" for call in self._execution.calls_in_flight)
         await self.end_effects()
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LEAVE_SECONDS
         if cut_off and base(self._execution):
             found = (await inspected(self._toolbox, self._execution, LEAVE_SECONDS))(self._execution)
             self._recorder.note(*(event for event in found if event != WorkspaceFound()))
         if self._execution.touched:
-            saved = await effects.checkpointed(self._toolbox, "leaving", LEAVE_SECONDS)
+            saved = await effects.checkpointed(self._toolbox, "leaving", max(LAST_SECONDS, until - loop.time()))
             self._recorder.note(saved(self._execution))
         self._recorder.note(HandedOver(worker=self._lease.owner))
 

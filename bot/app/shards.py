@@ -72,11 +72,6 @@ class ShardLeases:
                 return recommended
 
 
-async def hears(store: Store, owner: str) -> str:
-    """Who beside ``owner`` hears a part of the events, '' where nobody does. Raises ``StoreError``."""
-    return await _holder(store, int(await store.fact(COUNT) or 0), owner)
-
-
 async def _holder(store: Store, count: int, owner: str) -> str:
     for number in range(count):
         if (holder := await store.holder(_name(number, count))) not in ("", owner):

@@ -100,7 +100,7 @@ async def _among_machines(settings: Settings, roles: Roles) -> AsyncGenerator[No
         return
     store = open_store(settings.aws_place)
     try:
-        async with sole_use(store, SystemClock(), this_process(), alone=roles.alone, works=roles.works):
+        async with sole_use(store, SystemClock(), this_process(), alone=roles.alone):
             yield
     finally:
         await store.close()

@@ -253,9 +253,7 @@ class Threads:
         ours = [one for one in self._sessions.values() if one.task is not None]
         working = [one for one in ours if self.works_on(one.thread)]
         waiting = frozenset(await self._ground.store.pending_threads() if len(working) < len(ours) else ())
-        for session in ours:
-            if session in working or session.thread in waiting:
-                await self._hear(session)
+        await asyncio.gather(*(self._hear(one) for one in ours if one in working or one.thread in waiting))
 
     def works_on(self, thread: str) -> bool:
         """Whether this process works on the thread, and no person is waited for."""

@@ -28,7 +28,7 @@ a moment once it is heard; a look is most of what a thread at work asks for.
 SWEEP_SECONDS = 5.0
 """How often work is looked for that nobody does: so long a lost ring costs."""
 LOOKED_AT = 50
-"""So many threads in which something is open are looked at each time, from where the last look came to."""
+"""So many threads in which something is open are looked at each time, from where the last look came to, where a look costs."""
 RARELY = 12
 """So many looks for work apart those are at what only waits, while the doorbell rings."""
 SILENT_SECONDS = 5.0
@@ -101,8 +101,8 @@ class TakeUp:
     async def _sweep(self) -> float:
         """Take up what nobody has; first what was begun, in an order of this process's own, then what waits.
 
-        Not all that is open each time: much of it waits for a person, for days. What a dead process leaves is rung for as
-        well, by the queue that shows its rings again.
+        Where a doorbell keeps a line not all that is open each time: much of it waits for a person, for days, and what a
+        dead process leaves is rung for as well, by the queue that shows its rings again.
 
         Of two that go the same way the second one catches up with the first, and then both want each thread at once.
 
@@ -110,20 +110,28 @@ class TakeUp:
         """
         self._sweeps += 1
         silent = self._clock.monotonic() - self._heard_at >= SWEEP_SECONDS
-        page = await self._store.open_threads(LOOKED_AT, self._after)
-        self._after = page[-1][1] if len(page) == LOOKED_AT else ""
-        opened = [thread for thread, _ in page]
+        opened, after = await self._opened()
         random.shuffle(opened)
         waiting = await self._store.pending_threads() if silent or self._sweeps % RARELY == 0 else []
         for thread in dict.fromkeys((*opened, *waiting)):
             if len(self._rings) >= self._room:
-                break
+                return SWEEP_SECONDS
             if thread not in self._rings:
                 await self._threads.look(thread)
                 if self._threads.works_on(thread):
                     log.info("thread %s was found without anybody who works on it", thread)
                     self._rings[thread] = []
+        self._after = after
         return SWEEP_SECONDS
+
+    async def _opened(self) -> tuple[list[str], str]:
+        """Threads to look at, and from where the next look goes on."""
+        page = await self._store.open_threads(LOOKED_AT, self._after)
+        found = [thread for thread, _ in page]
+        while len(page) == LOOKED_AT and not self._doorbell.keeps_line:
+            page = await self._store.open_threads(LOOKED_AT, page[-1][1])
+            found += [thread for thread, _ in page]
+        return found, page[-1][1] if len(page) == LOOKED_AT else ""
 
     async def _hear(self) -> float:
         await self._threads.hear()

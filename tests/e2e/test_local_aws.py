@@ -122,7 +122,7 @@ async def test_a_gateway_shows_files_of_another_machine_whose_worker_is_killed_a
         assert await gateway.end() == 0
         alone = await them.start("run", ready=False)
         assert await alone.ended() == 1
-        assert re.search(r"`threadwright worker` \(.+\) works on the same table", alone.output)
+        assert re.search(r"or `threadwright worker` \(.+\) works on the same table", alone.output)
         assert await worker.end() == 0
         await them.start("run")  # alone it does the same, from a home where nothing is yet
         assert "data.csv" in await them.slash(thread, "workspace list")

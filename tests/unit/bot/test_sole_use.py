@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentic.stores.memory import MemoryStore
-from bot.app.shards import ShardLeases
-from bot.app.sole_use import WAITING, WORKER_SECONDS, WORKERS, SharedWithOthers, sole_use
+from bot.app.sole_use import PLACE_SECONDS, SEEN_SECONDS, SEVERAL, WAITING, SharedWithOthers, sole_use
 from bot.cli.run import AlreadyRunning, one_of_several, only_one
 from bot.sessions.lease import LEASE_SECONDS
 from tests.unit.bot.test_shards import Jumping, together
@@ -34,20 +33,20 @@ async def test_a_process_that_does_everything_and_others_keep_apart(caplog: pyte
             assert [entry.getMessage() for entry in caplog.records] == [WAITING % ("one", 25)], "who waits is told why"
         async with AsyncExitStack() as first, AsyncExitStack() as second, AsyncExitStack() as third:
             for stack, name in ((first, "w1"), (second, "w2")):
-                await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=True))
+                await stack.enter_async_context(sole_use(store, clock, name, alone=False))
             await first.aclose()
-            await clock.sleep(5 * WORKER_SECONDS)
-            assert "`threadwright worker` (w2) works on the same table" in await refused("two", alone=True)
-            await third.enter_async_context(sole_use(store, clock, "w3", alone=False, works=True))
+            await clock.sleep(5 * PLACE_SECONDS)
+            assert "or `threadwright worker` (w2) works on the same table" in await refused("two", alone=True)
+            await third.enter_async_context(sole_use(store, clock, "w3", alone=False))
             await second.aclose()
-            assert await store.fact(WORKERS) == "2", "it took the place that was free"
-            assert "`threadwright worker` (w3) works on the same table" in await refused("two", alone=True)
-        async with AsyncExitStack() as stack:
-            for name, works in (("gateway", False), ("worker", True)):
-                await stack.enter_async_context(sole_use(store, clock, name, alone=False, works=works))
-            _, lease = await ShardLeases(store, clock, "gateway").take(2)
-            assert "`threadwright gateway` (gateway) works" in await refused("three", alone=True)
-            await store.release(lease)
+            assert await store.fact(SEVERAL) == "2", "it took the place that was free"
+            assert "(w3) works on the same table" in await refused("two", alone=True)
+            # One that slept while another one took its place takes one anew when it wakes.
+            slept = await store.acquire("process: 0", "w3", 0.0)
+            assert slept is not None
+            async with sole_use(store, clock, "w4", alone=False):
+                await clock.sleep(2 * SEEN_SECONDS)
+            assert "(w3) works on the same table" in await refused("two", alone=True)
         async with sole_use(store, clock, "three", alone=True):
             pass
 

@@ -294,9 +294,15 @@ class ManyOpen(MemoryStore):
         return [(f"{number}", f"{number:03d}") for number in range(20) if f"{number:03d}" > after][:most]
 
 
-async def looked_into(threads: Looker) -> list[str]:
+class Lineless(MuteBell):
+    """Its looks cost nothing."""
+
+    keeps_line = False
+
+
+async def looked_into(threads: Looker, bell: MuteBell) -> list[str]:
     """What is looked into, in order, until it is as much as was wanted."""
-    working = TakeUp(cast("Threads", threads), ManyOpen(), MuteBell(), SystemClock(), 4, lambda _: None)
+    working = TakeUp(cast("Threads", threads), ManyOpen(), bell, SystemClock(), 4, lambda _: None)
     running = asyncio.create_task(working.run())
     async with asyncio.timeout(SECONDS):
         await threads.done.wait()
@@ -307,7 +313,7 @@ async def looked_into(threads: Looker) -> list[str]:
 
 async def test_two_that_look_for_what_nobody_has_do_not_go_the_same_way() -> None:
     """Else the second one catches up with the first, and from then on both want each thread at once."""
-    ways = [(await looked_into(Looker(20)))[:20] for _ in range(2)]
+    ways = [(await looked_into(Looker(20), MuteBell()))[:20] for _ in range(2)]
     assert sorted(ways[0]) == sorted(ways[1])
     assert ways[0] != ways[1]
 
@@ -317,11 +323,20 @@ async def test_a_look_for_what_nobody_has_reads_a_part_of_what_is_open_and_the_n
 ) -> None:
     monkeypatch.setattr(take_up, "SWEEP_SECONDS", 0.01)
     monkeypatch.setattr(take_up, "LOOKED_AT", 8)
-    looked = await looked_into(Looker(28))
+    looked = await looked_into(Looker(28), MuteBell())
     parts = (range(8), range(8, 16), range(16, 20), range(8))
     begins = (0, 8, 16, 20)
     for begin, part in zip(begins, parts, strict=True):
         assert sorted(map(int, looked[begin : begin + len(part)])) == [*part]
+
+
+async def test_where_a_look_costs_nothing_all_that_is_open_is_looked_at_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what a dead worker left would wait for many looks."""
+    monkeypatch.setattr(take_up, "SWEEP_SECONDS", 600.0)
+    monkeypatch.setattr(take_up, "LOOKED_AT", 8)
+    assert len(await looked_into(Looker(20), Lineless())) == 20
 
 
 async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
