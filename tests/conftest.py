@@ -37,6 +37,9 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long where nobody asked for it."""
     left = [item for item in items if (long := item.get_closest_marker("long")) and not os.environ.get(long.args[0])]
+    if left and len(left) == len(items):
+        names = sorted({str(item.get_closest_marker("long").args[0]) for item in left})  # type: ignore[union-attr]
+        raise pytest.UsageError(f"that takes long: it runs where {' and '.join(names)} is set in the environment")
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]

@@ -2,7 +2,8 @@
 
 ``shared-….json`` holds for each file the hash of what was the same here and there when both were last looked at.  So a file
 that differs from it was changed here by hand or by a program, and one that is missing was deleted here.  Whoever shares
-other parts of the same home has another one, so that none takes what it does not look at for deleted.
+other parts of the same home has another one, so that none takes what it does not look at for deleted; it begins with what
+one that shares more has noted.
 """
 
 from __future__ import annotations
@@ -54,11 +55,15 @@ class SyncState(BaseModel):
 
     of: str = ""
     """Where it is shared."""
+    parts: tuple[str, ...] = ()
+    """Which parts of the home were looked at."""
     version: int = 0
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """Hashes by paths."""
     objects: dict[str, str] = Field(default_factory=dict[str, str])
     """Where large ones lie, by paths."""
+    owed: tuple[str, ...] = ()
+    """Paths of what is shared and could not be brought here yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +104,22 @@ class HomeFolder:
 
     def known(self, of: str) -> SyncState:
         """What was last shared there; nothing where that was elsewhere, or cannot be read."""
-        try:
-            known = SyncState.model_validate_json(self._state.read_bytes())
-        except (FileNotFoundError, ValidationError):
-            return SyncState(of=of)
-        return known if known.of == of else SyncState(of=of)
+        newest = SyncState(of=of)
+        for file in self._home.glob("shared-*.json"):
+            try:
+                state = SyncState.model_validate_json(file.read_bytes())
+            except (FileNotFoundError, ValidationError):
+                continue
+            ours = file == self._state or self._parts <= set(state.parts)
+            if ours and state.of == of and state.version > newest.version:
+                newest = state
+        files = {path: sha for path, sha in newest.files.items() if self.ours(path)}
+        owed = tuple(path for path in newest.owed if self.ours(path))
+        return newest.model_copy(update={"files": files, "owed": owed})
 
     def note(self, known: SyncState) -> None:
         """Know it from now on.  Raises ``OSError``."""
-        write_private(self._state, known.model_dump_json())
+        write_private(self._state, known.model_copy(update={"parts": tuple(sorted(self._parts))}).model_dump_json())
 
     def survey(self) -> Surveyed:
         """All files as they are now.  Raises ``OSError`` where a folder cannot be read, or is too large."""
@@ -134,9 +146,13 @@ class HomeFolder:
         return found
 
     def contents(self, part: str) -> dict[str, HomeFile]:
-        """The files of a part as they are now.  Raises ``OSError``."""
-        regular = (path for path in self._paths((part,)) if stat.S_ISREG((self._home / path).lstat().st_mode))
-        return {path: self.read(path) for path in regular}
+        """The files of a part as they are now, but for what is not shared.  Raises ``OSError``."""
+        found = dict[str, HomeFile]()
+        for path in self._paths((part,)):
+            with suppress(FileNotFoundError, PermissionError):
+                if stat.S_ISREG((self._home / path).lstat().st_mode):
+                    found[path] = self.read(path)
+        return found
 
     def restore(self, part: str, before: Mapping[str, HomeFile]) -> None:
         """Put the files of a part back as they were.  Raises ``OSError``."""
@@ -175,14 +191,16 @@ class HomeFolder:
                 raise error
 
         for part in sorted(parts):
-            if not (self._home / part).is_dir():
-                if os.path.lexists(self._home / part):
+            top = self._home / part
+            if top.is_symlink() or not top.is_dir():
+                if os.path.lexists(top):
                     yield part
                 continue
-            for folder, folders, files in os.walk(self._home / part, onerror=stop):
+            for folder, folders, files in os.walk(top, onerror=stop):
                 folders[:] = sorted(name for name in folders if not _skipped(name))
                 below = Path(folder).relative_to(self._home)
                 yield from (str(below / name) for name in sorted(files) if not _skipped(name))
+                yield from (str(below / name) for name in folders if Path(folder, name).is_symlink())
 
 
 def _skipped(name: str) -> bool:

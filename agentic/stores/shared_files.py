@@ -27,9 +27,9 @@ class NotShared(OSError):
 class SharedHome(Protocol):
     """Keeps the files of this machine's home in step with those that all machines share."""
 
-    async def fresh(self) -> None:
-        """Bring what others changed, and share what was changed here by hand.  Never fails, and waits a few seconds at most:
-        what stands here goes on being used then.
+    async def fresh(self, within: float = 5.0) -> None:
+        """Bring what others changed, and share what was changed here by hand.  Never fails, and waits ``within`` so many
+        seconds: what stands here goes on being used then.
         """
         ...
 

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from bot.config.preferences import Preferences
     from bot.equipment.watcher_files import WatcherFiles
 
+STEP_SECONDS = 60.0
+"""So long a process waits at its start until its home is in step with those of others."""
+
 log = logging.getLogger(__name__)
 
 
@@ -88,10 +91,13 @@ def mcp_servers(
 
 
 async def home_shared(store: Store, home: Path, without: Collection[str] = ()) -> SharedHome | None:
-    """What keeps a home in step with those of other machines, after a first look; None where it is the only one."""
+    """What keeps a home in step with those of other machines, after a first look; None where it is the only one.
+
+    Some files are read once, so that look has its time.
+    """
     shared = open_shared_home(store, home, frozenset(SHARED).difference(without))
     if shared is not None:
-        await shared.fresh()
+        await shared.fresh(STEP_SECONDS)
     return shared
 
 

@@ -73,7 +73,7 @@ from bot.after_run.feedback_survey import FeedbackSurvey
 from bot.after_run.pipeline import AfterRunPipeline, turn_of
 from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
-from bot.app.adapters import chooser, event_targets, home_shared, mcp_servers, watching, web_tools
+from bot.app.adapters import chooser, event_targets, home_in_step, home_shared, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
@@ -281,7 +281,11 @@ class App:
             offers=place.recovers, keep=networks.keep, masks=settings.mask_secrets,
             code_search=code_search if settings.code_search == "on" else None,
         )  # fmt: skip
-        shared_home = await home_shared(store, place.home) if place.recovers else None
+        shared_home = await (
+            home_shared(store, place.home)
+            if place.recovers
+            else stack.enter_async_context(home_in_step(settings, without=(ACCOUNTS,)))  # it may renew a sign-in
+        )
         workshop.mcp = mcp_servers(settings, os.environ, sandboxes, state, shared_home)
         workshop.web = web_tools(settings, networks.hosts, doors.hosts)
         stack.callback(workshop.web.close)
@@ -457,7 +461,7 @@ class App:
         app.watch, app.events = watch, events
         app.folders = LocalFolders(workshop.workspaces.threads, store, forget) if aws is not None else None
         app.webhooks = _webhooks(stack, settings, watch, place)
-        app.shared_home = shared_home
+        app.shared_home = shared_home if place.recovers else None
         app._reporting, app._watched = reporting, watched
         return app
 

@@ -342,9 +342,10 @@ def _lock_holders(lock: TextIO) -> tuple[str, ...]:
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
     except OSError:
         return ()
-    inode = str(os.fstat(lock.fileno()).st_ino)
+    there = os.fstat(lock.fileno())
+    place = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
     found = [line.split() for line in lines]
-    held = [f for f in found if len(f) == 8 and f[1] == "FLOCK" and f[5].rpartition(":")[2] == inode]
+    held = [f for f in found if len(f) == 8 and f[1] == "FLOCK" and f[5] == place]
     return tuple(dict.fromkeys(f[4] for f in held if f[4].isdecimal() and f[4] != "0"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -167,27 +167,29 @@ class ThreadSkills:
 async def laid_out(snapshot: SharedSnapshot, below: Sequence[str]) -> AsyncGenerator[Path]:
     """The skills of a workspace on another machine in a folder of this one, for as long as this lasts.
 
-    What is too large or too much is there without its content: it is refused by its size. Raises ``StoreUnavailable`` and
-    ``OSError``.
+    What is too large, too much or lost is there without its content, and larger than a skill may be, so that whoever reads it
+    refuses it. Raises ``StoreUnavailable`` and ``OSError``.
     """
-    within = tuple(f"{one}/" for one in below)
-    wanted = [one for one in snapshot.entries.items() if one[0].startswith(within)][: 4 * MOST_FILES + 1]
-    room, turns = 4 * MOST_BYTES, asyncio.Semaphore(AT_ONCE)
+    turns = asyncio.Semaphore(AT_ONCE)
     with TemporaryDirectory(prefix="threadwright-skills-") as temporary:
         root = Path(temporary)
 
         async def lay(path: str, entry: Entry, *, fits: bool) -> None:
             async with turns:
-                try:
+                content: bytes | None = None
+                with suppress(ContentLost):
                     content = await snapshot.content(entry) if entry.kind == "file" and fits else None
-                except ContentLost:
-                    return
                 await asyncio.to_thread(_lay, root / path, entry, content)
 
         lays: list[Awaitable[None]] = []
-        for path, entry in wanted:
-            room -= entry.size
-            lays.append(lay(path, entry, fits=room >= 0 and entry.size <= MOST_BYTES))
+        for one in below:  # each has its limits, in the order in which it is read
+            within = [
+                each for each in snapshot.entries.items() if each[0].startswith(f"{one}/") and each[1].kind != "dir"
+            ]
+            room = 4 * MOST_BYTES
+            for path, entry in sorted(within, key=lambda each: each[0].split("/"))[: 4 * MOST_FILES + 1]:
+                room -= entry.size
+                lays.append(lay(path, entry, fits=room >= 0 and entry.size <= MOST_BYTES))
         for failure in await asyncio.gather(*lays, return_exceptions=True):  # none writes any more when the folder goes
             if failure is not None:
                 raise failure
@@ -195,12 +197,12 @@ async def laid_out(snapshot: SharedSnapshot, below: Sequence[str]) -> AsyncGener
 
 
 def _lay(path: Path, entry: Entry, content: bytes | None) -> None:
-    (path if entry.kind == "dir" else path.parent).mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if entry.kind == "link":
         path.symlink_to(entry.sha)
     elif entry.kind == "file":
         with path.open("wb") as file:
-            file.truncate(entry.size) if content is None else file.write(content)
+            file.truncate(MOST_BYTES + 1) if content is None else file.write(content)
         path.chmod(0o700 if entry.mode & 0o111 else 0o600)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import random
+import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -120,8 +121,11 @@ async def test_what_one_machine_changes_the_others_have(
             # a command that looks at less of a home takes nothing of the rest for deleted
             less = open_shared_home(one.store, own, ("roles",))
             assert less is not None
+            one.put("roles/mine.md", ROLE.format(name="mine", text="by hand"))
             await less.fresh()
+            await one.shared.fresh()
             await two.shared.fresh()
+            assert "by hand" in two.files["roles/mine.md"].decode(), "it goes on from what was known of this home"
             assert f"{ACCOUNTS}/7@github.com.json" in two.files
 
             # what was taken away while a machine was away is gone there too, however much was changed since
@@ -129,9 +133,32 @@ async def test_what_one_machine_changes_the_others_have(
             for number in range(LATELY + 2):
                 two.put(f"rules/1/r{number}.md", str(number))
             await two.shared.fresh()
+            # (and what was changed here meanwhile, and there was not, counts for all)
+            one.put("mcp.json", '{"mcpServers": {}}')
+            (own / "roles" / "mine.md").unlink()
             await one.shared.fresh()
+            await two.shared.fresh()
+            assert (two.files["mcp.json"], "roles/mine.md" in two.files) == (b'{"mcpServers": {}}', False)
             assert one.files.keys() - {"roles/.mine.md.0123456789ab"} == two.files.keys()
             assert not [path for path in one.files if path.startswith(ACCOUNTS)]
+
+            # a folder that is a link takes nothing away, and nothing is written through it
+            await three.shared.fresh()
+            checkout, linked = tmp_path / "checkout", three.home / "rules" / "1"
+            checkout.mkdir()
+            (checkout / "r0.md").write_text("in git")
+            shutil.rmtree(linked)
+            linked.symlink_to(checkout)
+            one.put("rules/1/r1.md", "changed")
+            for each in (one, three, one):
+                await each.shared.fresh()
+            assert "rules/1 is not shared with other machines: it is a link" in caplog.text
+            assert {path.name: path.read_text() for path in checkout.iterdir()} == {"r0.md": "in git"}
+            linked.unlink()
+            await three.shared.fresh()
+            await one.shared.fresh()
+            assert three.files["rules/1/r1.md"] == b"changed"
+            assert three.files == {path: c for path, c in one.files.items() if not path.endswith("ab")}
 
             # large files lie in the bucket, one object each
             s3 = client("s3", aws_place.endpoint)
@@ -145,13 +172,16 @@ async def test_what_one_machine_changes_the_others_have(
                 await two.shared.fresh()
             assert "skills/large/too.bin is not shared with other machines: it is larger than 5 MB" in caplog.text
             (two.home / "skills/large/too.bin").unlink()
-            s3.delete_object(
-                Bucket=aws_place.bucket,
-                Key=s3.list_objects_v2(Bucket=aws_place.bucket, Prefix="home/")["Contents"][0]["Key"],
-            )
+            lost = {"Bucket": aws_place.bucket}
+            lost["Key"] = s3.list_objects_v2(**lost, Prefix="home/")["Contents"][0]["Key"]
+            body = s3.get_object(**lost)["Body"].read()
+            s3.delete_object(**lost)
             async with machine(aws_place, tmp_path / "four") as four:  # one that is lost costs no other
                 assert "data.bin cannot be brought to this home" in caplog.text
                 assert two.files.keys() - four.files.keys() == {"skills/large/data.bin"}
+                s3.put_object(**lost, Body=body)
+                await four.shared.fresh()
+                assert four.files == two.files, "it is brought once it is there again"
     assert open_shared_home(MemoryStore(), own, SHARED) is None
 
 
@@ -218,6 +248,14 @@ async def test_without_aws_a_home_goes_on_and_a_change_is_refused_until_it_is_ba
             with pytest.raises(NotShared):
                 await equipment.remove_role("1", "mine")
             assert "first" in one.files["roles/1/mine.md"].decode()
+            # an answer that was lost is no refusal: what stands is looked at, and where that cannot be, it is not guessed
+            wire.break_next("dynamodb.TransactWriteItems", "lost", "lost")
+            await equipment.put_role("1", ROLE.format(name="mine", text="first of all"))
+            wire.break_next("dynamodb.GetItem", None, "throttled")
+            with pytest.raises(NotShared, match="it is not known whether it was changed"):
+                await equipment.put_role("1", ROLE.format(name="mine", text="first, perhaps"))
+            await one.shared.fresh()
+            assert "first, perhaps" in one.files["roles/1/mine.md"].decode(), "it was"
             [state] = one.home.glob("shared-*.json")
             aside = state.rename(one.home / "aside")
             state.mkdir()
