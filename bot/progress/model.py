@@ -58,7 +58,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import call_id
 from agentic.core.events.values import FailureClass, Level
 from agentic.core.fold.fold import EVIDENCE
-from agentic.core.fold.people import FOR_TASK
+from agentic.core.fold.people import FOR_TASK, pause_holder
 from agentic.core.state.execution import Allowance
 from bot.equipment.watcher_text import said
 from bot.progress.cap_usage import Limits
@@ -222,6 +222,7 @@ class Progress:
     """Who may answer the open question."""
     paused: str | None = None
     """Why it is paused; None while it is not."""
+    paused_by: str = ""
     crashes: int = 0
     """How often its process crashed during it, where it is left alone because of that."""
     handed_over: bool = False
@@ -450,10 +451,8 @@ class Progress:
                 self.decided_by = event.who_may
             case Decided():
                 self.asked = ""
-            case InputReceived(sort="pause"):
-                self.paused = self.hide(event.text) if event.author.id == MACHINE else ""
-            case InputReceived(sort="resume"):
-                self.paused = None
+            case InputReceived(sort="pause" | "resume"):
+                self._hold(event)
             case Escalated():
                 self.tier, self.unanswered = event.to_tier, ""
                 self.note = self.hide(f"handed over to a stronger model (tier {event.to_tier}): {event.trigger}")
@@ -462,13 +461,8 @@ class Progress:
             case CheckpointSaved():
                 self._saved(event)
             case Finished():
-                self.finished, self.thinking, self.asked, self.note, self.paused = (
-                    self._ended(event),
-                    False,
-                    "",
-                    "",
-                    None,
-                )
+                self.finished, self.thinking, self.asked, self.note = self._ended(event), False, "", ""
+                self.paused, self.paused_by = None, ""
             case _:
                 pass
 
@@ -496,6 +490,13 @@ class Progress:
             self.stop_given = self.latest
         if event.sort == "feedback":
             self._vote(event)
+
+    def _hold(self, event: InputReceived) -> None:
+        """Keep whose pause stands, and why where it is the machine's."""
+        holder = pause_holder(self.paused_by, event)
+        if holder != self.paused_by:
+            why = self.hide(event.text) if holder == MACHINE else ""
+            self.paused_by, self.paused = holder, why if holder else None
 
     def _intervene(self, event: Intervened) -> None:
         """Keep what the agent was told; that its “done” was sent back is shown in every view."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from agentic.core.events.execution_events import Asked, Decided, Event, Finished, InputReceived, Quarantined, Started
-from agentic.core.fold.people import MACHINE
+from agentic.core.fold.people import MACHINE, pause_holder
 from agentic.core.state.execution import Execution
 from bot.ports.conversation import Activity
 
@@ -490,15 +490,9 @@ def told_by(one: ExecutionState, event: Event) -> ExecutionState:
 
 def _heard(one: ExecutionState, event: InputReceived) -> ExecutionState:
     """Apply a logged event. A person's pause overrides the bot's own, and a vote does not end a quarantine."""
-    itself = event.author.id == MACHINE.id
-    if not itself and event.sort != "feedback":
+    if event.author.id != MACHINE.id and event.sort != "feedback":
         one = replace(one, quarantined=False)
-    by_a_person = one.paused_by not in ("", MACHINE.id)
-    if event.sort == "pause" and not by_a_person:
-        return replace(one, paused_by=event.author.id)
-    if event.sort == "resume" and not (itself and by_a_person):
-        return replace(one, paused_by="")
-    return one
+    return replace(one, paused_by=pause_holder(one.paused_by, event))
 
 
 SessionEvent = (

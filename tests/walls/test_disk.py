@@ -93,7 +93,7 @@ async def test_files_count_wherever_they_are_put_away(ground: Ground, wall: Wall
         for way, code in WAYS.items():
             seen += MARGIN
             argv = ["python3", "-c", f"{TAKE}{code}\ntime.sleep(60)", str(seen), "0"]
-            done = await sandbox.exec(argv, timeout=15)
+            done = await sandbox.exec(argv, timeout=50)
             wall.held(f"{ground.rung_name}: {way}", "the files of the thread grew" in done.killed_reason, done.text)
             empty(ground)
         code = f"{TAKE}os.mkdir('f', 0o300); fill_all('f')\ntime.sleep(60)"

@@ -120,15 +120,21 @@ def quoted(event: InputReceived) -> str:
     return f"“{one_line(said, 100)}”" if said else "your last message"
 
 
-def _held(execution: Execution, event: InputReceived) -> Execution:
-    """A pause of a person stands over one of the machine, and only a person lifts it."""
-    holder = execution.paused
+def pause_holder(holder: str, event: InputReceived) -> str:
+    """Return whose pause stands after an event ('' for none), where ``holder``'s stood before it.
+
+    A pause of a person stands over one of the machine, and only a person lifts it.
+    """
+    by_a_person, itself = holder not in ("", MACHINE.id), event.author.id == MACHINE.id
     if event.sort == "pause":
-        keep = holder is not None and (holder.author.id != MACHINE.id or event.author.id == MACHINE.id)
-        return execution if keep else changed(execution, paused=event)
-    if holder is not None and event.author.id == MACHINE.id and holder.author.id != MACHINE.id:
-        return execution
-    return changed(execution, paused=None)
+        return holder if by_a_person or (holder and itself) else event.author.id
+    return holder if event.sort != "resume" or (by_a_person and itself) else ""
+
+
+def _held(execution: Execution, event: InputReceived) -> Execution:
+    before = execution.paused.author.id if execution.paused is not None else ""
+    holder = pause_holder(before, event)
+    return execution if holder == before else changed(execution, paused=event if holder else None)
 
 
 def _deleted(execution: Execution, event: InputReceived) -> Execution:

@@ -217,6 +217,20 @@ def test_a_pause_an_approval_and_a_question_are_said_for_what_they_are() -> None
     assert "⏸ **Paused**: the thread is locked" in progress_text(after(STARTED, machine))
     resume = InputReceived(inbox="2", sort="resume", author=ANN)
     assert "Paused" not in progress_text(after(STARTED, REQUESTED, pause, resume))
+
+
+def test_what_a_person_paused_stays_paused_when_the_bots_own_reason_is_gone() -> None:
+    theirs = InputReceived(inbox="1", sort="pause", author=ANN, text="")
+    own = InputReceived(
+        inbox="2", sort="pause", author=Person(id="0", name="Threadwright"), text="the thread is locked"
+    )
+    gone = own.model_copy(update={"sort": "resume", "text": "the reason is gone"})
+    answered = ModelAnswered(request="r", blocks=())
+    for events in ((own, theirs, gone), (theirs, own, gone), (own, theirs)):
+        assert "⏸ **Paused** · press ▶ to resume" in progress_text(after(STARTED, REQUESTED, answered, *events))
+    assert "Paused" not in progress_text(after(STARTED, REQUESTED, answered, own, gone))
+    lifted = theirs.model_copy(update={"sort": "resume"})
+    assert "Paused" not in progress_text(after(STARTED, REQUESTED, answered, own, theirs, lifted))
     assert "💬 **Waiting for your answer**" in progress_text(after(STARTED, Asked(question="q", text="Which?")))
 
 
