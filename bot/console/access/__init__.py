@@ -1,0 +1,1 @@
+"""Who opens a page of the console, and what they may see."""

@@ -1,0 +1,82 @@
+"""What every page of the console needs: the store, the logs, whoever looks, and how pages are written."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from aiohttp import web
+
+from agentic.ports.errors import StoreError
+from agentic.ports.runtime import SessionRow, Store
+from bot.config.settings import Settings
+from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import BotChannel
+from bot.console.logs.followers import Followers
+from bot.console.logs.log_cache import LogCache
+from bot.console.logs.task_log import TaskLog
+from bot.console.page_templates import Pages
+from bot.rendering.secrets import Discretion
+from reflexion.ports import LessonStore
+
+Handler = Callable[["Console", web.Request, Viewer], Awaitable[web.StreamResponse]]
+Route = tuple[str, str, Handler]
+"""Method, path and what answers; the path in aiohttp's form."""
+
+NO_TASK = "There is no such task, or you may not see it."
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Passed to each handler."""
+
+    settings: Settings
+    store: Store
+    lessons: LessonStore | None
+    """None where lessons cannot be read."""
+    logs: LogCache
+    followers: Followers
+    pages: Pages
+    bot: BotChannel
+    discretion: Discretion
+
+    async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
+        """Whether somebody may see what is said and done in a thread."""
+        if viewer.everything:
+            return True
+        return session is not None and await self.bot.sees(viewer.person, session.thread)
+
+    async def session(self, request: web.Request, viewer: Viewer) -> SessionRow:
+        """The thread in the path; one that somebody may not see answers as one that does not exist."""
+        thread = request.match_info["thread"]
+        session = await self.store.session(thread) if thread.isdecimal() else None
+        if session is None or not await self.sees(viewer, session):
+            raise web.HTTPNotFound(text=NO_TASK)
+        return session
+
+    async def task(self, request: web.Request, viewer: Viewer) -> TaskLog:
+        """The task in the path, or the newest one of its thread. Raises ``HTTPNotFound``, ``HTTPServiceUnavailable``."""
+        session = await self.session(request, viewer)
+        execution = request.match_info.get("execution", "")
+        try:
+            if not execution:
+                rows = await self.store.executions(session.thread)
+                execution = rows[-1].execution if rows else ""
+            log = await self.logs.task(execution) if execution else None
+        except StoreError as error:
+            raise web.HTTPServiceUnavailable(text=f"The task cannot be read now: {error}. Try again.") from error
+        if log is None or log.row.thread != session.thread or not log.events:
+            raise web.HTTPNotFound(text=NO_TASK)
+        return log
+
+    def page(self, name: str, viewer: Viewer, **values: object) -> web.Response:
+        """A whole page from a template."""
+        text = self.pages.render(name, viewer=viewer, **values)
+        return web.Response(text=text, content_type="text/html")
+
+
+def task_path(log: TaskLog, tab: str = "") -> str:
+    """The address of a task, or of a tab of it, on the console."""
+    path = f"/t/{quote(log.row.thread)}/{quote(log.execution)}"
+    return f"{path}/{tab}" if tab else path

@@ -1,0 +1,1 @@
+"""A task as a file that can be sent to somebody."""

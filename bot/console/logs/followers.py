@@ -1,0 +1,135 @@
+"""Tasks that somebody watches: each is looked at by one follower, however many watch it.
+
+Each view of a task is rendered once for all who watch it; a watcher that does not keep up is let go, and its browser
+comes back for what it has missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from agentic.ports.errors import AgenticError
+from bot.console.logs.log_cache import LogCache
+from bot.console.logs.task_log import TaskLog
+
+WAITING = 64
+"""Updates that wait for a watcher at most."""
+RESTED_SECONDS = 2.0
+"""How often a task that has ended is looked at, for what follows the end."""
+
+Update = Callable[[TaskLog, int], str]
+"""What is new on a page since so many events, as partials; '' for nothing."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Watcher:
+    """One open page. ``updates`` ends with None once it cannot be kept up to date."""
+
+    view: str
+    since: int
+    """Events of the log that the page has."""
+    updates: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue[bytes | None](WAITING + 2))
+
+    def tell(self, update: bytes) -> bool:
+        """Hand an update over; False where too many wait already."""
+        if self.updates.qsize() >= WAITING:
+            self.updates.put_nowait(None)
+            return False
+        self.updates.put_nowait(update)
+        return True
+
+
+@dataclass(slots=True)
+class _Followed:
+    watchers: list[Watcher]
+    task: asyncio.Task[None]
+
+
+class Followers:
+    """Looks at watched tasks every ``look_seconds`` seconds."""
+
+    def __init__(self, logs: LogCache, look_seconds: float) -> None:
+        self._logs, self._look_seconds = logs, look_seconds
+        self._followed: dict[str, _Followed] = {}
+        self._views: dict[str, Update] = {}
+
+    def add_view(self, name: str, update: Update) -> None:
+        """Name what renders the updates of a view."""
+        self._views[name] = update
+
+    def knows(self, view: str) -> bool:
+        """Whether there is a view of this name."""
+        return view in self._views
+
+    @property
+    def watched(self) -> int:
+        """How many pages are open."""
+        return sum(len(each.watchers) for each in self._followed.values())
+
+    @asynccontextmanager
+    async def watching(self, execution: str, view: str, since: int) -> AsyncGenerator[Watcher]:
+        """Follow a task; the first update has what is new since the event ``since``."""
+        watcher = Watcher(view, since)
+        task = await self._logs.task(execution)
+        if task is not None and (first := self._views[view](task, since)):
+            watcher.tell(event_of(first, len(task.events)))
+            watcher.since = len(task.events)
+        followed = self._followed.get(execution)
+        if followed is None:
+            following = asyncio.create_task(self._follow(execution), name=f"console follows {execution}")
+            followed = self._followed[execution] = _Followed([], following)
+        followed.watchers.append(watcher)
+        try:
+            yield watcher
+        finally:
+            if watcher in followed.watchers:
+                followed.watchers.remove(watcher)
+            if not followed.watchers and self._followed.get(execution) is followed:
+                del self._followed[execution]
+                followed.task.cancel()
+                await asyncio.gather(followed.task, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Follow nothing more; whoever watches is told."""
+        for followed in self._followed.values():
+            followed.task.cancel()
+            for watcher in followed.watchers:
+                watcher.updates.put_nowait(None)
+        await asyncio.gather(*(each.task for each in self._followed.values()), return_exceptions=True)
+        self._followed.clear()
+
+    async def _follow(self, execution: str) -> None:
+        last = (-1, 0)
+        while True:
+            task = None
+            try:
+                task = await self._logs.task(execution)
+            except AgenticError as error:
+                log.warning("task %s cannot be read now: %s", execution, error)
+            if task is not None and (now := (len(task.events), len(task.outcome))) != last:
+                self._tell(execution, task)
+                last = now
+            await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
+
+    def _tell(self, execution: str, task: TaskLog) -> None:
+        rendered: dict[tuple[str, int], bytes] = {}
+        for watcher in tuple(self._followed[execution].watchers):
+            key = watcher.view, watcher.since
+            if key not in rendered:
+                update = self._views[watcher.view](task, watcher.since)
+                rendered[key] = event_of(update, len(task.events)) if update else b""
+            watcher.since = len(task.events)
+            if rendered[key] and not watcher.tell(rendered[key]):
+                self._followed[execution].watchers.remove(watcher)
+
+
+def event_of(update: str, seq: int) -> bytes:
+    """An update as a server-sent event; its id is the last event of the log that it shows."""
+    lines = "".join(f"data: {line}\n" for line in update.split("\n"))
+    return f"id: {seq}\n{lines}\n".encode()

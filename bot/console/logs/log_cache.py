@@ -1,0 +1,58 @@
+"""Logs that were read stay in memory, the latest used ones, so that a page costs what is new."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from agentic.ports.runtime import Store
+from bot.console.logs.task_log import TaskLog
+from bot.rendering.secrets import Discretion
+
+EVENTS_KEPT = 80_000
+"""Events of all logs together that stay in memory, besides the log that was used last."""
+AT_ONCE = 500
+"""So many events are taken in before others have their turn."""
+
+
+class LogCache:
+    """Reads logs of tasks, each once, and what was added since."""
+
+    def __init__(self, store: Store, discretion: Discretion) -> None:
+        self._store, self._discretion = store, discretion
+        self._logs: OrderedDict[str, TaskLog] = OrderedDict()
+        self._reading: dict[str, asyncio.Lock] = {}
+
+    async def task(self, execution: str) -> TaskLog | None:
+        """A task's log as it is now; None where there is none. Raises ``StoreError``."""
+        lock = self._reading.setdefault(execution, asyncio.Lock())
+        try:
+            async with lock:
+                return await self._read(execution)
+        finally:
+            if not lock.locked():
+                self._reading.pop(execution, None)
+
+    async def _read(self, execution: str) -> TaskLog | None:
+        row = await self._store.execution(execution)
+        if row is None:
+            self._logs.pop(execution, None)
+            return None
+        log = self._logs.get(execution) or TaskLog(row, await self._store.session(row.thread))
+        if row.head > len(log.events):
+            batch = []
+            async for envelope in self._store.read(execution, len(log.events)):
+                batch.append(envelope)
+                if len(batch) == AT_ONCE:
+                    log.take(batch, self._discretion)
+                    batch.clear()
+                    await asyncio.sleep(0)
+            log.take(batch, self._discretion)
+        log.row = row
+        if row.finished:
+            log.outcome = await self._store.read_outcome(execution)
+        self._logs[execution] = log
+        self._logs.move_to_end(execution)
+        while len(self._logs) > 1 and sum(len(each.events) for each in self._logs.values()) > EVENTS_KEPT:
+            self._logs.popitem(last=False)
+        return log

@@ -1,0 +1,73 @@
+"""The log of a task, without secrets, with what is derived from it as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import cast
+
+from agentic.core.events.execution_events import Envelope
+from agentic.core.fold.fold import evolve
+from agentic.core.state.execution import Execution
+from agentic.ports.runtime import ExecutionRow, SessionRow
+from bot.console.views.story import Story
+from bot.rendering.secrets import Discretion
+
+LEAST = 8
+"""No secret is shorter."""
+
+
+@dataclass(slots=True)
+class TaskLog:
+    """A task's events so far. ``row`` is as it was when the log was read last; ``session`` is its thread."""
+
+    row: ExecutionRow
+    session: SessionRow | None
+    events: list[Envelope] = field(default_factory=list[Envelope])
+    outcome: list[Envelope] = field(default_factory=list[Envelope])
+    """What followed the end: votes, scores, lessons."""
+    story: Story = field(default_factory=Story)
+    folded: Execution = field(default_factory=Execution)
+    """The state that the rules read, after the last event."""
+
+    @property
+    def execution(self) -> str:
+        """The task's id."""
+        return self.row.execution
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is added to it but what follows the end."""
+        return self.folded.finished is not None
+
+    def take(self, envelopes: Iterable[Envelope], discretion: Discretion) -> None:
+        """Add events that were just read, without the secrets in them."""
+        for envelope in envelopes:
+            shown = without_secrets(envelope, discretion)
+            self.events.append(shown)
+            self.story.take(shown)
+            self.folded = evolve(self.folded, shown)
+
+
+def without_secrets(envelope: Envelope, discretion: Discretion) -> Envelope:
+    """An event as it may be shown; itself where it holds no secret."""
+    content = envelope.event.model_dump(mode="json")
+    joined = "\n\x00\n".join(text for text in _texts(content) if len(text) >= LEAST)
+    if discretion.text(joined) == joined:
+        return envelope
+    clean = type(envelope.event).model_validate(discretion.everywhere(content))
+    return envelope.model_copy(update={"event": clean})
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, each in cast("dict[str, object]", value).items():
+            if isinstance(each, str):
+                yield f"{name}={each}" if len(each) >= LEAST else each
+            else:
+                yield from _texts(each)
+    elif isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _texts(each)

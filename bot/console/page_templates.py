@@ -1,0 +1,77 @@
+"""Pages from templates. Everything that is printed is escaped; no template marks a text of a log as safe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import cast
+
+import jinja2
+
+from bot import BUILD
+from bot.progress.text import duration
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+class Pages:
+    """The templates of the console."""
+
+    def __init__(self, shared: Mapping[str, object] | None = None) -> None:
+        self._templates = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        filters: dict[str, object] = {
+            "usd": usd, "seconds": seconds, "clock": clock, "day": day, "moment": moment, "many": many, "tokens": tokens,
+        }  # fmt: skip
+        cast("dict[str, object]", self._templates.filters).update(filters)
+        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
+
+    def render(self, name: str, **values: object) -> str:
+        """A template with values."""
+        return self._templates.get_template(name).render(**values)
+
+
+def usd(value: float) -> str:
+    """US dollars as people read them."""
+    if value == 0:
+        return "$0"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= 0.001 else "<$0.001"
+
+
+def seconds(value: float) -> str:
+    """A span of time."""
+    return f"{value:.1f} s" if value < 10 else duration(value)
+
+
+def tokens(value: int) -> str:
+    """A count of tokens: 950, 12.3k, 1.2M."""
+    if value < 1_000:
+        return str(value)
+    return f"{value / 1_000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.1f}M"
+
+
+def clock(value: datetime) -> str:
+    """A time of day (UTC)."""
+    return f"{value:%H:%M:%S}"
+
+
+def day(value: datetime) -> str:
+    """A day and a time (UTC)."""
+    return f"{value:%Y-%m-%d %H:%M}"
+
+
+def moment(value: datetime) -> str:
+    """A time for the attribute of a ``time`` element."""
+    return value.isoformat(timespec="seconds")
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    """A count with its noun."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"

@@ -1,0 +1,64 @@
+"""Pages that are kept up to date: server-sent events with parts of a page, as htmx swaps them in."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from bot.console.access.viewer import Viewer
+from bot.console.console_context import Console, Route
+from bot.console.logs.followers import Update
+from bot.console.logs.task_log import TaskLog
+from bot.console.page_templates import Pages
+from bot.console.pages.task import TASK
+from bot.console.views.task_status import status_of
+from bot.messages.log_text import told
+
+BEAT_SECONDS = 15.0
+"""A line that says nothing, so that a connection that is gone is noticed."""
+
+
+async def live(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
+    """Updates of a view of a task since the event ``?since=``, or since the last one that the browser got."""
+    task = await console.task(request, viewer)
+    view = request.query.get("view", "thoughts")
+    if not console.followers.knows(view):
+        raise web.HTTPNotFound(text="There is no such view.")
+    since = request.headers.get("Last-Event-ID") or request.query.get("since", "")
+    begin = min(int(since[:9]), len(task.events)) if since.isdecimal() else len(task.events)
+    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    answer.content_type = "text/event-stream"
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    await answer.prepare(request)
+    async with console.followers.watching(task.execution, view, begin) as watcher:
+        while True:
+            try:
+                async with asyncio.timeout(BEAT_SECONDS):
+                    update = await watcher.updates.get()
+            except TimeoutError:
+                await answer.write(b": still here\n\n")
+                continue
+            if update is None:
+                return answer
+            await answer.write(update)
+
+
+def views(pages: Pages) -> dict[str, Update]:
+    """What renders the updates of each view, by name."""
+
+    def thoughts(log: TaskLog, since: int) -> str:
+        turns = log.story.changed_since(since)
+        return pages.render("live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log))
+
+    def lines(log: TaskLog, since: int) -> str:
+        new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[since:], since)]
+        return pages.render("live_logs.html", log=log, lines=new, status=status_of(log))
+
+    def status(log: TaskLog, since: int) -> str:
+        return pages.render("live_status.html", log=log, status=status_of(log))
+
+    return {"thoughts": thoughts, "logs": lines, "status": status}
+
+
+ROUTES: tuple[Route, ...] = (("GET", TASK + "/live", live),)

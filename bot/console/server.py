@@ -1,0 +1,119 @@
+"""The console's web server: who may come in, what answers, and the headers of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Iterable
+from http import HTTPStatus
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.typedefs import Handler as WebHandler
+
+from agentic.ports.errors import AgenticError
+from bot.console.access.entrance import Entrance
+from bot.console.access.viewer import Viewer
+from bot.console.console_context import Console, Handler, Route
+from bot.console.pages import home_page, live, task
+
+STATIC = Path(__file__).with_name("static")
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES)
+FORM_BYTES = 200_000
+STATIC_SECONDS = 3600
+
+log = logging.getLogger(__name__)
+
+
+class ConsoleServer:
+    """Listens from ``open`` to ``close``."""
+
+    def __init__(self, console: Console, entrance: Entrance, routes: Iterable[Route] = ROUTES) -> None:
+        self._console, self._entrance = console, entrance
+        self._app = web.Application(middlewares=[self._guarded], client_max_size=FORM_BYTES)
+        for method, path, handler in routes:
+            self._app.router.add_route(method, path, self._answering(handler))
+        self._app.router.add_get(r"/static/{name:[\w.-]+}", _static)
+        for method, path, enter in entrance.routes():
+            self._app.router.add_route(method, path, enter)
+        self._runner: web.AppRunner | None = None
+        self.address = ("", 0)
+
+    async def open(self, host: str, port: int) -> None:
+        """Listen; port 0 for any that is free. Raises ``OSError``."""
+        self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=2.0, handler_cancellation=True)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, host, port, backlog=256)
+        await site.start()
+        self.address = self._runner.addresses[0][:2]
+        self._entrance.listens_at(*self.address)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._console.followers.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _answering(self, handler: Handler) -> WebHandler:
+        async def answered(request: web.Request) -> web.StreamResponse:
+            viewer = await self._entrance.viewer(request)
+            if viewer is None:
+                return self._entrance.refused(request)
+            if request.method != "GET":
+                await _of_a_form(request, viewer)
+            return await handler(self._console, request, viewer)
+
+        return answered
+
+    @web.middleware
+    async def _guarded(self, request: web.Request, handler: WebHandler) -> web.StreamResponse:
+        try:
+            self._entrance.check(request)
+            answer = await handler(request)
+        except web.HTTPException as refused:
+            if refused.status < HTTPStatus.BAD_REQUEST:
+                refused.headers.update(HEADERS)
+                raise
+            answer = self._trouble(refused.status, refused.text or refused.reason)
+        except AgenticError as error:
+            answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception:
+            log.exception("a fault of ours: %s %s", request.method, request.path)
+            answer = self._trouble(500, "This page has a fault of ours. The bot's log says more.")
+        if not answer.prepared:
+            answer.headers.update({name: value for name, value in HEADERS.items() if name not in answer.headers})
+        return answer
+
+    def _trouble(self, status: int, words: str) -> web.Response:
+        text = self._console.pages.render("trouble.html", words=words, viewer=None)
+        return web.Response(status=status, text=text, content_type="text/html")
+
+
+async def _of_a_form(request: web.Request, viewer: Viewer) -> None:
+    """Refuse what another page sends in somebody's name: a form carries the key that only our pages have."""
+    form = await request.post()
+    given = request.headers.get("X-Form-Key") or form.get("form_key")
+    if not isinstance(given, str) or not secrets.compare_digest(given.encode(), viewer.form_key.encode()):
+        raise web.HTTPForbidden(text="This form is no longer valid. Open the page again.")
+
+
+async def _static(request: web.Request) -> web.StreamResponse:
+    path = STATIC / request.match_info["name"]
+    if not path.is_file():
+        raise web.HTTPNotFound(text="There is no such file.")
+    return web.FileResponse(path, headers={**HEADERS, "Cache-Control": f"private, max-age={STATIC_SECONDS}"})

@@ -1,0 +1,15 @@
+// Forms that htmx sends carry the page's key; a link to a turn that is not on the page loads it.
+document.addEventListener("htmx:config:request", (event) => {
+  const key = document.body.dataset.formKey;
+  if (key) event.detail.ctx.request.headers["X-Form-Key"] = key;
+});
+
+function showTurn() {
+  const turn = /^#turn-(\d{1,6})$/.exec(location.hash);
+  const task = document.querySelector(".task");
+  if (!turn || !task || document.getElementById(turn[0].slice(1))) return;
+  if (new URLSearchParams(location.search).get("turn") === turn[1]) return;
+  location.replace(`${task.dataset.path}?turn=${turn[1]}${turn[0]}`);
+}
+addEventListener("hashchange", showTurn);
+addEventListener("DOMContentLoaded", showTurn);

@@ -1,0 +1,1 @@
+"""What the pages of the console show, made of a log; pure."""

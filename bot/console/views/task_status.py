@@ -1,0 +1,60 @@
+"""The status line of a task: what it does now, context used, cost, cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agentic.core.claims import confidence
+from agentic.core.fold.people import MACHINE
+
+if TYPE_CHECKING:
+    from bot.console.logs.task_log import TaskLog
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """The status in figures and words."""
+
+    state: str
+    """running, asks, paused, or how it ended."""
+    words: str
+    turn: int
+    tier: int
+    usd: float
+    tokens: int
+    context: int
+    """Tokens of the last request."""
+    cached: float
+    """Share of the input tokens that came from the provider's cache, 0-1."""
+    confidence: str
+
+
+def status_of(log: TaskLog) -> TaskStatus:
+    """The status after the log's last event."""
+    execution = log.folded
+    read = sum(turn.tokens_in for turn in log.story.turns)
+    cached = sum(turn.cached for turn in log.story.turns)
+    state, words = _state(log)
+    shown = (
+        ""
+        if execution.confidence is None or execution.talk
+        else str(confidence.told(execution.confidence, execution.finished) or "")
+    )
+    return TaskStatus(
+        state, words, execution.turn.number, execution.tier, execution.spent.usd, execution.spent.tokens,
+        execution.extent.tokens, cached / read if read else 0.0, shown,
+    )  # fmt: skip
+
+
+def _state(log: TaskLog) -> tuple[str, str]:
+    execution = log.folded
+    if execution.finished is not None:
+        return execution.finished.reason, execution.finished.reason.replace("_", " ").capitalize()
+    if execution.question is not None:
+        return "asks", "Waiting for an approval" if execution.question.sort == "approval" else "Waiting for an answer"
+    if execution.paused is not None:
+        return "paused", "Paused" if execution.paused.author.id != MACHINE.id else f"Paused: {execution.paused.text}"
+    if calls := execution.calls_in_flight:
+        return "running", f"Running {calls[0].block.tool}"
+    return "running", "Thinking"
