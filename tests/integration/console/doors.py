@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from agentic.core.events.execution_events import Person
+from agentic.ports.runtime import SessionRow
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
@@ -19,7 +20,8 @@ from bot.console.process import console
 from tests.integration.console import logs
 
 TOKEN = "a-token-that-is-long-enough-for-anybody"
-SECRET_WORDS = "Plan the surprise party"
+SECRET_WORDS, EXECUTION = "Plan the surprise party", "x1-known"
+OTHER_THREAD = "1575491652707940001"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -127,14 +129,19 @@ def parsed(content: bytes) -> Answer:
 
 @asynccontextmanager
 async def open_door(home: Path, host: str = "127.0.0.1", **settings: object) -> AsyncIterator[Door]:
-    """A console with one task, ``x1``, that has the words ``SECRET_WORDS``."""
+    """A console with a task, ``EXECUTION``, that has the words ``SECRET_WORDS``, and one in ``OTHER_THREAD``."""
     home.chmod(0o700)
     store = open_store(home / DATABASE)
-    if await store.execution("x1") is None:
+    if await store.execution(EXECUTION) is None:
         log = [logs.started(SECRET_WORDS), *logs.turn(1, text=SECRET_WORDS), *logs.end(answer=SECRET_WORDS)]
-        await logs.written(store, "x1", log)
-        session = await store.session(logs.THREAD)
-        assert session is not None
+        await logs.written(store, EXECUTION, log)
+        await store.save_session(SessionRow(OTHER_THREAD, logs.CHANNEL, logs.GUILD, title="Plants", created=logs.BEGAN))
+        await logs.written(
+            store,
+            "x2",
+            [logs.started("Water them", thread=OTHER_THREAD), *logs.end(answer="They grow.")],
+            thread=OTHER_THREAD,
+        )
     channel = ToldChannel()
     async with console(Settings.model_validate({"home": home, **settings}), channel) as server:
         await server.open(host, 0)

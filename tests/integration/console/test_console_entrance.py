@@ -35,10 +35,13 @@ async def test_another_user_of_this_machine_signs_in(tmp_path: Path, monkeypatch
     async with open_door(tmp_path) as door:
         assert (await door.ask("/")).status == 403
     async with open_door(tmp_path, console_token=TOKEN) as door:
-        asked = await door.ask("/t/1575491652707942400/x1?turn=1")
-        assert (asked.status, asked.headers["location"]) == (303, "/sign-in?to=/t/1575491652707942400/x1%3Fturn%3D1")
-        entered = await door.signed_in(to="/t/1575491652707942400/x1?turn=1")
-        assert (entered.status, entered.headers["location"]) == (303, "/t/1575491652707942400/x1?turn=1")
+        asked = await door.ask("/t/1575491652707942400/x1-known?turn=1")
+        assert (asked.status, asked.headers["location"]) == (
+            303,
+            "/sign-in?to=/t/1575491652707942400/x1-known%3Fturn%3D1",
+        )
+        entered = await door.signed_in(to="/t/1575491652707942400/x1-known?turn=1")
+        assert (entered.status, entered.headers["location"]) == (303, "/t/1575491652707942400/x1-known?turn=1")
         assert SECRET_WORDS in (await door.ask(entered.headers["location"])).text
 
 
