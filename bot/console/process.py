@@ -9,9 +9,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_store
-from bot.config.home import DATABASE, LESSONS
+from bot.config.home import CONSOLE_SESSIONS, DATABASE, LESSONS
 from bot.config.settings import Settings
+from bot.console.access.browser_sessions import BrowserSessions
+from bot.console.access.discord_sign_in import DiscordSignIn
 from bot.console.access.entrance import Entrance
+from bot.console.access.sight import Sight
+from bot.console.access.sign_in import SignIn
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
 from bot.console.logs.followers import Followers
@@ -50,14 +54,30 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update)
-        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion)
-        server = ConsoleServer(whole, Entrance(bot.owner))
+        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees))
+        server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
         yield server
 
 
+def entrance(settings: Settings, pages: Pages, bot: BotChannel) -> Entrance:
+    """Who comes in, as it is set."""
+    token, secret = (
+        each.get_secret_value() if each is not None else ""
+        for each in (settings.console_token, settings.discord_client_secret)
+    )
+    discord = None
+    if settings.discord_client_id and secret:
+        discord = DiscordSignIn(settings.discord_api, settings.discord_client_id, secret)
+    sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, token)
+    return Entrance(SignIn(pages, sessions, bot.owner, token, discord), sessions, bot.owner, settings.console_url)
+
+
 async def serve(settings: Settings, address: tuple[str, int], stopped: asyncio.Event) -> None:
-    """Serve the console until ``stopped``. Raises ``OSError`` where the address cannot be listened at."""
+    """Serve the console until ``stopped``.
+
+    Raises ``OSError`` where the address cannot be listened at, ``NoWayIn`` where others would reach it unasked.
+    """
     async with console(settings) as server:
         await server.open(*address)
         await stopped.wait()

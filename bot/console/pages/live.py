@@ -31,15 +31,16 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     answer.content_type = "text/event-stream"
     answer.headers["X-Content-Type-Options"] = "nosniff"
     await answer.prepare(request)
+    if request.method == "HEAD":
+        return answer
     async with console.followers.watching(task.execution, view, begin) as watcher:
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
                     update = await watcher.updates.get()
             except TimeoutError:
-                await answer.write(b": still here\n\n")
-                continue
-            if update is None:
+                update = b": still here\n\n"
+            if update is None or not await console.sees(viewer, task.session):
                 return answer
             await answer.write(update)
 

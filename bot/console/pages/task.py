@@ -111,7 +111,7 @@ async def item(console: Console, request: web.Request, viewer: Viewer) -> web.Re
     )
 
 
-BASE = r"/t/{thread:\d+}"
+BASE = r"/t/{thread:[0-9]{1,20}}"
 TASK = BASE + r"/{execution:[\w.:-]{1,120}}"
 ROUTES: tuple[Route, ...] = (
     ("GET", BASE, thoughts),
