@@ -18,7 +18,7 @@ from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
 from bot.console.listener import Listener
-from bot.console.pages import home_page, live, task
+from bot.console.pages import home_page, live, task, task_acts
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -33,7 +33,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES)
+ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES, *task_acts.ROUTES)
 STATIC_SECONDS = 3600
 
 log = logging.getLogger(__name__)

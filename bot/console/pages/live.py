@@ -12,6 +12,7 @@ from bot.console.logs.followers import Update
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.console.pages.task import TASK
+from bot.console.views.act_choices import choices_of
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
@@ -50,7 +51,9 @@ def views(pages: Pages) -> dict[str, Update]:
 
     def thoughts(log: TaskLog, since: int) -> str:
         turns = log.story.changed_since(since)
-        return pages.render("live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log))
+        return pages.render(
+            "live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log), choices=choices_of(log)
+        )
 
     def lines(log: TaskLog, since: int) -> str:
         new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[since:], since)]
