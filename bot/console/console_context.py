@@ -15,6 +15,8 @@ from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
+from bot.console.logs.long_texts import LongTexts
+from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.rendering.secrets import Discretion
@@ -40,6 +42,8 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+    requests: SentRequests
+    texts: LongTexts
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

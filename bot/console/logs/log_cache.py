@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 
+from agentic.core.events.execution_events import Envelope
 from agentic.ports.runtime import Store
 from bot.console.logs.task_log import TaskLog
 from bot.rendering.secrets import Discretion
@@ -40,7 +41,7 @@ class LogCache:
             return None
         log = self._logs.get(execution) or TaskLog(row, await self._store.session(row.thread))
         if row.head > len(log.events):
-            batch = []
+            batch: list[Envelope] = []
             async for envelope in self._store.read(execution, len(log.events)):
                 batch.append(envelope)
                 if len(batch) == AT_ONCE:
