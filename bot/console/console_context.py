@@ -16,6 +16,8 @@ from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
+from bot.console.logs.long_texts import LongTexts
+from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.rendering.secrets import Discretion
@@ -41,7 +43,12 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+<<<<<<< HEAD
     sight: Sight
+=======
+    requests: SentRequests
+    texts: LongTexts
+>>>>>>> w-world
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

@@ -23,6 +23,8 @@ from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
+from bot.console.logs.long_texts import LongTexts
+from bot.console.logs.sent_requests import SentRequests
 from bot.console.page_templates import Pages
 from bot.console.pages import live
 from bot.console.server import ConsoleServer
@@ -59,8 +61,24 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update)
+<<<<<<< HEAD
         whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees))
         server = ConsoleServer(whole, entrance(settings, pages, bot))
+=======
+        whole = Console(
+            settings,
+            store,
+            lessons,
+            logs,
+            followers,
+            pages,
+            bot,
+            discretion,
+            SentRequests(store),
+            LongTexts(discretion),
+        )
+        server = ConsoleServer(whole, Entrance(bot.owner))
+>>>>>>> w-world
         stack.push_async_callback(server.close)
         yield server
 

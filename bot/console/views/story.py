@@ -78,7 +78,7 @@ class StoryTurn:
     tokens_out: int = 0
     cached: int = 0
     reasons: bool = False
-    """The model's reasoning was kept."""
+    """The model's reasoning was kept, be it encrypted."""
     confidence: int | None = None
     until: datetime | None = None
     """When its last event came."""
@@ -196,7 +196,7 @@ class Story:
             if isinstance(block, TextBlock) and block.text.strip():
                 turn.items.append(_said("model", envelope.seq, envelope.at, model, block.text))
             elif isinstance(block, ReasoningBlock):
-                turn.reasons = turn.reasons or bool(block.text.strip())
+                turn.reasons = True
             elif isinstance(block, CallBlock):
                 meant, name = block.meant, call_id(event.request, calls)
                 calls += 1
