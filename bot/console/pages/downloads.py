@@ -31,8 +31,8 @@ HELPERS, HELPER_EVENTS = 20, 20_000
 """Helpers, and events of all of them together, that a trajectory has inside."""
 SEND_SECONDS = 60.0
 """How long a browser may take nothing before it is given up."""
-PIECE = 64
-"""Events of a piece of JSON lines."""
+AT_ONCE = 64_000
+"""Characters that are made and sent at once, at least."""
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -162,8 +162,7 @@ async def _helpers(console: Console, log: TaskLog) -> dict[str, tuple[Envelope, 
 
 
 def _lines(log: tuple[Envelope, ...]) -> Iterator[str]:
-    for begin in range(0, len(log), PIECE):
-        yield "".join(envelope.model_dump_json() + "\n" for envelope in log[begin : begin + PIECE])
+    return (envelope.model_dump_json() + "\n" for envelope in log)
 
 
 async def _sent(request: web.Request, pieces: Iterator[str], name: str, ending: str) -> web.StreamResponse:
@@ -171,10 +170,22 @@ async def _sent(request: web.Request, pieces: Iterator[str], name: str, ending: 
     answer.headers["Content-Type"] = TYPES[ending]
     answer.headers["Content-Disposition"] = f'attachment; filename="threadwright-{name}.{ending}"'
     await answer.prepare(request)
-    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+    while piece := await asyncio.to_thread(_next, pieces):
         async with asyncio.timeout(SEND_SECONDS):
-            await answer.write(piece.encode(errors="backslashreplace"))
+            await answer.write(piece)
     return answer
+
+
+def _next(pieces: Iterator[str]) -> bytes:
+    """The next pieces, enough of them that it is worth a thread's time; empty at the end."""
+    joined: list[str] = []
+    size = 0
+    for piece in pieces:
+        joined.append(piece)
+        size += len(piece)
+        if size >= AT_ONCE:
+            break
+    return "".join(joined).encode(errors="backslashreplace")
 
 
 ROUTES: tuple[Route, ...] = (
