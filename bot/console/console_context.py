@@ -43,12 +43,9 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
-<<<<<<< HEAD
     sight: Sight
-=======
     requests: SentRequests
     texts: LongTexts
->>>>>>> w-world
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

@@ -61,24 +61,11 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update)
-<<<<<<< HEAD
-        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees))
-        server = ConsoleServer(whole, entrance(settings, pages, bot))
-=======
         whole = Console(
-            settings,
-            store,
-            lessons,
-            logs,
-            followers,
-            pages,
-            bot,
-            discretion,
-            SentRequests(store),
+            settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees), SentRequests(store),
             LongTexts(discretion),
-        )
-        server = ConsoleServer(whole, Entrance(bot.owner))
->>>>>>> w-world
+        )  # fmt: skip
+        server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
         yield server
 

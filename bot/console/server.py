@@ -17,12 +17,8 @@ from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
-<<<<<<< HEAD
 from bot.console.listener import Listener
-from bot.console.pages import home_page, live, task, task_acts
-=======
-from bot.console.pages import home_page, identity, live, task, world
->>>>>>> w-world
+from bot.console.pages import downloads, home_page, identity, live, task, task_acts, world
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -37,12 +33,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-<<<<<<< HEAD
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES, *task_acts.ROUTES)
-=======
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES, *identity.ROUTES, *world.ROUTES)
-FORM_BYTES = 200_000
->>>>>>> w-world
+ROUTES: tuple[Route, ...] = (
+    *home_page.ROUTES,
+    *task.ROUTES,
+    *live.ROUTES,
+    *task_acts.ROUTES,
+    *identity.ROUTES,
+    *world.ROUTES,
+    *downloads.ROUTES,
+)
 STATIC_SECONDS = 3600
 
 log = logging.getLogger(__name__)
