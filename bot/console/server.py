@@ -18,7 +18,7 @@ from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
 from bot.console.listener import Listener
-from bot.console.pages import downloads, home_page, identity, live, task, task_acts, world
+from bot.console.pages import downloads, home_page, identity, live, task, task_acts, why, world
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -41,6 +41,7 @@ ROUTES: tuple[Route, ...] = (
     *identity.ROUTES,
     *world.ROUTES,
     *downloads.ROUTES,
+    *why.ROUTES,
 )
 STATIC_SECONDS = 3600
 
