@@ -83,6 +83,8 @@ class TimeSplit:
     seconds: Mapping[TimeKind, float]
     turns: tuple[TurnTime, ...]
     spans: tuple[TimeSpan, ...]
+    moments: tuple[tuple[TimeKind, float, float], ...]
+    """What explains each moment, from its beginning to its end, without gaps."""
     copied: int = 0
     """Events of another task that it goes on from, whose time is not counted."""
 
@@ -106,6 +108,7 @@ class TimeReading:
     """Seconds since the beginning, at the last event."""
     _turns: list[TurnTime] = field(default_factory=list[TurnTime])
     _spans: list[TimeSpan] = field(default_factory=list[TimeSpan])
+    _moments: list[tuple[TimeKind, float, float]] = field(default_factory=list[tuple[TimeKind, float, float]])
     _copied: int = 0
     _turn: int = 0
     _seconds: dict[TimeKind, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
@@ -132,7 +135,11 @@ class TimeReading:
         crashed = isinstance(event, OwnerChanged) and self._away is None
         if crashed:
             self._leave(before, envelope.seq, "its process ended")
-        self._seconds[self._kind()] += self._now - before
+        kind = self._kind()
+        self._seconds[kind] += self._now - before
+        if self._now > before:
+            begun = self._moments.pop()[1] if self._moments and self._moments[-1][0] == kind else before
+            self._moments.append((kind, begun, self._now))
         if self._away is not None:
             self._end("suspended", self._away)
             self._away = None
@@ -150,7 +157,10 @@ class TimeReading:
         still = [TimeSpan(one.kind, one.what, one.turn, one.seq, one.at, end, one.note, open=True) for one in opened]
         whole: dict[TimeKind, float] = {kind: sum(turn.seconds[kind] for turn in turns) for kind in KINDS}
         spans = (*self._spans, *sorted(still, key=lambda span: span.seq))
-        return TimeSplit(begun, end, whole, turns, spans, self._copied)
+        moments = list(self._moments)
+        if end > self._now:
+            moments.append((self._kind(), self._now, end))
+        return TimeSplit(begun, end, whole, turns, spans, tuple(moments), self._copied)
 
     def _kind(self) -> TimeKind:
         """What explains this moment."""
@@ -164,7 +174,7 @@ class TimeReading:
 
     def _restart(self, event: WorkspaceRestored, envelope: Envelope) -> None:
         """What came before was copied of another task."""
-        for each in (self._turns, self._spans, self._requests, self._calls, self._questions):
+        for each in (self._turns, self._spans, self._moments, self._requests, self._calls, self._questions):
             each.clear()
         self.begun, self._now, self._turn_begun = envelope.at, 0.0, 0.0
         self._seconds = dict.fromkeys(KINDS, 0.0)
