@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from aiohttp import web
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.logs.task_log import TaskLog
+from bot.console.pages.paging import part_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.chart import POINTS
 from bot.console.views.task_figures import NAMES, TaskFigures, TurnFigures, charts
@@ -81,8 +81,8 @@ async def metrics(console: Console, request: web.Request, viewer: Viewer) -> web
     """Figures of each turn and of all. ``?turn=7`` answers what that turn cost, ``?page=1`` shows earlier turns."""
     log = await console.task(request, viewer)
     numbers = [turn.number for turn in log.reading(TaskFigures).turns]
-    part = _page(request, numbers, ROWS_AT_ONCE)
-    rows = rows_of(log, part.numbers)
+    part = part_of(request, numbers, ROWS_AT_ONCE)
+    rows = rows_of(log, numbers[part.first : part.end])
     return tab(
         console, viewer, log, "metrics", "metrics.html", part=part, rows=rows,
         sought=next((row for row in rows if row.figures.number == part.wanted), None),
@@ -94,9 +94,9 @@ async def timeline(console: Console, request: web.Request, viewer: Viewer) -> we
     """A waterfall of the time. ``?turn=7`` shows the page with that turn, ``?page=1`` earlier turns."""
     log = await console.task(request, viewer)
     numbers = [turn.number for turn in _split(log).turns]
-    part = _page(request, numbers, TURNS_AT_ONCE)
+    part = part_of(request, numbers, TURNS_AT_ONCE)
     return tab(
-        console, viewer, log, "timeline", "timeline.html", part=part, turns=turn_times_of(log, part.numbers),
+        console, viewer, log, "timeline", "timeline.html", part=part, turns=turn_times_of(log, numbers[part.first : part.end]),
         live="timeline" if part.newest else "status", **times_of(log),
     )  # fmt: skip
 
@@ -148,33 +148,6 @@ def turn_times_of(log: TaskLog, numbers: Collection[int]) -> list[TurnRows]:
 
 def _split(log: TaskLog) -> TimeSplit:
     return log.reading(TimeReading).split(None if log.ended else datetime.now(UTC))
-
-
-@dataclass(frozen=True, slots=True)
-class TurnPage:
-    """Which part of the turns a page shows: the last one unless another is asked for. ``wanted``: a turn that is."""
-
-    page: int
-    pages: int
-    numbers: Sequence[int]
-    wanted: int | None = None
-
-    @property
-    def newest(self) -> bool:
-        """What comes next belongs on this page."""
-        return self.page == self.pages - 1
-
-
-def _page(request: web.Request, numbers: Sequence[int], most: int) -> TurnPage:
-    """The last parts are full, so that the newest turns stand in company."""
-    pages = max(-(-len(numbers) // most), 1)
-    before = pages * most - len(numbers)
-    turn, page = request.query.get("turn", "").strip(), request.query.get("page", "")
-    at, wanted = min(int(page[:7]), pages - 1) if page.isdecimal() else pages - 1, None
-    if turn.isdecimal():
-        wanted = int(turn[:7])
-        at = (before + min(bisect_left(numbers, wanted), len(numbers) - 1)) // most
-    return TurnPage(at, pages, numbers[max(at * most - before, 0) : (at + 1) * most - before], wanted)
 
 
 def _rows(turn: TurnTime, seq: int, spans: Sequence[TimeSpan]) -> TurnRows:

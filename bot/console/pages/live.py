@@ -13,6 +13,7 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.console.pages.figures_page import figures_of, rows_of, times_of, turn_times_of
 from bot.console.pages.task import TASK
+from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
@@ -84,7 +85,21 @@ def views(pages: Pages) -> dict[str, Update]:
             **times_of(log),
         )
 
-    return {"thoughts": thoughts, "logs": lines, "status": status, "metrics": metrics, "timeline": timeline}
+    def terminal(log: TaskLog, since: int) -> str:
+        session = log.reading(ShellSession)
+        changed = session.changed_since(since)
+        return pages.render(
+            "live_terminal.html", log=log, since=since, session=session, commands=changed, status=status_of(log)
+        )
+
+    return {
+        "thoughts": thoughts,
+        "logs": lines,
+        "status": status,
+        "metrics": metrics,
+        "timeline": timeline,
+        "terminal": terminal,
+    }
 
 
 ROUTES: tuple[Route, ...] = (("GET", TASK + "/live", live),)
