@@ -11,6 +11,7 @@ import jinja2
 
 from bot import BUILD
 from bot.progress.text import duration
+from bot.workspace.browse import bytes_of
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -29,6 +30,7 @@ class Pages:
         )
         filters: dict[str, object] = {
             "usd": usd, "seconds": seconds, "clock": clock, "day": day, "moment": moment, "many": many, "tokens": tokens,
+            "size": size,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
         cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
@@ -55,6 +57,11 @@ def tokens(value: int) -> str:
     if value < 1_000:
         return str(value)
     return f"{value / 1_000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.1f}M"
+
+
+def size(value: int) -> str:
+    """Bytes in words."""
+    return bytes_of(value)
 
 
 def clock(value: datetime) -> str:

@@ -60,7 +60,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         followers = Followers(logs, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
         pages = Pages()
         for name, update in live.views(pages).items():
-            followers.add_view(name, update)
+            followers.add_view(name, update, live.RESTS.get(name, 0.0))
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees), SentRequests(store),
             LongTexts(discretion),

@@ -18,7 +18,18 @@ from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
 from bot.console.listener import Listener
-from bot.console.pages import downloads, home_page, identity, live, task, task_acts, why, world
+from bot.console.pages import (
+    downloads,
+    figures_page,
+    home_page,
+    identity,
+    live,
+    task,
+    task_acts,
+    terminal_page,
+    why,
+    world,
+)
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -42,6 +53,8 @@ ROUTES: tuple[Route, ...] = (
     *world.ROUTES,
     *downloads.ROUTES,
     *why.ROUTES,
+    *figures_page.ROUTES,
+    *terminal_page.ROUTES,
 )
 STATIC_SECONDS = 3600
 

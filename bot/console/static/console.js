@@ -9,7 +9,8 @@ function showTurn() {
   const task = document.querySelector(".task");
   if (!turn || !task || document.getElementById(turn[0].slice(1))) return;
   if (new URLSearchParams(location.search).get("turn") === turn[1]) return;
-  location.replace(`${task.dataset.path}?turn=${turn[1]}${turn[0]}`);
+  const page = document.querySelector("[data-turns]")?.dataset.turns ?? task.dataset.path;
+  location.replace(`${page}?turn=${turn[1]}${turn[0]}`);
 }
 addEventListener("hashchange", showTurn);
 addEventListener("DOMContentLoaded", showTurn);
