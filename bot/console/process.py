@@ -10,12 +10,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE, LESSONS
+from bot.config.models import price_by, prices_from
 from bot.config.settings import Settings
 from bot.console.access.entrance import Entrance
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
+from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
 from bot.console.server import ConsoleServer
@@ -50,7 +53,10 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update)
-        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion)
+        summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
+        stack.push_async_callback(summaries.close)
+        seen = SeenThreads()
+        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, summaries, seen)
         server = ConsoleServer(whole, Entrance(bot.owner))
         stack.push_async_callback(server.close)
         yield server

@@ -16,6 +16,7 @@ from agentic.ports.errors import AgenticError
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
+from bot.console.overall import health_page, judgement_page, lessons_page, search_page
 from bot.console.pages import home_page, live, task
 
 STATIC = Path(__file__).with_name("static")
@@ -31,7 +32,15 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *home_page.ROUTES,
+    *search_page.ROUTES,
+    *lessons_page.ROUTES,
+    *judgement_page.ROUTES,
+    *health_page.ROUTES,
+    *task.ROUTES,
+    *live.ROUTES,
+)
 FORM_BYTES = 200_000
 STATIC_SECONDS = 3600
 

@@ -1,0 +1,7 @@
+"""Lessons."""
+
+from __future__ import annotations
+
+from bot.console.console_context import Route
+
+ROUTES: tuple[Route, ...] = ()
