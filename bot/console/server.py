@@ -18,6 +18,7 @@ from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
 from bot.console.overall import health_page, judgement_page, lessons_page, search_page
 from bot.console.pages import home_page, live, task
+from reflexion.errors import ReflexionError
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -97,7 +98,7 @@ class ConsoleServer:
                 refused.headers.update(HEADERS)
                 raise
             answer = self._trouble(refused.status, refused.text or refused.reason)
-        except AgenticError as error:
+        except (AgenticError, ReflexionError) as error:
             answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
         except (asyncio.CancelledError, ConnectionError):
             raise

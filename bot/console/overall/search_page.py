@@ -11,7 +11,7 @@ from agentic.ports.lookup import Hit, Wanted
 from agentic.text.word_query import LONGEST, WordQuery
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
-from bot.console.overall.found_words import Fragment, said_by, surroundings
+from bot.console.overall.figures.found_words import Fragment, said_by, surroundings
 from bot.console.overall.home_lists import Sight
 from bot.console.pages.task import TASK
 from bot.history.thread_search import ThreadSearch, words_of

@@ -19,7 +19,7 @@ from agentic.core.state.execution import Execution
 from agentic.ports.errors import AgenticError, StoreUnavailable
 from agentic.ports.runtime import ExecutionRow, Store
 from bot.console.logs.log_cache import LogCache
-from bot.console.overall.task_summary import TaskSummary, summary_of
+from bot.console.overall.figures.task_summary import TaskSummary, summary_of
 from bot.history.cost_summary import PriceOf
 
 MOST = 20_000

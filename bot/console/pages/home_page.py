@@ -47,4 +47,8 @@ def _every(console: Console) -> int:
     return LOOK_AFAR_SECONDS if console.settings.aws_place else LOOK_SECONDS
 
 
-ROUTES: tuple[Route, ...] = (("GET", "/", home), ("GET", "/home/tasks", tasks), ("GET", "/home/spending", spend))
+ROUTES: tuple[Route, ...] = (
+    ("GET", "/", home),
+    ("GET", "/overview/tasks", tasks),
+    ("GET", "/overview/spending", spend),
+)

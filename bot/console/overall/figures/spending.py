@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from bot.console.overall.task_summary import TaskSummary
+from bot.console.overall.figures.task_summary import TaskSummary
 
 SHOWN = 8
 """Lines of a table; the others are one line together."""
