@@ -21,7 +21,7 @@ from typing import Literal, Self, cast
 
 import orjson
 
-from agentic.core.events.execution_events import Person
+from agentic.core.events.execution_events import Level, Person
 from bot.console.access.viewer import Viewer
 
 NOBODY = Person(id="console", name="Console", level="owner")
@@ -38,6 +38,8 @@ LEAVE_SECONDS = 5.0
 
 ALONE = "The bot isn't running, so nothing was done. Start it with `threadwright run`, then try again."
 SILENT = "The bot didn't answer in time. It may still have got this: look at the task before you send it again."
+
+LEVELS = ("viewer", "executor", "operator", "owner")
 
 Wish = Literal[
     "say", "side", "choose", "stop", "pause", "resume", "escalate", "retry", "rewind", "fork",
@@ -120,6 +122,15 @@ class BotChannel:
         self._seen[key] = answer.get("sees") is True, now + SEEN_SECONDS
         return self._seen[key][0]
 
+    async def level(self, person: Person, guild: str) -> Level | None:
+        """What somebody may do in a server, as in the chat; None where they are not in it, or that cannot be asked."""
+        try:
+            answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
+        except BotSilent:
+            return None
+        level = answer.get("level")
+        return level if level in LEVELS else None
+
     async def owner(self) -> Person:
         """As whom somebody acts who runs the bot; the last answer where it is silent."""
         if time.monotonic() >= self._owner_until and self.connected:
@@ -134,9 +145,12 @@ class BotChannel:
         answer = await self._ask("act", asked, ACT_SECONDS)
         return Done(str(answer.get("words", "")), answer.get("done") is True)
 
-    async def health(self) -> dict[str, object]:
-        """How the bot is, as ``ConsoleAnswers`` tells it: parts, queues, threads and more. Raises ``BotSilent``."""
-        return await self._ask("health", {}, ASK_SECONDS)
+    async def health(self) -> dict[str, object] | None:
+        """How the bot is, as ``ConsoleAnswers`` tells it: parts, queues, threads and more; None where it is silent."""
+        try:
+            return await self._ask("health", {}, ASK_SECONDS)
+        except BotSilent:
+            return None
 
     async def listens(self, url: str, trouble: str = "") -> None:
         """Tell the bot where the console is; or, with '' for where, why it is nowhere."""

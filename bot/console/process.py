@@ -13,6 +13,7 @@ from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_store
 from bot.config.home import CONSOLE_SESSIONS, DATABASE, LESSONS
+from bot.config.models import price_by, prices_from
 from bot.config.settings import Settings
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.discord_sign_in import DiscordSignIn
@@ -25,6 +26,8 @@ from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
+from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
 from bot.console.server import ConsoleServer
@@ -61,9 +64,11 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
+        summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
+        stack.push_async_callback(summaries.close)
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees), SentRequests(store),
-            LongTexts(discretion),
+            LongTexts(discretion), summaries, SeenThreads(),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)

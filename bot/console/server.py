@@ -18,6 +18,7 @@ from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
 from bot.console.listener import Listener
+from bot.console.overall import health_page, judgement_page, lessons_page, search_page
 from bot.console.pages import (
     downloads,
     figures_page,
@@ -30,6 +31,7 @@ from bot.console.pages import (
     why,
     world,
 )
+from reflexion.errors import ReflexionError
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -46,6 +48,10 @@ HEADERS = {
 }
 ROUTES: tuple[Route, ...] = (
     *home_page.ROUTES,
+    *search_page.ROUTES,
+    *lessons_page.ROUTES,
+    *judgement_page.ROUTES,
+    *health_page.ROUTES,
     *task.ROUTES,
     *live.ROUTES,
     *task_acts.ROUTES,
@@ -121,7 +127,7 @@ class ConsoleServer:
             answer = self._trouble(refused.status, refused.text or refused.reason)
             if "Allow" in refused.headers:
                 answer.headers["Allow"] = refused.headers["Allow"]
-        except AgenticError as error:
+        except (AgenticError, ReflexionError) as error:
             answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
         except (asyncio.CancelledError, ConnectionError):
             raise

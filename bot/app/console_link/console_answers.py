@@ -45,7 +45,7 @@ class ConsoleAnswers:
         self._acts = ConsoleActs(bot)
         self._stands: dict[tuple[str, str], tuple[Stand | None, float]] = {}
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
-            "sees": self._sees, "owner": self._owner, "act": self._act, "health": self._health,
+            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act, "health": self._health,
         }  # fmt: skip
 
     async def answer(self, asked: Mapping[str, object]) -> Answer:
@@ -78,6 +78,11 @@ class ConsoleAnswers:
                 del self._stands[next(iter(self._stands))]
             known = self._stands[key] = (await self._acts.stand(person, row), now + STAND_SECONDS)
         return known[0]
+
+    async def _level(self, asked: Mapping[str, object]) -> Answer:
+        """What somebody may do in a server, None where they are not in it; asked where they change something there."""
+        person = await self._bot.present_person(str(asked["person"]), str(asked["guild"]))
+        return {"level": person.level if person is not None else None}
 
     async def _owner(self, _: Mapping[str, object]) -> Answer:
         return {"person": (await self._acts.owner()).model_dump(mode="json")}
