@@ -13,3 +13,8 @@ function showTurn() {
 }
 addEventListener("hashchange", showTurn);
 addEventListener("DOMContentLoaded", showTurn);
+
+document.addEventListener("htmx:error", () => {
+  const told = document.getElementById("act-said");
+  if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
+});
