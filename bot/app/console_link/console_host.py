@@ -47,7 +47,6 @@ class ConsoleHost:
         self.trouble = ""
         """Why there is no console although it is wanted, and what to do."""
         self._port = 0
-        self.pid = 0
 
     async def run(self) -> None:
         """Start it, and again if it dies, until cancelled or until it is of no use."""
@@ -85,7 +84,6 @@ class ConsoleHost:
             except BaseException:
                 ours.close()
                 raise
-        self.pid = process.pid
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         try:
             await self._talk(reader, writer)
