@@ -16,7 +16,7 @@ from agentic.ports.errors import AgenticError
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
-from bot.console.pages import home_page, live, task, why
+from bot.console.pages import compare, home_page, live, task, time_travel, why
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -32,7 +32,7 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 ROUTES: tuple[Route, ...] = (
-    *home_page.ROUTES, *task.ROUTES, *live.ROUTES, *why.ROUTES,
+    *home_page.ROUTES, *task.ROUTES, *live.ROUTES, *why.ROUTES, *compare.ROUTES, *time_travel.ROUTES,
 )  # fmt: skip
 FORM_BYTES = 200_000
 STATIC_SECONDS = 3600

@@ -22,6 +22,7 @@ TABS = (
     ("files", "Files"),
     ("terminal", "Terminal"),
     ("timeline", "Timeline"),
+    ("at", "Time travel"),
 )
 
 
