@@ -199,8 +199,12 @@ async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> 
             origin = rows.get(source) or await _named(console, viewer, source)
             if origin is not None and (one is None or one.execution in (source, row.execution)):
                 pairs.append(Pair(origin, row, words, _task(console, row)))
-        if one is not None and row.thread == one.thread and row.execution != one.execution and not _relations(started):
-            pairs.append(Pair(one, row, "another task of the thread", _task(console, row)))
+    if one is not None:
+        related = {execution for pair in pairs for execution in (pair.first.execution, pair.second.execution)}
+        others = [
+            row for row in rows.values() if row.thread == one.thread and row.execution not in {*related, one.execution}
+        ]
+        pairs[:0] = [Pair(one, row, "another task of the thread", _task(console, row)) for row in others]
     return pairs[::-1]
 
 

@@ -62,7 +62,7 @@ def prompted(events: list[Event], system: str, **began: object) -> tuple[list[Ev
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def written(consoled: ConsoleGround, tmp_path_factory: pytest.TempPathFactory) -> ConsoleGround:
-    """A task of eight turns, and a second attempt at it that parts in the third."""
+    """A task of eight turns, a second attempt at it that parts in the third, and one that changes a file in each."""
     workspace = tmp_path_factory.mktemp("workspace")
     (workspace / "a.py").write_text("print('as it was')\n", encoding="utf-8")
     kept = await Snapshots(consoled.home / CHECKPOINTS).save(logs.THREAD, workspace)
@@ -72,7 +72,7 @@ async def written(consoled: ConsoleGround, tmp_path_factory: pytest.TempPathFact
         golden("many_turns_4"), "You are an agent.\nWork fast.", trial_of="first", attempt=2, lessons=(lesson,)
     )
     change = FileChange(kind="modified", path="a.py")
-    first = [
+    filed = [
         event.model_copy(update={"manifest": kept.manifest}) if isinstance(event, CheckpointSaved)
         else event.model_copy(update={"changes": (change,)}) if isinstance(event, ToolFinished)
         else event
@@ -85,6 +85,7 @@ async def written(consoled: ConsoleGround, tmp_path_factory: pytest.TempPathFact
     )
     second[15:] = [answer, *logs.end("failed", MARKUP)]
     await logs.written(consoled.store, "first", first, blobs=blobs)
+    await logs.written(consoled.store, "filed", filed)
     await logs.written(consoled.store, "second", second, blobs=more)
     return consoled
 
@@ -118,7 +119,7 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
     await page.set_viewport_size({"width": 390, "height": 800})
     await page.goto(written.task("second"))
     await page.get_by_role("link", name="Compare with another").click()
-    await page.get_by_role("link", name="Do the work.").click()
+    await page.locator("li", has_text="the first attempt and attempt 2").get_by_role("link").click()
     await expect(page).to_have_url(f"{written.url}/compare/first/second")
     parts = page.locator("tr.parts").first
     await expect(parts).to_contain_text("3: here they part")
@@ -135,15 +136,16 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
 
 async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(written: ConsoleGround, page: Page) -> None:
     await page.set_viewport_size({"width": 390, "height": 800})
-    await page.goto(written.task("first", "at?turn=1"))
+    await page.goto(written.task("filed", "at?turn=1"))
     moment = page.locator("#moment")
     await expect(moment.locator("h3")).to_have_text("At the end of turn 1 of 8")
-    await expect(moment.get_by_role("row", name="a.py")).to_contain_text("modified 1 turn 1")
+    file = moment.get_by_role("row", name="a.py").locator("td")
+    await expect(file).to_have_text(["a.py", "modified", "1", "turn 1"])
     await page.get_by_label("Turn", exact=True).focus()
     await page.keyboard.press("ArrowRight")
     await page.keyboard.press("ArrowRight")
     await expect(moment.locator("h3")).to_have_text("At the end of turn 3 of 8")
-    await expect(moment.get_by_role("row", name="a.py")).to_contain_text("modified 3 turn 3")
+    await expect(file).to_have_text(["a.py", "modified", "3", "turn 3"])
     await expect(page).to_have_url(re.compile(r"/at\?turn=3$"))
     await expect(page.get_by_label("Go to turn")).to_have_value("3")
     fork = moment.locator("form.fork")
