@@ -16,7 +16,7 @@ from agentic.runtime.request_refs import NotStored, as_sent
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import NO_TASK, Console, Route, task_path
 from bot.console.logs.task_log import TaskLog
-from bot.console.views.decision_trace import Trace, trace_of
+from bot.console.views.decision_trace import NEAR, Trace, trace_of
 from bot.console.views.task_comparison import (
     Parting,
     Row,
@@ -91,11 +91,10 @@ async def choose(console: Console, request: web.Request, viewer: Viewer) -> web.
 async def compare(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """Two tasks side by side. ``?all=1`` shows each turn."""
     logs = [await _seen(console, viewer, request.match_info[name]) for name in ("a", "b")]
-    left, right = (tuple(log.events) for log in logs)
-    started = left[0].event, right[0].event
+    started = logs[0].events[0].event, logs[1].events[0].event
     if not isinstance(started[0], Started) or not isinstance(started[1], Started):
         raise web.HTTPNotFound(text=NO_TASK)
-    rows, parted, traces = await asyncio.to_thread(_compared, left, right)
+    rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1])
     sides = [
         Side(log, _task(console, log.row), time_split(log.events), cost_split(log.events), _tiers(log), trace)
         for log, trace in zip(logs, traces, strict=True)
@@ -112,19 +111,23 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
         "compare.html", viewer, sides=sides, statuses=[status_of(log) for log in logs],
         paths=[task_path(log) for log in logs], here=f"/compare/{logs[0].execution}/{logs[1].execution}",
         rows=list(enumerate(rows))[first:last], before=first, after=len(rows) - last, parted=parted,
+        parted_row=rows[parted.row] if parted is not None and parted.row < len(rows) else Row(None, None, same=False),
         began=beginnings(started[0], started[1]), lessons=lessons[:LESSONS], more_lessons=max(len(lessons) - LESSONS, 0),
         difference=difference, cut=cut, problem=problem,
     )  # fmt: skip
 
 
-def _compared(
-    left: Sequence[Envelope], right: Sequence[Envelope]
-) -> tuple[list[Row], Parting | None, tuple[Trace | None, Trace | None]]:
+def _compared(one: TaskLog, other: TaskLog) -> tuple[list[Row], Parting | None, tuple[Trace | None, Trace | None]]:
+    left, right = list(one.events), list(other.events)
     rows = aligned(steps_of(left), steps_of(right))
     parted = parting(rows, left, right)
     if parted is None:
         return rows, None, (None, None)
-    return rows, parted, (trace_of(left, parted.left_seq), trace_of(right, parted.right_seq))
+    return rows, parted, (_trace(one, parted.left_seq), _trace(other, parted.right_seq))
+
+
+def _trace(log: TaskLog, seq: int) -> Trace:
+    return trace_of(log.events[:seq], seq, log.near(seq - NEAR))
 
 
 def _window(count: int, parted: Parting | None) -> tuple[int, int]:

@@ -63,7 +63,7 @@ async def _then(request: web.Request, log: TaskLog) -> PastState:
     wanted = request.query.get("turn", "")
     turn = int(wanted[:7]) if wanted.isdecimal() else len(log.events)
     events, outcome = list(log.events), tuple(log.outcome)
-    return await asyncio.to_thread(state_at, events, list(log.story.turns), turn, outcome)
+    return await asyncio.to_thread(state_at, events, list(log.story.turns), turn, outcome, log.near)
 
 
 async def _kept(console: Console, log: TaskLog) -> frozenset[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from agentic.core.audit.verification import copied_through
 from agentic.core.events.execution_events import (
@@ -16,7 +17,7 @@ from agentic.core.events.execution_events import (
     WorkspaceFound,
     WorkspaceRestored,
 )
-from agentic.core.fold.fold import fold
+from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
 from bot.console.views.story import StoryTurn
 from bot.history import log_positions
@@ -61,16 +62,24 @@ class PastState:
 
 
 def state_at(
-    log: Sequence[Envelope], turns: Sequence[StoryTurn], wanted: int, outcome: Iterable[Envelope] = ()
+    log: Sequence[Envelope],
+    turns: Sequence[StoryTurn],
+    wanted: int,
+    outcome: Iterable[Envelope] = (),
+    near: Callable[[int], Execution] = lambda seq: Execution(),
 ) -> PastState:
-    """The task at the end of a turn, or of the nearest one before. Linear in the log up to there."""
+    """The task at the end of a turn, or of the nearest one before.
+
+    ``near`` gives a state at an event or before it, from which the one at that event is folded.
+    """
     numbers = [turn.number for turn in turns]
     place = max((place for place, number in enumerate(numbers) if number <= wanted), default=0)
     last = place + 1 == len(numbers)
     through = len(log) if last else turns[place + 1].seq - 1
-    then = log[:through]
+    then, begin = log[:through], near(through)
+    execution = reduce(evolve, then[begin.seq :], begin)
     return PastState(
-        numbers[place], (numbers[0], numbers[-1]), through, fold(then), files_in(then),
+        numbers[place], (numbers[0], numbers[-1]), through, execution, files_in(then),
         _saved(then, tuple(outcome) if last else ()),
     )  # fmt: skip
 
