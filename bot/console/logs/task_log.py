@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
 from agentic.core.events.execution_events import Envelope
 from agentic.core.fold.fold import evolve
@@ -17,6 +17,17 @@ MARK = 500
 """The state after each so many events is kept; an earlier state is folded from the nearest one."""
 LEAST = 8
 """No secret is shorter."""
+
+
+class LogReading(Protocol):
+    """Something that is made of a log event by event."""
+
+    def take(self, envelope: Envelope) -> None:
+        """Add an event."""
+        ...
+
+
+R = TypeVar("R", bound=LogReading)
 
 
 @dataclass(slots=True)
@@ -33,6 +44,11 @@ class TaskLog:
     """The state that the rules read, after the last event."""
     marks: list[Execution] = field(default_factory=list[Execution])
     """The states after each ``MARK`` events. They share what did not change between them."""
+    hidden: int = 0
+    """Sequence number of the first event that a secret was taken out of; 0 for none."""
+    _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
+        default_factory=dict[type[LogReading], tuple[LogReading, int]]
+    )
 
     @property
     def execution(self) -> str:
@@ -44,10 +60,20 @@ class TaskLog:
         """Whether nothing is added to it but what follows the end."""
         return self.folded.finished is not None
 
+    def reading(self, sort: type[R]) -> R:
+        """What this sort of reading makes of the log: begun when it is first asked for, then only continued."""
+        kept, taken = self._readings.get(sort) or (sort(), 0)
+        for envelope in self.events[taken:]:
+            kept.take(envelope)
+        self._readings[sort] = kept, len(self.events)
+        return cast("R", kept)
+
     def take(self, envelopes: Iterable[Envelope], discretion: Discretion) -> None:
         """Add events that were just read, without the secrets in them."""
         for envelope in envelopes:
             shown = without_secrets(envelope, discretion)
+            if shown is not envelope:
+                self.hidden = self.hidden or envelope.seq
             self.events.append(shown)
             self.story.take(shown)
             self.folded = evolve(self.folded, shown)

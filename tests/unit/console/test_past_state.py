@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     ToolRef,
     WorkspaceRestored,
 )
-from bot.console.views.past_state import PastState, files_in, state_at
+from bot.console.hindsight.past_state import PastState, files_in, state_at
 from bot.console.views.story import Story
 from bot.history import log_positions
 from tests.integration.console import logs

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pytest
 
 from agentic.core.events.execution_events import (
-    Asked,
     ChosenLesson,
-    Decided,
     Envelope,
-    Event,
     Finished,
-    HandedOver,
-    InputReceived,
     ModelRequested,
-    OwnerChanged,
     Policy,
     WithheldLesson,
 )
-from bot.console.views.task_comparison import (
+from bot.console.hindsight.task_comparison import (
     Row,
     aligned,
     beginnings,
@@ -30,7 +23,6 @@ from bot.console.views.task_comparison import (
     parting,
     prompt_difference,
     steps_of,
-    time_split,
 )
 from tests.integration.console import logs
 
@@ -117,26 +109,6 @@ def test_thousands_of_equal_turns_with_some_between_them_are_aligned_quickly() -
     rows = aligned(left, right)
     assert len(rows) >= 1_702
     assert shape(rows)[699:701] == [(700, 700, True), (0, 701, False)]
-
-
-def test_time_is_split_by_what_was_going_on() -> None:
-    request, answer, begun, done, ended = logs.turn(1)
-    question = Asked(question="q", sort="approval")
-    events: list[tuple[int, Event]] = [
-        (0, logs.started()), (1, request), (5, answer), (6, begun), (16, done), (17, question),
-        (117, Decided(question="q", by=logs.ANN, choice="allow")),
-        (118, InputReceived(inbox="1", sort="pause", author=logs.ANN)),
-        (148, InputReceived(inbox="2", sort="resume", author=logs.ANN)), (149, HandedOver()),
-        (349, OwnerChanged(worker="w")), (350, ended), (351, logs.end()[0]),
-    ]  # fmt: skip
-    log = [
-        Envelope(execution="x1", seq=seq, at=logs.BEGAN + timedelta(seconds=second), fence=1, event=event)
-        for seq, (second, event) in enumerate(events, 1)
-    ]
-    split = time_split(log)
-    assert (split.model, split.tool, split.person, split.away) == (4, 10, 130, 200)
-    assert split.rest == 351 - 344
-    assert split.whole == 351
 
 
 def test_cost_is_split_by_model() -> None:

@@ -15,12 +15,9 @@ from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import NotStored, as_sent
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import NO_TASK, Console, Route, task_path
-from bot.console.logs.task_log import TaskLog
-from bot.console.views.decision_trace import NEAR, Trace, trace_of
-from bot.console.views.task_comparison import (
+from bot.console.hindsight.task_comparison import (
     Parting,
     Row,
-    TimeSplit,
     aligned,
     beginnings,
     cost_split,
@@ -28,14 +25,16 @@ from bot.console.views.task_comparison import (
     parting,
     prompt_difference,
     steps_of,
-    time_split,
 )
+from bot.console.logs.task_log import TaskLog
+from bot.console.views.decision_trace import NEAR, Trace, trace_of
 from bot.console.views.task_status import status_of
+from bot.console.views.time_split import TimeReading, TimeSplit
 
 LOOKED_AT = 40
 """So many of the newest tasks, and of those of a thread, are looked at for attempts at the same one."""
-ROWS_BEFORE, ROWS_AFTER = 10, 150
-"""Rows that are shown around the parting; the others are offered."""
+ROWS, ROWS_BEFORE = 160, 10
+"""Rows that are shown at once, and those of them before the parting."""
 LESSONS = 60
 PROMPT_WITHIN = 2_000
 """The first request of a turn is looked for in so many events."""
@@ -89,14 +88,14 @@ async def choose(console: Console, request: web.Request, viewer: Viewer) -> web.
 
 
 async def compare(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """Two tasks side by side. ``?all=1`` shows each turn."""
+    """Two tasks side by side, the steps around their parting; ``?from=120`` those from there on."""
     logs = [await _seen(console, viewer, request.match_info[name]) for name in ("a", "b")]
     started = logs[0].events[0].event, logs[1].events[0].event
     if not isinstance(started[0], Started) or not isinstance(started[1], Started):
         raise web.HTTPNotFound(text=NO_TASK)
     rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1])
     sides = [
-        Side(log, _task(console, log.row), time_split(log.events), cost_split(log.events), _tiers(log), trace)
+        Side(log, _task(console, log.row), log.reading(TimeReading).split(), cost_split(log.events), _tiers(log), trace)
         for log, trace in zip(logs, traces, strict=True)
     ]
     prompts = await asyncio.gather(*(_prompt(console, log.events) for log in logs))
@@ -105,12 +104,12 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
     cut = False
     if not isinstance(prompts[0], NotStored) and not isinstance(prompts[1], NotStored):
         difference, cut = await asyncio.to_thread(prompt_difference, prompts[0], prompts[1])
-    first, last = (0, len(rows)) if request.query.get("all") else _window(len(rows), parted)
+    first, last = _window(len(rows), parted, request.query.get("from", ""))
     lessons = lesson_rows(started[0], started[1])
     return console.page(
         "compare.html", viewer, sides=sides, statuses=[status_of(log) for log in logs],
         paths=[task_path(log) for log in logs], here=f"/compare/{logs[0].execution}/{logs[1].execution}",
-        rows=list(enumerate(rows))[first:last], before=first, after=len(rows) - last, parted=parted,
+        rows=list(enumerate(rows))[first:last], before=first, earlier=max(first - ROWS, 0), after=len(rows) - last, last=last, parted=parted,
         parted_row=rows[parted.row] if parted is not None and parted.row < len(rows) else Row(None, None, same=False),
         began=beginnings(started[0], started[1]), lessons=lessons[:LESSONS], more_lessons=max(len(lessons) - LESSONS, 0),
         difference=difference, cut=cut, problem=problem,
@@ -130,9 +129,10 @@ def _trace(log: TaskLog, seq: int) -> Trace:
     return trace_of(log.events[:seq], seq, log.near(seq - NEAR))
 
 
-def _window(count: int, parted: Parting | None) -> tuple[int, int]:
-    place = parted.row if parted is not None else 0
-    return max(place - ROWS_BEFORE, 0), min(place + ROWS_AFTER, count)
+def _window(count: int, parted: Parting | None, wanted: str) -> tuple[int, int]:
+    place = parted.row - ROWS_BEFORE if parted is not None else 0
+    first = min(int(wanted[:7]), count) if wanted.isdecimal() else max(place, 0)
+    return first, min(first + ROWS, count)
 
 
 def _tiers(log: TaskLog) -> str:

@@ -7,22 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
-from typing import Literal
 
 from agentic.core.events.execution_events import (
     Asked,
-    Decided,
     Envelope,
     Escalated,
     Event,
     Finished,
-    Gated,
-    HandedOver,
     InputReceived,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
-    OwnerChanged,
     Started,
     TextBlock,
     ToolFinished,
@@ -35,7 +30,6 @@ ALIGNED = 250
 """So many turns of each side are aligned by what they did, after the equal ones at both ends; more are paired in order."""
 WORDS, CALLS = 160, 6
 PROMPT_LINES, DIFFERENT_LINES = 3_000, 400
-Doing = Literal["model", "tool", "person", "away", "rest"]
 
 
 @dataclass(slots=True)
@@ -71,22 +65,6 @@ class Row:
         return (
             self.same and self.left is not None and self.right is not None and self.left.results != self.right.results
         )
-
-
-@dataclass(frozen=True, slots=True)
-class TimeSplit:
-    """Seconds by what was going on; ``away``: nobody had it, between two processes; ``rest`` is none of these."""
-
-    model: float = 0.0
-    tool: float = 0.0
-    person: float = 0.0
-    away: float = 0.0
-    rest: float = 0.0
-
-    @property
-    def whole(self) -> float:
-        """From the first event to the last."""
-        return self.model + self.tool + self.person + self.away + self.rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,64 +205,6 @@ def _end(log: Sequence[Envelope]) -> tuple[str, str]:
 def _last(log: Sequence[Envelope]) -> int:
     """The event with which a task ended, or its last."""
     return next((e.seq for e in reversed(log) if isinstance(e.event, Finished)), log[-1].seq)
-
-
-class _Clock:
-    """What a task was doing, event by event."""
-
-    def __init__(self) -> None:
-        self._requests: set[str] = set()
-        self._calls: set[str] = set()
-        self._asked = self._paused = self._away = False
-
-    @property
-    def doing(self) -> Doing:
-        """What it does now; where several things go on, the first of these."""
-        if self._away:
-            return "away"
-        if self._requests:
-            return "model"
-        if self._calls:
-            return "tool"
-        return "person" if self._asked or self._paused else "rest"
-
-    def take(self, event: Event) -> None:
-        """Go on by an event."""
-        match event:
-            case ModelRequested():
-                self._requests.add(event.request)
-            case ModelAnswered() | ModelFailed():
-                self._requests.discard(event.request)
-            case ToolStarted():
-                self._calls.add(event.call)
-            case ToolFinished() | Gated():
-                self._calls.discard(event.call)
-            case Asked():
-                self._asked = True
-                self._calls.discard(event.call)
-            case Decided():
-                self._asked = False
-            case InputReceived():
-                self._paused = event.sort == "pause" or (self._paused and event.sort not in ("resume", "stop"))
-            case HandedOver() | OwnerChanged():
-                self._away = isinstance(event, HandedOver)
-                self._requests.clear()
-                self._calls.clear()
-            case _:
-                pass
-
-
-def time_split(log: Sequence[Envelope]) -> TimeSplit:
-    """Where the time of a task went."""
-    clock = _Clock()
-    spent: dict[Doing, float] = dict.fromkeys(("model", "tool", "person", "away", "rest"), 0.0)
-    last = log[0].at if log else None
-    for envelope in log:
-        if last is not None:
-            spent[clock.doing] += max((envelope.at - last).total_seconds(), 0.0)
-        last = envelope.at
-        clock.take(envelope.event)
-    return TimeSplit(**spent)
 
 
 def cost_split(log: Iterable[Envelope]) -> dict[str, float]:

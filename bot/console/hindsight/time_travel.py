@@ -12,9 +12,9 @@ from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.config.home import CHECKPOINTS
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
+from bot.console.hindsight.past_state import PastState, state_at
 from bot.console.logs.task_log import TaskLog
 from bot.console.pages.task import TASK, tab
-from bot.console.views.past_state import PastState, state_at
 
 FILES_SHOWN, SAVED_SHOWN = 300, 30
 CONTENT_BYTES = 256 << 10
@@ -29,7 +29,7 @@ async def at(console: Console, request: web.Request, viewer: Viewer) -> web.Resp
     return tab(
         console, viewer, log, "at", "at.html",
         then=then, files=then.files[:FILES_SHOWN], saved=saved[:SAVED_SHOWN], gone=len(then.saved) - len(saved),
-        one_time=secrets.token_hex(16),
+        sends=secrets.token_urlsafe(12), listens=console.bot.connected,
     )  # fmt: skip
 
 
