@@ -170,9 +170,9 @@ def origin_of(
     """Where the event ``seq`` comes from, whatever the rules say of those before it.
 
     A decision is seldom far from its event: with ``begin``, the state after some event well before it, the walk begins
-    there, and at the first event only where that finds no decision.
+    there, and at the first event only where that finds no decision (what a look found may have been wanted long before).
     """
-    if begin is not None and begin.seq:
+    if begin is not None and begin.seq and not isinstance(log[seq - 1].event, WorkspaceFound):
         near = _origin(log, seq, version, begin)
         if near.source != "otherwise":
             return near

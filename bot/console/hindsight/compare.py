@@ -109,7 +109,8 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
     return console.page(
         "compare.html", viewer, sides=sides, statuses=[status_of(log) for log in logs],
         paths=[task_path(log) for log in logs], here=f"/compare/{logs[0].execution}/{logs[1].execution}",
-        rows=list(enumerate(rows))[first:last], before=first, earlier=max(first - ROWS, 0), after=len(rows) - last, last=last, parted=parted,
+        rows=list(enumerate(rows))[first:last], before=first, earlier=max(first - ROWS, 0),
+        after=len(rows) - last, last=last, parted=parted,
         parted_row=rows[parted.row] if parted is not None and parted.row < len(rows) else Row(None, None, same=False),
         began=beginnings(started[0], started[1]), lessons=lessons[:LESSONS], more_lessons=max(len(lessons) - LESSONS, 0),
         difference=difference, cut=cut, problem=problem,

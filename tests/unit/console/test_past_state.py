@@ -16,9 +16,13 @@ from agentic.core.events.execution_events import (
     ToolRef,
     WorkspaceRestored,
 )
+from agentic.core.fold.fold import fold
+from agentic.ports.runtime import ExecutionRow
 from bot.console.hindsight.past_state import PastState, files_in, state_at
+from bot.console.logs.task_log import TaskLog
 from bot.console.views.story import Story
 from bot.history import log_positions
+from bot.rendering.secrets import Discretion
 from tests.integration.console import logs
 
 
@@ -98,3 +102,14 @@ def test_a_checkpoint_that_a_fork_copied_goes_by_its_manifest() -> None:
     assert isinstance(first, Started)
     events[0] = first.model_copy(update={"forked_from": ("x0", 8)})
     assert [one.id for one in at(logs.enveloped("x1", events), 2).saved] == ["000001-aaaaaaaaaaaa"]
+
+
+def test_a_long_log_is_folded_from_the_nearest_state_that_is_kept() -> None:
+    events = logs.enveloped("x1", logs.events(220))
+    row = ExecutionRow("x1", logs.THREAD, "Fix it", head=len(events))
+    log = TaskLog(row, None)
+    log.take(events, Discretion())
+    assert [log.near(seq).seq for seq in (0, 499, 500, 1_050, 9_999)] == [0, 0, 500, 1_000, 1_000]
+    for turn in (3, 150, 220):
+        past = state_at(events, log.story.turns, turn, (), log.near)
+        assert past.execution == fold(events[: past.through])
