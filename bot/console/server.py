@@ -17,6 +17,7 @@ from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
+from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
 from bot.console.overall import health_page, judgement_page, lessons_page, search_page
 from bot.console.pages import (
@@ -59,6 +60,8 @@ ROUTES: tuple[Route, ...] = (
     *world.ROUTES,
     *downloads.ROUTES,
     *why.ROUTES,
+    *compare.ROUTES,
+    *time_travel.ROUTES,
     *figures_page.ROUTES,
     *terminal_page.ROUTES,
 )
