@@ -13,6 +13,7 @@ from agentic.ports.runtime import SessionRow, Store
 from bot.config.settings import Settings
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
+from bot.console.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.task_log import TaskLog
@@ -40,6 +41,7 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+    files: FileVersions
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

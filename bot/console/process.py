@@ -8,12 +8,14 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from agentic.ports.errors import AgenticError
-from agentic.stores.factory import open_store
-from bot.config.home import DATABASE, LESSONS
+from agentic.stores.factory import open_objects, open_store
+from agentic.workspace.snapshots.shared_copies import SharedCopies
+from bot.config.home import CHECKPOINTS, DATABASE, LESSONS
 from bot.config.settings import Settings
 from bot.console.access.entrance import Entrance
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
+from bot.console.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.page_templates import Pages
@@ -50,10 +52,20 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages()
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
-        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion)
+        files = FileVersions(settings.home, _shared_copies(stack, settings))
+        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, files)
         server = ConsoleServer(whole, Entrance(bot.owner))
         stack.push_async_callback(server.close)
         yield server
+
+
+def _shared_copies(stack: AsyncExitStack, settings: Settings) -> SharedCopies | None:
+    """Checkpoints in the bucket, where other machines work too."""
+    if settings.aws_place is None:
+        return None
+    objects = open_objects(settings.aws_place)
+    stack.push_async_callback(objects.close)
+    return SharedCopies(objects, settings.home / CHECKPOINTS)
 
 
 async def serve(settings: Settings, address: tuple[str, int], stopped: asyncio.Event) -> None:

@@ -16,7 +16,7 @@ from agentic.ports.errors import AgenticError
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
-from bot.console.pages import figures_page, home_page, live, task, terminal_page
+from bot.console.pages import figures_page, files_page, home_page, live, task, terminal_page
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -31,7 +31,14 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *figures_page.ROUTES, *terminal_page.ROUTES, *live.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *home_page.ROUTES,
+    *task.ROUTES,
+    *figures_page.ROUTES,
+    *terminal_page.ROUTES,
+    *files_page.ROUTES,
+    *live.ROUTES,
+)
 FORM_BYTES = 200_000
 STATIC_SECONDS = 3600
 
