@@ -30,7 +30,7 @@ class Pages:
         )
         filters: dict[str, object] = {
             "usd": usd, "seconds": seconds, "clock": clock, "day": day, "moment": moment, "many": many, "tokens": tokens,
-            "size": size,
+            "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
         cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
@@ -45,6 +45,11 @@ def usd(value: float) -> str:
     if value == 0:
         return "$0"
     return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= 0.001 else "<$0.001"
+
+
+def money(value: float) -> str:
+    """US dollars that may be less than nothing."""
+    return f"−{usd(-value)}" if value < 0 else usd(value)
 
 
 def seconds(value: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +22,9 @@ WAITING = 64
 """Updates that wait for a watcher at most."""
 RESTED_SECONDS = 2.0
 """How often a task that has ended is looked at, for what follows the end."""
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of an event stream: a text of a log must not begin a field of its own."""
 
 Update = Callable[[TaskLog, int], str]
 """What is new on a page since so many events, as partials; '' for nothing."""
@@ -141,5 +145,5 @@ class Followers:
 
 def event_of(update: str, seq: int) -> bytes:
     """An update as a server-sent event; its id is the last event of the log that it shows."""
-    lines = "".join(f"data: {line}\n" for line in update.split("\n"))
+    lines = "".join(f"data: {line}\n" for line in LINE_END.split(update))
     return f"id: {seq}\n{lines}\n".encode()

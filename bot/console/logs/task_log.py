@@ -40,6 +40,8 @@ class TaskLog:
     story: Story = field(default_factory=Story)
     folded: Execution = field(default_factory=Execution)
     """The state that the rules read, after the last event."""
+    hidden: int = 0
+    """Sequence number of the first event that a secret was taken out of; 0 for none."""
     _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
         default_factory=dict[type[LogReading], tuple[LogReading, int]]
     )
@@ -66,6 +68,8 @@ class TaskLog:
         """Add events that were just read, without the secrets in them."""
         for envelope in envelopes:
             shown = without_secrets(envelope, discretion)
+            if shown is not envelope:
+                self.hidden = self.hidden or envelope.seq
             self.events.append(shown)
             self.story.take(shown)
             self.folded = evolve(self.folded, shown)

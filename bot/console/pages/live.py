@@ -13,6 +13,7 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.console.pages.figures_page import figures_of, rows_of, times_of, turn_times_of
 from bot.console.pages.task import TASK
+from bot.console.views.act_choices import choices_of
 from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
@@ -36,15 +37,16 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     answer.content_type = "text/event-stream"
     answer.headers["X-Content-Type-Options"] = "nosniff"
     await answer.prepare(request)
+    if request.method == "HEAD":
+        return answer
     async with console.followers.watching(task.execution, view, begin) as watcher:
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
                     update = await watcher.updates.get()
             except TimeoutError:
-                await answer.write(b": still here\n\n")
-                continue
-            if update is None:
+                update = b": still here\n\n"
+            if update is None or not await console.sees(viewer, task.session):
                 return answer
             await answer.write(update)
 
@@ -54,7 +56,9 @@ def views(pages: Pages) -> dict[str, Update]:
 
     def thoughts(log: TaskLog, since: int) -> str:
         turns = log.story.changed_since(since)
-        return pages.render("live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log))
+        return pages.render(
+            "live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log), choices=choices_of(log)
+        )
 
     def lines(log: TaskLog, since: int) -> str:
         new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[since:], since)]

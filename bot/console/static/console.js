@@ -14,3 +14,18 @@ function showTurn() {
 }
 addEventListener("hashchange", showTurn);
 addEventListener("DOMContentLoaded", showTurn);
+
+// "Copy as Markdown": without a script it is a link that downloads the same.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-copy]");
+  if (!link || !navigator.clipboard) return;
+  event.preventDefault();
+  const said = link.parentElement.querySelector("[role=status]");
+  try {
+    const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)));
+    await navigator.clipboard.writeText(text);
+    if (said) said.textContent = "Copied.";
+  } catch {
+    location.href = link.href;
+  }
+});
