@@ -23,7 +23,7 @@ from bot.console.access.sight import Sight
 from bot.console.access.sign_in import SignIn
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
-from bot.console.file_versions import FileVersions
+from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.long_texts import LongTexts

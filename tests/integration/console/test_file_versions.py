@@ -11,7 +11,7 @@ import pytest
 
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.config.home import CHECKPOINTS, SANDBOXES
-from bot.console.file_versions import FileVersions
+from bot.console.logs.file_versions import FileVersions
 from tests.integration.console.logs import THREAD
 
 
