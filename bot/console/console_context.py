@@ -14,6 +14,7 @@ from bot.config.settings import Settings
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
+from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.long_texts import LongTexts
@@ -45,6 +46,7 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+    files: FileVersions
     sight: Sight
     requests: SentRequests
     texts: LongTexts

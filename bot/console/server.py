@@ -23,6 +23,7 @@ from bot.console.overall import health_page, judgement_page, lessons_page, searc
 from bot.console.pages import (
     downloads,
     figures_page,
+    files_page,
     home_page,
     identity,
     live,
@@ -64,6 +65,7 @@ ROUTES: tuple[Route, ...] = (
     *time_travel.ROUTES,
     *figures_page.ROUTES,
     *terminal_page.ROUTES,
+    *files_page.ROUTES,
 )
 STATIC_SECONDS = 3600
 
