@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
-import pytest
 import pytest_asyncio
 
 from agentic.core.events.execution_events import Envelope, FeedbackGiven, ToolFinished
