@@ -1,5 +1,5 @@
-"""`threadwright setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay |
-calibration | costs | lessons | backup | export | import`.
+"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
+search | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -74,7 +74,8 @@ def _performed(wanted: argparse.Namespace) -> int:
 
     try:
         sources = gather(getattr(wanted, "env_file", None), os.environ)
-        _tell_of_unread(sources)
+        if getattr(wanted, "channel", None) is None:  # else the bot has told it
+            _tell_of_unread(sources)
         settings = settings_from(sources)
         honour_provider_variables(sources)
         log_to_standard_error(
@@ -137,10 +138,8 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.run import run
 
         return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
-    if wanted.command == "page":
-        from bot.cli.page_link import page
-
-        return page(settings)
+    if wanted.command in ("page", "console"):
+        return _in_a_browser(wanted, settings)
     if wanted.command == "task":
         from bot.cli.task_command.command import TaskOrder, task
 
@@ -155,6 +154,8 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.doctor import doctor
 
         return doctor(settings, as_json=wanted.json, search=wanted.search)
+    if wanted.command in ("logs", "top"):
+        return _task_view(wanted, settings)
     if wanted.command == "mcp":
         return _mcp(wanted, settings)
     if wanted.command == "skills":
@@ -165,17 +166,41 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.word_search import search
 
         return search(settings, wanted.words)
+    if wanted.command in ("costs", "calibration"):
+        return _figures(wanted, settings)
+    if wanted.command == "lessons":
+        return _lessons(wanted, settings)
+    return _replay(wanted, settings)
+
+
+def _task_view(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "top":
+        from bot.cli.task_views.task_table import top
+
+        return top(settings, once=wanted.once)
+    from bot.cli.task_views.task_lines import LogsArguments, logs
+
+    return logs(settings, LogsArguments(wanted.name, wanted.follow, as_json=wanted.json, turns=wanted.turns))
+
+
+def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     if wanted.command == "costs":
         from bot.cli.costs import CostsArguments, costs
 
         return costs(settings, CostsArguments(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
-    if wanted.command == "calibration":
-        from bot.cli.calibration import calibration
+    from bot.cli.calibration import calibration
 
-        return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
-    if wanted.command == "lessons":
-        return _lessons(wanted, settings)
-    return _replay(wanted, settings)
+    return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
+
+
+def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "page":
+        from bot.cli.page_link import page
+
+        return page(settings)
+    from bot.cli.console_command import console
+
+    return console(settings, wanted.channel, wanted.port)
 
 
 def _replay(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -283,8 +308,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay | calibration | "
-        "costs | lessons | backup | export | import"
+        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | replay | "
+        "calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -302,6 +327,7 @@ def parser() -> argparse.ArgumentParser:
         add_search,
         add_setup,
         add_skills,
+        add_task_views,
         existing_folder,
     )
 
@@ -314,6 +340,11 @@ def parser() -> argparse.ArgumentParser:
     )
     commands.add_parser("worker", help="work on what `threadwright gateway` hears; run as many as you like")
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
+    console = commands.add_parser(
+        "console", help="show this store in a browser, without a bot; a bot starts its own (THREADWRIGHT_CONSOLE)"
+    )
+    console.add_argument("--channel", type=int, default=None, help=argparse.SUPPRESS)
+    console.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     task = commands.add_parser(
         "task",
         help="do one task here, without Discord; exit 0 done, 1 failed, 2 asks, 3 stopped, 64 mistake in the command "
@@ -338,6 +369,7 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
+    add_task_views(commands)
     add_mcp(commands)
     add_skills(commands)
     add_search(commands)

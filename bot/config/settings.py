@@ -415,8 +415,8 @@ class Settings(BaseSettings):
     )
     console: str = Field(
         default="127.0.0.1:8094",
-        description="Where the console is: what the agent thought, saw, did and cost, in a browser. If nothing is set here and "
-        "the port is taken, it takes any that is free; port 0 always does. 'off': there is none.",
+        description="Where the console is: what the agent thought, saw, did and cost, in a browser. If nothing is set here "
+        "and the port is taken, it takes any that is free; port 0 always does. 'off': there is none.",
     )
     console_url: str = Field(
         default="",
@@ -425,13 +425,14 @@ class Settings(BaseSettings):
     )
     console_token: SecretStr | None = Field(
         default=None,
-        description="Whoever knows this token may open the console from elsewhere and sees everything, at least 32 characters; "
-        "make one with: openssl rand -hex 32",
+        description="Whoever knows this token may open the console from elsewhere and sees everything; at least 32 "
+        "characters, make one with: openssl rand -hex 32",
     )
     discord_client_id: str = Field(
         default="",
         validation_alias=AliasChoices(*OWN_NAMES["discord_client_id"]),
-        description="The bot's application id, so that people sign in to the console with Discord and see what they see there.",
+        description="The bot's application id, so that people can sign in to the console with Discord and see what they see "
+        "there.",
     )
     discord_client_secret: SecretStr | None = Field(
         default=None,

@@ -17,8 +17,23 @@ from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
+from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
-from bot.console.pages import home_page, live, task
+from bot.console.overall import health_page, judgement_page, lessons_page, search_page
+from bot.console.pages import (
+    downloads,
+    figures_page,
+    files_page,
+    home_page,
+    identity,
+    live,
+    task,
+    task_acts,
+    terminal_page,
+    why,
+    world,
+)
+from reflexion.errors import ReflexionError
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -33,7 +48,25 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES)
+ROUTES: tuple[Route, ...] = (
+    *home_page.ROUTES,
+    *search_page.ROUTES,
+    *lessons_page.ROUTES,
+    *judgement_page.ROUTES,
+    *health_page.ROUTES,
+    *task.ROUTES,
+    *live.ROUTES,
+    *task_acts.ROUTES,
+    *identity.ROUTES,
+    *world.ROUTES,
+    *downloads.ROUTES,
+    *why.ROUTES,
+    *compare.ROUTES,
+    *time_travel.ROUTES,
+    *figures_page.ROUTES,
+    *terminal_page.ROUTES,
+    *files_page.ROUTES,
+)
 STATIC_SECONDS = 3600
 
 log = logging.getLogger(__name__)
@@ -99,7 +132,7 @@ class ConsoleServer:
             answer = self._trouble(refused.status, refused.text or refused.reason)
             if "Allow" in refused.headers:
                 answer.headers["Allow"] = refused.headers["Allow"]
-        except AgenticError as error:
+        except (AgenticError, ReflexionError) as error:
             answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
         except (asyncio.CancelledError, ConnectionError):
             raise

@@ -6,11 +6,13 @@ comes out the same byte for byte while nothing it states has changed, so the pro
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from agentic.core.events.execution_events import (
     EquippedSkill,
     Perceived,
+    RuleFile,
     StaleFile,
     Started,
     ToolRef,
@@ -42,18 +44,30 @@ from agentic.prompts.tools import EXAMPLES, PERMISSIONS
 from agentic.prompts.watcher_prompt import NOTED as WATCHER
 
 SUBAGENT = "subagent"
+Source = Literal[
+    "product", "environment", "tools", "skills", "own roles", "role", "rules", "helper", "title", "instructions"
+]
+"""Where a part of the system prompt comes from; product: Threadwright's own words."""
 _UNTRIAGED = Execution()
 _SKILL_CHARACTERS = 12_000
 """So much of all descriptions of skills together; of those beyond only the name is told."""
 
 
+@dataclass(frozen=True, slots=True)
+class SystemPart:
+    """A part of the system prompt; the parts are joined by blank lines."""
+
+    source: Source
+    text: str
+
+
 def build_prompt(execution: Execution, perceived: Perceived | None, tools: tuple[ToolSpec, ...]) -> Prompt:
     """The next request.  The execution's history must already hold what the request adds to it."""
+    system = "\n\n".join([part.text for part in system_parts(execution)])
     if execution.talk:
-        system = "\n\n".join((identity.SIDE if execution.side else identity.TALK, *_rules(execution)))
         return Prompt(system=system, tools=(), messages=_talk(execution))
     return Prompt(
-        system=system_text(execution.started, execution),
+        system=system,
         tools=offered(execution, tools),
         messages=execution.history,
         tail=tail_text(execution, perceived),
@@ -67,45 +81,65 @@ def _talk(execution: Execution) -> tuple[Message, ...]:
     return (*(replace(first, text=without_lessons(started, first.text)) for first in told[:1]), *told[1:])
 
 
+def system_parts(execution: Execution) -> tuple[SystemPart, ...]:
+    """The system prompt of its next turn, in parts, in order."""
+    if execution.talk:
+        words = identity.SIDE if execution.side else identity.TALK
+        return (SystemPart("product", words), *_rules(execution))
+    return _working(execution.started, execution)
+
+
 def system_text(started: Started | None, execution: Execution = _UNTRIAGED) -> str:
+    """The system prompt of work. ``execution`` says what its role is; it has none before triage."""
+    return "\n\n".join([part.text for part in _working(started, execution)])
+
+
+def _working(started: Started | None, execution: Execution) -> tuple[SystemPart, ...]:
     """Identity, ways of working, environment, tools, skills, role, what the operator says: the same all through it.
 
     What others wrote, lessons included, stands in user messages, under headings with the mark (``user_messages.py``).
-    ``execution`` says what its role is; it has none before triage.
     """
+    parts = [SystemPart("product", identity.TEXT)]
     if started is None:
-        return identity.TEXT
-    parts = [identity.TEXT, _environment(started)]
+        return tuple(parts)
+    parts.append(SystemPart("environment", _environment(started)))
     tools = described(known(execution) if execution.started is not None else started.tools)
     if tools:
-        parts.append(_tools(tools, shell=not shell_looks(execution)))
+        parts.append(SystemPart("tools", _tools(tools, shell=not shell_looks(execution))))
     if started.skills:
-        parts.append(_skills(started.skills))
+        parts.append(SystemPart("skills", _skills(started.skills)))
     if started.own_roles and any(tool.name == SUBAGENT for tool in tools):
         roles = "\n".join(
             f"- {role.name}: {one_line(role.description) or 'no description'}" for role in started.own_roles
         )
-        parts.append(f"{OWN_ROLES}\n{roles}")
+        parts.append(SystemPart("own roles", f"{OWN_ROLES}\n{roles}"))
     if execution.triage is not None and execution.triage.role_text:
-        parts.append(f"Your role: {execution.triage.role}.\n{execution.triage.role_text}")
+        told = f"Your role: {execution.triage.role}.\n{execution.triage.role_text}"
+        parts.append(SystemPart("role", told))
     parts.extend(_rules(execution))
     if started.child:
-        parts.append(APPROACH if started.workspace else HELPER)
+        parts.append(SystemPart("helper", APPROACH if started.workspace else HELPER))
     if started.untitled:
-        parts.append(identity.TITLE)
+        parts.append(SystemPart("title", identity.TITLE))
     if started.instructions:
-        parts.append(f"Instructions of whoever runs this bot:\n{started.instructions}")
-    return "\n\n".join(parts)
+        parts.append(SystemPart("instructions", f"Instructions of whoever runs this bot:\n{started.instructions}"))
+    return tuple(parts)
 
 
-def _rules(execution: Execution) -> tuple[str, ...]:
+def _rules(execution: Execution) -> tuple[SystemPart, ...]:
     """The rule files that count, in one passage; none where there are none."""
+    counts = rules_of(execution)
+    told = RULES + "".join(f"\n\n[{rule.name}]\n{rule.text}" for rule in counts)
+    return (SystemPart("rules", told),) if counts else ()
+
+
+def rules_of(execution: Execution) -> tuple[RuleFile, ...]:
+    """The rule files of its place that count for its role, in order."""
     started, triaged = execution.started, execution.triage
     if started is None or not started.rule_files:
         return ()
     role, named = (triaged.role, triaged.role_rules) if triaged is not None else ("", ())
-    counts = in_force(started.rule_files, role, named)
-    return (RULES + "".join(f"\n\n[{rule.name}]\n{rule.text}" for rule in counts),) if counts else ()
+    return in_force(started.rule_files, role, named)
 
 
 def tail_text(execution: Execution, perceived: Perceived | None) -> str:

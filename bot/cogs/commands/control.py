@@ -17,6 +17,7 @@ from bot.access.thread_access import OutOfReach, require
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.replies import answer, begin, proposed
 from bot.inbound.events import Reply
+from bot.inbound.intake import NOTED, RECEIPTS
 from bot.inbound.interpret_reaction import commanded
 from bot.inbound.parse import scene_of
 from bot.messages.embeds import status_embed
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
 
 
 THREAD = "A task's thread. Default: this one"
-RECEIPTS: dict[Sort, str] = {
-    "stop": "🛑 Stopping.",
-    "pause": "⏸ Pausing after this step.",
-    "resume": "▶ Resuming.",
-    "retry": "🔄 On it. I'll say in the thread how it went.",
-    "rewind": "▶ On it. I'll say in the thread how it went.",
-    "fork": "On it. I'll link the new thread here.",
-}
-NOTED = "Noted."
-
 Complete = Callable[[InboxItem, "SessionRow"], Awaitable[InboxItem]]
 """What the item says beyond its sort, once the thread is known; raises ``OutOfReach``."""
 
@@ -92,7 +83,8 @@ class ControlCommands(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "status")
         known = thread or await self.bot.conversation.knows(str(ctx.channel.id))
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
-        embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up())
+        details = self.bot.feed.links.task(name)
+        embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up(), details)
         if self.bot.backstage.lessons_trouble():
             embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
         if (workshop := self.bot.backstage.workshop) is not None and (left := workshop.left()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
 from agentic.core.events.execution_events import Envelope
 from agentic.core.fold.fold import evolve
@@ -13,8 +13,21 @@ from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.views.story import Story
 from bot.rendering.secrets import Discretion
 
+MARK = 500
+"""The state after each so many events is kept; an earlier state is folded from the nearest one."""
 LEAST = 8
 """No secret is shorter."""
+
+
+class LogReading(Protocol):
+    """Something that is made of a log event by event."""
+
+    def take(self, envelope: Envelope) -> None:
+        """Add an event."""
+        ...
+
+
+R = TypeVar("R", bound=LogReading)
 
 
 @dataclass(slots=True)
@@ -29,6 +42,13 @@ class TaskLog:
     story: Story = field(default_factory=Story)
     folded: Execution = field(default_factory=Execution)
     """The state that the rules read, after the last event."""
+    marks: list[Execution] = field(default_factory=list[Execution])
+    """The states after each ``MARK`` events. They share what did not change between them."""
+    hidden: int = 0
+    """Sequence number of the first event that a secret was taken out of; 0 for none."""
+    _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
+        default_factory=dict[type[LogReading], tuple[LogReading, int]]
+    )
 
     @property
     def execution(self) -> str:
@@ -40,13 +60,30 @@ class TaskLog:
         """Whether nothing is added to it but what follows the end."""
         return self.folded.finished is not None
 
+    def reading(self, sort: type[R]) -> R:
+        """What this sort of reading makes of the log: begun when it is first asked for, then only continued."""
+        kept, taken = self._readings.get(sort) or (sort(), 0)
+        for envelope in self.events[taken:]:
+            kept.take(envelope)
+        self._readings[sort] = kept, len(self.events)
+        return cast("R", kept)
+
     def take(self, envelopes: Iterable[Envelope], discretion: Discretion) -> None:
         """Add events that were just read, without the secrets in them."""
         for envelope in envelopes:
             shown = without_secrets(envelope, discretion)
+            if shown is not envelope:
+                self.hidden = self.hidden or envelope.seq
             self.events.append(shown)
             self.story.take(shown)
             self.folded = evolve(self.folded, shown)
+            if len(self.events) % MARK == 0:
+                self.marks.append(self.folded)
+
+    def near(self, seq: int) -> Execution:
+        """A state that is kept, after the event ``seq`` or some before it; the empty one where none is."""
+        place = min(max(seq, 0) // MARK, len(self.marks))
+        return self.marks[place - 1] if place else Execution()
 
 
 def without_secrets(envelope: Envelope, discretion: Discretion) -> Envelope:

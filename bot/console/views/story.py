@@ -78,7 +78,7 @@ class StoryTurn:
     tokens_out: int = 0
     cached: int = 0
     reasons: bool = False
-    """The model's reasoning was kept."""
+    """The model's reasoning was kept, be it encrypted."""
     confidence: int | None = None
     until: datetime | None = None
     """When its last event came."""
@@ -96,6 +96,8 @@ class Story:
 
     def __init__(self) -> None:
         self.turns: list[StoryTurn] = []
+        self.inputs = 0
+        """How often people were heard."""
         self._calls: dict[str, Item] = {}
         self._place: dict[str, StoryTurn] = {}
         self._models: dict[str, tuple[str, int]] = {}
@@ -118,6 +120,7 @@ class Story:
     def take(self, envelope: Envelope) -> None:
         """Add an event."""
         event = envelope.event
+        self.inputs += isinstance(event, InputReceived)
         if not self.turns:
             self._begin(0, envelope)
         if isinstance(event, ModelRequested):
@@ -193,7 +196,7 @@ class Story:
             if isinstance(block, TextBlock) and block.text.strip():
                 turn.items.append(_said("model", envelope.seq, envelope.at, model, block.text))
             elif isinstance(block, ReasoningBlock):
-                turn.reasons = turn.reasons or bool(block.text.strip())
+                turn.reasons = True
             elif isinstance(block, CallBlock):
                 meant, name = block.meant, call_id(event.request, calls)
                 calls += 1

@@ -1,0 +1,246 @@
+"""The tab World: each request to a model as it was sent, what came of it, and what differs from another one.
+
+Reasoning, which the chat shows on request, stands here too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aiohttp import web
+
+from agentic.core.events.execution_events import Envelope, ModelAnswered, ModelRequested, ReasoningBlock, ToolFinished
+from agentic.core.state.conversation import Message
+from bot.console.access.viewer import Viewer
+from bot.console.console_context import Console, Route, task_path
+from bot.console.logs.long_texts import LongTexts
+from bot.console.pages.task import TASK, tab
+from bot.console.views import sent_request
+from bot.console.views.sent_request import Piece, SentRequest
+
+AT_ONCE = 30
+"""Messages on a page."""
+SHOWN, LESS, ROOM = 3_000, 400, 150_000
+"""Characters of a part that are shown at first; of one when the page has that many in all already."""
+AROUND, HALF = 16_000, 2_000
+"""Characters after a cut that are looked at too, so that no half of a secret is left; the last ones are never shown."""
+Row = tuple[Envelope, ModelRequested]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPiece:
+    """A part of a message on a page."""
+
+    piece: Piece
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message on a page; ``place`` counts from 1."""
+
+    place: int
+    role: str
+    summary: bool
+    added: bool
+    """It is not in the request with which this one is compared."""
+    breaks: bool
+    """It is the first one that the request before had in other words."""
+    pieces: tuple[ShownPiece, ...]
+
+
+async def world(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """A request: ``?turn=7`` for that of a turn, ``?request=43`` for the event 43; ``&against=6`` compares two turns."""
+    log = await console.task(request, viewer)
+    rows = sent_request.requests_of(log.events)
+    if not rows:
+        return tab(console, viewer, log, "world", "world_empty.html")
+    row = _chosen(rows, request.query)
+    before = _before(rows, row)
+    against = _of_turn(rows, request.query.get("against", ""))
+    wanted = [each[0].seq for each in (row, before or row, against or row)]
+    now, previous, other = await console.requests.of(log, wanted)
+    answer = sent_request.answer_to(log.events, now)
+    first = _first(request.query.get("from", ""), now, other if against else None)
+
+    def heavy() -> dict[str, object]:
+        page = _Page(console.texts)
+        same = sent_request.alike(other.messages, now.messages)
+        broken = sent_request.alike(previous.messages, now.messages)
+        breaks = broken + 1 if before is not None and broken < len(previous.messages) else 0
+        shown = page.messages(now.messages[first - 1 : first - 1 + AT_ONCE], first, same if against else None, breaks)
+        changes = sent_request.difference(other, now) if against else None
+        return {
+            "messages": shown,
+            "said": page.messages(each for each in (answer.said, answer.results) if each is not None),
+            "system": page.text(now.system or ""),
+            "tail": page.text(now.tail),
+            "sizes": sent_request.sizes(now),
+            "changes": changes and _without_secrets(console.texts, changes),
+            "breaks": sent_request.cache_breaks(previous, now) if before is not None else (),
+            "happened": sent_request.happened(log.events, before[0].seq if before else 0, now.seq),
+        }
+
+    return tab(
+        console, viewer, log, "world", "world.html", now=now, before=before, against=against, first=first,
+        last=min(first - 1 + AT_ONCE, len(now.messages)), at_once=AT_ONCE, answer=answer,
+        others=_others(rows, row), turns=_turns(rows, row), **await asyncio.to_thread(heavy),
+    )  # fmt: skip
+
+
+async def piece(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """A part of a request, whole, in pages."""
+    log = await console.task(request, viewer)
+    seq, name = int(request.match_info["seq"]), request.match_info["piece"]
+    if not any(each.seq == seq for each, _ in sent_request.requests_of(log.events)):
+        raise web.HTTPNotFound(text="There is no such request.")
+    sent = (await console.requests.of(log, [seq]))[0]
+    text = sent_request.piece_text(sent, name)
+    if text is None:
+        raise web.HTTPNotFound(text="There is no such part, or it is not stored any more.")
+    page = await console.texts.page(f"{log.execution}/{seq}/{name}", text, _page(request))
+    path = task_path(log)
+    return console.page(
+        "long_text.html", viewer, log=log, path=path, page=page, title=f"Part {name} of request {seq}",
+        back=f"{path}/world?request={seq}", back_words="The request",
+    )  # fmt: skip
+
+
+async def output(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """The whole output of a call whose result the model was shown a part of, in pages; ``seq`` is the result's event."""
+    log = await console.task(request, viewer)
+    seq = int(request.match_info["seq"])
+    event = log.events[seq - 1].event if 1 <= seq <= len(log.events) else None
+    if not isinstance(event, ToolFinished) or event.output is None:
+        raise web.HTTPNotFound(text="There is no output of this number.")
+    content = await console.store.get_blob(event.output.sha)
+    if content is None:
+        raise web.HTTPNotFound(text="This output is not stored any more.")
+    page = await console.texts.page(event.output.sha, content.decode(errors="replace"), _page(request))
+    path = task_path(log)
+    return console.page(
+        "long_text.html", viewer, log=log, path=path, page=page, title=f"Output of event {seq}",
+        back=f"{path}/event/{seq}", back_words="The event",
+    )  # fmt: skip
+
+
+def _page(request: web.Request) -> int:
+    number = request.query.get("page", "")
+    return int(number[:7]) if number.isdecimal() else 1
+
+
+async def reasoning(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """What the model thought in a turn: a part of a page for htmx, else a page of its own."""
+    log = await console.task(request, viewer)
+    number = int(request.match_info["turn"])
+    rows = sent_request.requests_of(log.events)
+    mine = {event.request: event for _, event in rows if event.turn == number and event.purpose == "turn"}
+    turn = log.story.turn(number)
+    if turn is None:
+        raise web.HTTPNotFound(text="There is no such turn.")
+    answers = [
+        (envelope.seq, [block for block in envelope.event.blocks if isinstance(block, ReasoningBlock)])
+        for envelope in log.events[turn.seq - 1 : turn.last]
+        if isinstance(envelope.event, ModelAnswered) and envelope.event.request in mine
+    ]
+    template = "reasoning.html" if request.headers.get("HX-Request") else "reasoning_page.html"
+    return console.page(template, viewer, log=log, path=task_path(log), number=number, answers=answers, most=200_000)
+
+
+class _Page:
+    """Cuts the parts of messages, the more the fuller the page is."""
+
+    def __init__(self, texts: LongTexts) -> None:
+        self._texts, self._shown = texts, 0
+
+    def messages(
+        self, messages: Iterable[Message], first: int = 1, same: int | None = None, breaks: int = 0
+    ) -> list[ShownMessage]:
+        return [
+            ShownMessage(
+                place, message.role, message.landmark, same is not None and place > same, place == breaks,
+                tuple(ShownPiece(each, *self.text(each.text)) for each in sent_request.pieces_of(place, message)),
+            )
+            for place, message in enumerate(messages, first)
+        ]  # fmt: skip
+
+    def text(self, text: str) -> tuple[str, bool]:
+        """As much of a text as is shown at first, without secrets, and whether there is more."""
+        most = SHOWN if self._shown < ROOM else LESS
+        shown = self._texts.shown(text[: most + AROUND])
+        if len(text) > most + AROUND:
+            shown = shown[: min(most, max(len(shown) - HALF, 0))]
+        cut = len(shown) > most or len(text) > most + AROUND
+        self._shown += min(len(shown), most)
+        return (shown[:most] + "…" if cut else shown), cut
+
+
+def _without_secrets(texts: LongTexts, changes: sent_request.RequestDifference) -> sent_request.RequestDifference:
+    def shown(lines: Sequence[str]) -> tuple[str, ...]:
+        return tuple(texts.shown("\n".join(lines)).split("\n")) if lines else ()
+
+    return replace(changes, system=shown(changes.system), tail=shown(changes.tail))
+
+
+def _chosen(rows: Sequence[Row], query: Mapping[str, str]) -> Row:
+    wanted = query.get("request", "")
+    if wanted.isdecimal():
+        found = next((row for row in rows if row[0].seq == int(wanted[:9])), None)
+    elif query.get("turn"):
+        found = _of_turn(rows, query["turn"])
+    else:
+        found = next((row for row in reversed(rows) if row[1].purpose == "turn"), rows[-1])
+    if found is None:
+        raise web.HTTPNotFound(text="There is no such request in this task.")
+    return found
+
+
+def _of_turn(rows: Sequence[Row], turn: str) -> Row | None:
+    """The last request of a turn; one beside the turns where the turn has no other."""
+    if not turn.isdecimal():
+        return None
+    of = [row for row in rows if row[1].turn == int(turn[:9])]
+    return next((row for row in reversed(of) if row[1].purpose == "turn"), of[-1] if of else None)
+
+
+def _before(rows: Sequence[Row], row: Row) -> Row | None:
+    """The request before, over whose beginning the provider may keep a cache; a summary is asked over it too."""
+    if row[1].purpose not in ("turn", "summary"):
+        return None
+    return next((each for each in reversed(rows) if each[0].seq < row[0].seq and each[1].purpose == "turn"), None)
+
+
+def _others(rows: Sequence[Row], row: Row) -> list[Row]:
+    """The requests of the same turn."""
+    return [each for each in rows if each[1].turn == row[1].turn]
+
+
+def _turns(rows: Sequence[Row], row: Row) -> tuple[int, int, int]:
+    """The turn before, the next one, the last one; 0 for none."""
+    numbers = sorted({event.turn for _, event in rows if event.purpose == "turn"})
+    return (
+        max((number for number in numbers if number < row[1].turn), default=0),
+        min((number for number in numbers if number > row[1].turn), default=0),
+        numbers[-1] if numbers else 0,
+    )
+
+
+def _first(wanted: str, now: SentRequest, other: SentRequest | None) -> int:
+    """The first message on the page, from 1: as asked for, the first one that was added, or of the last page."""
+    last = len(now.messages)
+    if wanted.isdecimal():
+        return max(min(int(wanted[:9]), last), 1)
+    if other is not None:
+        return max(min(sent_request.alike(other.messages, now.messages) + 1, last), 1)
+    return max(last - AT_ONCE + 1, 1)
+
+
+ROUTES: tuple[Route, ...] = (
+    ("GET", TASK + "/world", world),
+    ("GET", TASK + r"/world/{seq:\d{1,9}}/{piece:system|tools|tail|m\d{1,7}\.\d{1,4}}", piece),
+    ("GET", TASK + r"/output/{seq:\d{1,9}}", output),
+    ("GET", TASK + r"/reasoning/{turn:\d{1,9}}", reasoning),
+)

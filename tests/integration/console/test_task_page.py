@@ -1,0 +1,62 @@
+"""The page of a task in a real browser: what it shows at first, what comes while it is open, what stays."""
+
+from __future__ import annotations
+
+from playwright.async_api import Page, expect
+
+from tests.integration.console import logs
+from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
+
+__all__ = ["chromium", "consoled", "page"]
+
+pytestmark = IN_A_BROWSER
+
+
+async def test_what_happens_comes_to_the_open_page_and_what_is_open_and_selected_stays(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    log = logs.events(3, ended=False)
+    lease = await logs.written(consoled.store, "live", log)
+    await page.goto(consoled.task("live"))
+    await expect(page.locator("#turn-3 .words")).to_have_text("I look at step 3.")
+    await page.evaluate("getSelection().selectAllChildren(document.querySelector('#turn-2 .words'))")
+    new = logs.turn(4, text="I found it.\n\nTwo lines apart.")
+    await logs.added(consoled.store, "live", lease, new[:3], len(log))
+    await expect(page.locator("#turn-4 .words")).to_have_text("I found it.\n\nTwo lines apart.")
+    await expect(page.locator("#turn-4 .mark")).to_have_text("running")
+    await expect(page.locator("#status")).to_contain_text("Running shell")
+    assert await page.evaluate("getSelection().toString()") == "I look at step 2."
+    call = page.locator("#turn-4 details.call")
+    await call.locator("summary").click()
+    await logs.added(consoled.store, "live", lease, new[3:], len(log) + 3)
+    await expect(page.locator("#turn-4 .mark")).to_have_text("exit 1")
+    await expect(page.locator("#turn-4 .words")).to_have_count(1)
+    await expect(call).to_have_attribute("open", "")
+    await logs.added(consoled.store, "live", lease, logs.end(), len(log) + 5)
+    await expect(page.locator("#status")).to_contain_text("Done")
+    await expect(page.locator("article.turn")).to_have_count(5)  # the task and four turns, none twice
+
+
+async def test_a_link_to_a_turn_that_is_not_on_the_page_leads_to_it(consoled: ConsoleGround, page: Page) -> None:
+    await logs.written(consoled.store, "long", logs.events(120))
+    await page.goto(f"{consoled.task('long')}#turn-7")
+    await expect(page.locator("#turn-7")).to_be_in_viewport()
+    assert await page.locator("#turn-110").count() == 0
+    await page.get_by_role("button", name="later turns").click()
+    await expect(page.locator("#turn-60")).to_be_attached()
+    numbers = [await each.get_attribute("id") for each in await page.locator("article.turn").all()]
+    assert numbers == [f"turn-{number}" for number in range(len(numbers))], "in order, each once"
+
+
+async def test_the_log_shows_each_event_and_can_be_filtered(consoled: ConsoleGround, page: Page) -> None:
+    log = logs.events(2, ended=False)
+    lease = await logs.written(consoled.store, "lines", log)
+    await page.goto(consoled.task("lines", "logs"))
+    await expect(page.locator("#lines .line")).to_have_count(len(log))
+    await logs.added(consoled.store, "lines", lease, [logs.guidance("mind the tabs")], len(log))
+    await expect(page.locator("#lines .line").last).to_contain_text("mind the tabs")
+    await page.get_by_label("Kind").select_option("tool_finished")
+    await page.get_by_role("button", name="Filter").click()
+    await expect(page.locator("#lines .line")).to_have_count(2)
+    await page.locator("#lines .line a").first.click()
+    await expect(page.locator("pre.whole")).to_contain_text('"outcome": "ok"')
