@@ -55,19 +55,23 @@ async def filled(folder: Path, now: datetime, done: int = 6) -> FilledHome:
     store = open_store(folder / DATABASE)
     for number in range(done):
         guild, who = (HERE, logs.ANN) if number % 2 == 0 else (ELSEWHERE, BOB)
-        log = [*_begun(number, f"Task {number}: mend the parser", who), *logs.turn(1), *_risen(number), *logs.end()]
-        await _write(store, number, guild, log)
+        await _write(store, number, guild, ended(number, who))
     asks = Asked(question="q", sort="approval", text="May I push?")
     pause = InputReceived(inbox="p", sort="pause", author=logs.ANN)
     await _write(store, 100, HERE, [*_begun(100, f"Clean the {HOSTILE} folder", logs.ANN), *logs.turn(1)])
     await _write(store, 101, HERE, [*_begun(101, "Deploy it", BOB), *logs.turn(1), asks])
     await _write(store, 102, ELSEWHERE, [*_begun(102, "Rename everything", BOB), *logs.turn(1), pause])
     for number in range(done):
-        await store.put_label(_label(number))
+        await store.put_label(label(number))
     await store.put_outbox([OutboxItem(key="k", thread=thread_of(0), execution="e0", sort="answer", text="Hello")])
     lessons = open_lessons(folder / LESSONS)
     await _teach(lessons, now, done)
     return FilledHome(folder, store, lessons)
+
+
+def ended(number: int, who: Person = logs.ANN) -> list[Event]:
+    """A task that ended; each third one was handed over to a stronger model."""
+    return [*_begun(number, f"Task {number}: mend the parser", who), *logs.turn(1), *_risen(number), *logs.end()]
 
 
 def _begun(number: int, task: str, who: Person) -> list[Event]:
@@ -98,7 +102,7 @@ async def _write(store: Store, number: int, guild: str, log: list[Event]) -> Non
     await logs.written(store, f"e{number}", log, thread=thread)
 
 
-def _label(number: int) -> LabelRow:
+def label(number: int) -> LabelRow:
     score = 90 - 15 * (number % 4)
     look = Look(turn=1, features={}, self_report=95, heuristic=70, shown=score, role="python-coder")
     return LabelRow(
