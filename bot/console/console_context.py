@@ -16,6 +16,8 @@ from bot.console.bot_channel import BotChannel
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.task_log import TaskLog
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
@@ -44,6 +46,7 @@ class Console:
     discretion: Discretion
     summaries: TaskSummaries
     seen_threads: SeenThreads
+    sums: Remembered[SpendingReport]
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

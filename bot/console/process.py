@@ -17,6 +17,8 @@ from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
@@ -27,6 +29,8 @@ from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
 
+SUMS_SECONDS = 10.0
+"""So long sums over many tasks are shown as they were."""
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
 
@@ -55,8 +59,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             followers.add_view(name, update)
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
-        seen = SeenThreads()
-        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, summaries, seen)
+        seen, sums = SeenThreads(), Remembered[SpendingReport](SUMS_SECONDS)
+        whole = Console(settings, store, lessons, logs, followers, pages, bot, discretion, summaries, seen, sums)
         server = ConsoleServer(whole, Entrance(bot.owner))
         stack.push_async_callback(server.close)
         yield server
