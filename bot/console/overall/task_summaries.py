@@ -63,7 +63,10 @@ class TaskSummaries:
         return found[2] if found is not None else None
 
     async def read(self, rows: Sequence[ExecutionRow], seconds: float) -> int:
-        """Work out what is missing of these tasks, the first one first; how many are missing after so many seconds."""
+        """Work out what is not up to date of these tasks, the first one first.
+
+        Returns of how many nothing is known after so many seconds.
+        """
         missing = {row.execution: row for row in rows if self.known(row) is None}
         for name, row in reversed(missing.items()):
             self._wanted[name] = row
@@ -75,7 +78,7 @@ class TaskSummaries:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds), self._progress:
                 await self._progress.wait_for(lambda: not missing.keys() & self._wanted.keys())
-        return len(missing.keys() & self._wanted.keys())
+        return sum(name not in self._known for name in missing)
 
     async def since(self, begin: datetime) -> list[ExecutionRow]:
         """The tasks that began since then, and older ones that are open, the newest first. Raises ``StoreError``."""
