@@ -25,7 +25,7 @@ from agentic.ports.runtime import LabelRow, Look, SessionRow, Store
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE, LESSONS
 from reflexion.lessons.changes import changed
-from reflexion.lessons.lesson import Lesson, Scope, Verdict
+from reflexion.lessons.lesson import Insight, Lesson, Reflection, Scope, Verdict
 from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
@@ -127,6 +127,24 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
     known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
     for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
         await lessons.amend(each)
+    insight = Insight(
+        what_worked="",
+        what_failed="It guessed",
+        root_cause=HOSTILE,
+        strategy_change="Look first",
+        key_insight="Rows vary",
+    )
+    left = Reflection(
+        id="r1",
+        thread=thread_of(0),
+        guild=HERE,
+        execution="e0",
+        task="mend",
+        cause="failed",
+        insight=insight,
+        created=now,
+    )
+    await lessons.keep_reflection(left)
     for number in range(done):
         guild, ok = (HERE if number % 2 == 0 else ELSEWHERE), number % 4 != 3
         shown = Showing(

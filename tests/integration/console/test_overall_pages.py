@@ -170,6 +170,9 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     assert "withheld at random, to measure it: went well" in page
     assert "95 % interval" in page
     await ground.get("/lessons/none", 404)
+    left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
+    assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
+    await ground.get(f"/lessons/r1?thread={thread_of(0)}", 404, bob=True)
 
 
 async def test_a_lesson_is_retired_once_and_a_form_of_before_changes_nothing(ground: Ground) -> None:
