@@ -116,6 +116,7 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
         True,
         True,
     )
+    assert "May I push?" in needs
     assert "Clean the &lt;img" in running
     assert HOSTILE not in page
     assert finished.count("mend the parser") == 6
