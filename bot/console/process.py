@@ -72,5 +72,6 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
 async def serve(settings: Settings, address: tuple[str, int], stopped: asyncio.Event) -> None:
     """Serve the console until ``stopped``. Raises ``OSError`` where the address cannot be listened at."""
     async with console(settings) as server:
+        await server.prepare()
         await server.open(*address)
         await stopped.wait()

@@ -52,6 +52,10 @@ class ConsoleServer:
         self._runner: web.AppRunner | None = None
         self.address = ("", 0)
 
+    async def prepare(self) -> None:
+        """Do beforehand what the first page would wait for."""
+        await asyncio.to_thread(self._console.pages.prepare)
+
     async def open(self, host: str, port: int) -> None:
         """Listen; port 0 for any that is free. Raises ``OSError``."""
         self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=2.0, handler_cancellation=True)
