@@ -113,6 +113,7 @@ async def serve(settings: Settings, channel: BotChannel, stopped: asyncio.Event,
     host, wanted = settings.console_address or address_from(DEFAULT)
     free = "console" not in settings.model_fields_set or settings.console_address is None
     async with console(settings, channel) as server:
+        await server.prepare()
         try:
             await _listen(server, host, tuple(dict.fromkeys((port or wanted, wanted, *([0] if free else [])))))
         except (OSError, NoWayIn) as error:

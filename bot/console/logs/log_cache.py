@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import OrderedDict
 
 from agentic.core.events.execution_events import Envelope
@@ -12,8 +13,11 @@ from bot.rendering.secrets import Discretion
 
 EVENTS_KEPT = 80_000
 """Events of all logs together that stay in memory, besides the log that was used last."""
-AT_ONCE = 500
+AT_ONCE = 100
 """So many events are taken in before others have their turn."""
+FROZEN = 5_000
+"""After so many events, what was read is kept out of the collector's sight: its look through all of a long log would halt
+every page for half a second, and events, which have no cycles, go without it."""
 
 
 class LogCache:
@@ -42,11 +46,16 @@ class LogCache:
         log = self._logs.get(execution) or TaskLog(row, await self._store.session(row.thread))
         if row.head > len(log.events):
             batch: list[Envelope] = []
+            taken = 0
             async for envelope in self._store.read(execution, len(log.events)):
                 batch.append(envelope)
                 if len(batch) == AT_ONCE:
                     log.take(batch, self._discretion)
                     batch.clear()
+                    taken += AT_ONCE
+                    if taken % FROZEN == 0:
+                        gc.collect(1)
+                        gc.freeze()
                     await asyncio.sleep(0)
             log.take(batch, self._discretion)
         log.row = row
