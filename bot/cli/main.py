@@ -308,8 +308,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | replay | "
-        "calibration | costs | lessons | backup | export | import"
+        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | "
+        "replay | calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
