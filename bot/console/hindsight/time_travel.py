@@ -25,7 +25,8 @@ async def at(console: Console, request: web.Request, viewer: Viewer) -> web.Resp
     log = await console.task(request, viewer)
     then = await _then(request, log)
     there = await _kept(console, log)
-    saved = [one for one in then.saved if one.manifest in there]
+    elsewhere = bool(console.settings.aws_place)  # the bot finds those that other machines shared
+    saved = [one for one in then.saved if elsewhere or one.manifest in there]
     return tab(
         console, viewer, log, "at", "at.html",
         then=then, files=then.files[:FILES_SHOWN], saved=saved[:SAVED_SHOWN], gone=len(then.saved) - len(saved),

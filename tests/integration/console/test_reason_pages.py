@@ -162,6 +162,8 @@ async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(writte
     before = words(await got(written, written.task("first", "at?turn=0").removeprefix(written.url)))
     assert "Before the first turn" in before
     assert "nothing to fork from yet" in before
+    gone = words(await got(written, f"/t/{logs.THREAD}/first/at?turn=8"))
+    assert "no longer kept on this machine" in gone
     why = await got(written, f"/t/{logs.THREAD}/second/why/17")
     assert "<script>document" not in why
     assert "would not have decided this" in words(why)
