@@ -30,7 +30,7 @@ def address(path: str, thread: str, execution: str) -> str:
     """A route's path with these ids wherever ids can stand, also in the query."""
 
     def filled(found: re.Match[str]) -> str:
-        if found[1] in ("thread", "execution"):
+        if found[1] in ("thread", "execution", "a", "b"):
             return thread if found[1] == "thread" else execution
         fitting = next((each for each in TRIED if re.fullmatch(found[2] or r"[^{}/]+", each)), None)
         assert fitting is not None, f"no value for {found[0]} of {path}: add one to TRIED"
