@@ -22,7 +22,6 @@ from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
 from bot.console.overall.figures.spending import SpendingReport
 from bot.console.overall.remembered import Remembered
-from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.rendering.secrets import Discretion
@@ -53,7 +52,6 @@ class Console:
     requests: SentRequests
     texts: LongTexts
     summaries: TaskSummaries
-    seen_threads: SeenThreads
     sums: Remembered[SpendingReport]
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:

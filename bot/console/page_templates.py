@@ -35,6 +35,11 @@ class Pages:
         cast("dict[str, object]", self._templates.filters).update(filters)
         cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
 
+    def prepare(self) -> None:
+        """Read all templates, so that no first page waits for that."""
+        for name in self._templates.list_templates():
+            self._templates.get_template(name)
+
     def render(self, name: str, **values: object) -> str:
         """A template with values."""
         return self._templates.get_template(name).render(**values)

@@ -30,7 +30,6 @@ from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.overall.figures.spending import SpendingReport
 from bot.console.overall.remembered import Remembered
-from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
@@ -75,7 +74,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion,
             FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
-            LongTexts(discretion), summaries, SeenThreads(), Remembered[SpendingReport](SUMS_SECONDS),
+            LongTexts(discretion), summaries, Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
@@ -113,6 +112,7 @@ async def serve(settings: Settings, channel: BotChannel, stopped: asyncio.Event,
     host, wanted = settings.console_address or address_from(DEFAULT)
     free = "console" not in settings.model_fields_set or settings.console_address is None
     async with console(settings, channel) as server:
+        await server.prepare()
         try:
             await _listen(server, host, tuple(dict.fromkeys((port or wanted, wanted, *([0] if free else [])))))
         except (OSError, NoWayIn) as error:

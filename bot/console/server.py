@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import secrets
 from collections.abc import Iterable
@@ -96,6 +97,11 @@ class ConsoleServer:
     def address(self) -> tuple[str, int]:
         """Where it listens: host and port."""
         return self._listener.address
+
+    async def prepare(self) -> None:
+        """Do beforehand what the first page would wait for."""
+        await asyncio.to_thread(self._console.pages.prepare)
+        gc.freeze()  # what was loaded until now stays: the collector need not look through it again and again
 
     async def open(self, host: str, port: int) -> None:
         """Listen; port 0 for any that is free. Raises ``OSError``, ``NoWayIn``."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from reflexion.text.secrets import REDACTED, redact_known
+from reflexion.text.secrets import REDACTED, may_name, redact_known
 
 LEAST = 8
 """Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
@@ -89,6 +89,8 @@ def _without_assigned(text: str) -> str:
 
     Code that passes a secret by name (``token=settings.api_token_2``) holds none, nor do mere words or numbers.
     """
+    if not may_name(text, "passw", "passphrase", "api", "secret", "token"):
+        return text
     shown: list[str] = []
     at = read = plain = 0
     for found in _ASSIGNS.finditer(text):

@@ -35,9 +35,24 @@ def redact_known(text: str) -> str:
     """The text without what has the form of a certain kind of key or token, wherever it stands."""
     text = _KEY_BLOCK.sub(REDACTED, text)
     text = _without_tokens(text)
-    text = _IN_URL.sub(REDACTED, text)
-    text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
-    return _HEADER.sub(lambda found: f"{found[1]}{REDACTED}", text)
+    if "://" in text:
+        text = _IN_URL.sub(REDACTED, text)
+    if may_name(text, "bearer", "basic"):
+        text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
+    if may_name(text, "authorization"):
+        text = _HEADER.sub(lambda found: f"{found[1]}{REDACTED}", text)
+    return text
+
+
+def may_name(text: str, *words: str) -> bool:
+    """Whether one of these words, in lower case, may be in a text in any case: quicker than a pattern without regard to it.
+
+    Letters beyond ASCII may count as others there (ſ as s), so such a text may.
+    """
+    if not text.isascii():
+        return True
+    small = text.lower()
+    return any(word in small for word in words)
 
 
 def _without_tokens(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
@@ -17,6 +17,8 @@ MARK = 500
 """The state after each so many events is kept; an earlier state is folded from the nearest one."""
 LEAST = 8
 """No secret is shorter."""
+APART = "\n\x00\n"
+"""Stands between texts that are looked through at once."""
 
 
 class LogReading(Protocol):
@@ -68,10 +70,9 @@ class TaskLog:
         self._readings[sort] = kept, len(self.events)
         return cast("R", kept)
 
-    def take(self, envelopes: Iterable[Envelope], discretion: Discretion) -> None:
+    def take(self, envelopes: Sequence[Envelope], discretion: Discretion) -> None:
         """Add events that were just read, without the secrets in them."""
-        for envelope in envelopes:
-            shown = without_secrets(envelope, discretion)
+        for envelope, shown in zip(envelopes, shown_events(envelopes, discretion), strict=True):
             if shown is not envelope:
                 self.hidden = self.hidden or envelope.seq
             self.events.append(shown)
@@ -86,25 +87,37 @@ class TaskLog:
         return self.marks[place - 1] if place else Execution()
 
 
+def shown_events(envelopes: Sequence[Envelope], discretion: Discretion) -> Sequence[Envelope]:
+    """Events as they may be shown; the very same ones where they hold no secret, which is looked for in all at once."""
+    texts: list[str] = []
+    for envelope in envelopes:
+        _collect(envelope.event.model_dump(mode="json"), texts)
+    joined = APART.join(texts)
+    if discretion.text(joined) == joined:
+        return envelopes
+    return [without_secrets(envelope, discretion) for envelope in envelopes]
+
+
 def without_secrets(envelope: Envelope, discretion: Discretion) -> Envelope:
     """An event as it may be shown; itself where it holds no secret."""
-    content = envelope.event.model_dump(mode="json")
-    joined = "\n\x00\n".join(text for text in _texts(content) if len(text) >= LEAST)
+    content, texts = envelope.event.model_dump(mode="json"), list[str]()
+    _collect(content, texts)
+    joined = APART.join(texts)
     if discretion.text(joined) == joined:
         return envelope
     clean = type(envelope.event).model_validate(discretion.everywhere(content))
     return envelope.model_copy(update={"event": clean})
 
 
-def _texts(value: object) -> Iterable[str]:
+def _collect(value: object, texts: list[str], name: str = "") -> None:
+    """All texts in a value that may hold a secret, each with the name that it has there."""
     if isinstance(value, str):
-        yield value
+        if len(value) >= LEAST:
+            texts.append(f"{name}={value}" if name else value)
     elif isinstance(value, dict):
-        for name, each in cast("dict[str, object]", value).items():
-            if isinstance(each, str):
-                yield f"{name}={each}" if len(each) >= LEAST else each
-            else:
-                yield from _texts(each)
+        for key, each in cast("dict[str, object]", value).items():
+            if each is not None and each is not False and each is not True:
+                _collect(each, texts, key)
     elif isinstance(value, list):
         for each in cast("list[object]", value):
-            yield from _texts(each)
+            _collect(each, texts)

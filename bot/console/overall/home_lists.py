@@ -64,7 +64,7 @@ class HomeLists:
     """Tasks whose figures are being worked out."""
 
 
-class Sight:
+class VisibleThreads:
     """What somebody sees, asked once a thread."""
 
     def __init__(self, console: Console, viewer: Viewer) -> None:
@@ -82,7 +82,7 @@ class Sight:
 
 async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLists:
     """The tasks that somebody may see; ``page`` 0 has those that finished last. Raises ``StoreError``."""
-    sees = Sight(console, viewer)
+    sees = VisibleThreads(console, viewer)
     rows = [row for row in reversed(await console.store.open_executions()) if not is_child(row.execution)]
     opened = [row for row in rows[:OPEN] if await sees(row.thread)]
     more = len(rows) - OPEN if viewer.everything and len(rows) > OPEN else 0
@@ -103,7 +103,9 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-async def _finished(console: Console, viewer: Viewer, sees: Sight, page: int) -> tuple[list[ExecutionRow], bool]:
+async def _finished(
+    console: Console, viewer: Viewer, sees: VisibleThreads, page: int
+) -> tuple[list[ExecutionRow], bool]:
     """A page of tasks that have finished, the last to begin first, and whether there is another."""
     wanted, limit, looked = (page + 1) * FINISHED, (page + 2) * FINISHED, 0
     found: list[ExecutionRow] = []
@@ -134,11 +136,7 @@ async def seen_of(console: Console, viewer: Viewer, threads: Iterable[str]) -> t
     wanted = set(threads)
     if viewer.everything:
         return wanted, set()
-
-    async def ask(thread: str) -> bool:
-        return await console.sees(viewer, await console.store.session(thread))
-
-    return await console.seen_threads.among(viewer.person.id, wanted, ask, WAIT_SECONDS)
+    return await console.sight.among(viewer.person, wanted, WAIT_SECONDS)
 
 
 async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, int]:

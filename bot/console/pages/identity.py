@@ -18,7 +18,7 @@ async def identity(console: Console, request: web.Request, viewer: Viewer) -> we
     """Who the agent is, by the request of a turn that was sent last."""
     log = await console.task(request, viewer)
     newest = next((each.seq for each, event in reversed(requests_of(log.events)) if event.purpose == "turn"), 0)
-    sent = (await console.requests.of(log, [newest]))[0] if newest else None
+    sent = await console.requests.without_messages(log, newest) if newest else None
     who = identity_of(log.events, log.folded, sent)
     shown = await asyncio.to_thread(_without_secrets, console, who)
     return tab(console, viewer, log, "identity", "identity.html", who=shown, sent=sent)

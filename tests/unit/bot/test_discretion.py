@@ -39,6 +39,17 @@ def test_what_is_assigned_to_the_name_of_a_secret_is_taken_out_if_it_looks_like_
         assert discretion.text(code) == code
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "API-KEY: {}", "PassWord={}", "PASSPHRASE = '{}'", "paſſword={}", "TOKEN:{}", "my_Secret={}", "BEARER {}", "Basic {}",
+        "AUTHORIZATION: token {}", "postgres://me:{}@host/db",
+    ],
+)  # fmt: skip
+def test_a_name_of_a_secret_counts_in_any_case(text: str) -> None:
+    assert "a8f5f167" not in Discretion().text(text.format("a8f5f167f44f4964e6c998de"))
+
+
 def test_text_files_are_looked_through_and_others_left_alone() -> None:
     discretion = Discretion([CANARY])
     assert discretion.content(f"x {CANARY}".encode()) == b"x [redacted]"
