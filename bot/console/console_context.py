@@ -20,6 +20,8 @@ from bot.console.logs.log_cache import LogCache
 from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
@@ -52,6 +54,7 @@ class Console:
     texts: LongTexts
     summaries: TaskSummaries
     seen_threads: SeenThreads
+    sums: Remembered[SpendingReport]
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

@@ -28,6 +28,8 @@ from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.seen_threads import SeenThreads
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
@@ -38,6 +40,8 @@ from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
 
+SUMS_SECONDS = 10.0
+"""So long sums over many tasks are shown as they were."""
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
 
@@ -71,7 +75,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion,
             FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
-            LongTexts(discretion), summaries, SeenThreads(),
+            LongTexts(discretion), summaries, SeenThreads(), Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)

@@ -122,6 +122,8 @@ class EventOrigin:
     after: Execution
     """The state with the event."""
     ruled: Ruled | None = None
+    follows: Ruled | None = None
+    """What the rules say next, in the state with the event; None where facts of the same decision still follow."""
 
 
 _Kind = Ruled | Literal["result", "turn", "other"]
@@ -162,10 +164,24 @@ def verify(log: Sequence[Envelope], version: int = RULES_VERSION) -> Verificatio
     return Verification(tuple(walk.decisions), divergence, copied, _spans(walk.others))
 
 
-def origin_of(log: Sequence[Envelope], seq: int, version: int = RULES_VERSION) -> EventOrigin:
-    """Where the event ``seq`` comes from, whatever the rules say of those before it. Linear in what stands before it."""
-    walk = _Walk(version, copied_through(log))
-    for envelope in log[: seq - 1]:
+def origin_of(
+    log: Sequence[Envelope], seq: int, begin: Execution | None = None, version: int = RULES_VERSION
+) -> EventOrigin:
+    """Where the event ``seq`` comes from, whatever the rules say of those before it.
+
+    A decision is seldom far from its event: with ``begin``, the state after some event well before it, the walk begins
+    there, and at the first event only where that finds no decision (what a look found may have been wanted long before).
+    """
+    if begin is not None and begin.seq and not isinstance(log[seq - 1].event, WorkspaceFound):
+        near = _origin(log, seq, version, begin)
+        if near.source != "otherwise":
+            return near
+    return _origin(log, seq, version, Execution())
+
+
+def _origin(log: Sequence[Envelope], seq: int, version: int, begin: Execution) -> EventOrigin:
+    walk = _Walk(version, copied_through(log), begin)
+    for envelope in log[begin.seq : seq - 1]:
         walk.step(envelope)
     return walk.step_with_origin(log[seq - 1])[0]
 
@@ -199,11 +215,11 @@ def _spans(others: Iterable[tuple[int, int]]) -> tuple[tuple[int, int, int], ...
 
 
 class _Walk:
-    def __init__(self, version: int, copied: int) -> None:
+    def __init__(self, version: int, copied: int, begin: Execution | None = None) -> None:
         self.decisions: list[int] = []
         self.others: list[tuple[int, int]] = []
         self._version = version
-        self._execution = Execution()
+        self._execution = begin or Execution()
         self._copied = copied
         self._window: list[Ruled] = []
         self._due: tuple[Event, ...] = ()
@@ -233,7 +249,8 @@ class _Walk:
         if own and self._execution.rules != self._version:
             self.others.append((envelope.seq, self._execution.rules))
         self._go_on(event, kind)
-        return EventOrigin(self._source(own, before, kind), self._execution, ruled), divergence
+        follows = None if self._due else self._window[-1]
+        return EventOrigin(self._source(own, before, kind), self._execution, ruled, follows), divergence
 
     def _source(self, own: bool, before: Execution, kind: _Kind) -> Source:
         if not own:

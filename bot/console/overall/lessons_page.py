@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
     store = _store(console)
     found = await _visible(console, viewer, await store.lessons(None))
     showings = await _showings(store, viewer, found)
-    report, lines = lesson_lines(found, showings)
+    report, lines = await asyncio.to_thread(lesson_lines, found, showings)
     status = request.query.get("status", "")
     wanted = [line for line in lines if not status or line.lesson.status == status]
     number = request.query.get("page", "1")

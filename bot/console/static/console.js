@@ -29,3 +29,8 @@ document.addEventListener("click", async (event) => {
     location.href = link.href;
   }
 });
+
+document.addEventListener("htmx:error", () => {
+  const told = document.getElementById("act-said");
+  if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
+});

@@ -29,6 +29,7 @@ class ToldChannel(BotChannel):
     """A bot that says who may see what, and counts how often it was asked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.seen: set[tuple[str, str]] = set()
         self.asked: list[tuple[str, str]] = []
 
