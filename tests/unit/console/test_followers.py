@@ -67,7 +67,7 @@ async def test_a_fault_in_a_view_ends_nothing() -> None:
         return f"{len(log.events)} since {since}"
 
     followers.add_view("view", update)
-    async with followers.watching("e", "view", 0) as one:
+    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
         await one.updates.get()
         growing.events.append(2)
         while one.told != (2, 0):
