@@ -30,11 +30,13 @@ FILLED := build/.uv-filled-$(shell cat requirements/run.txt 2>/dev/null | cksum 
 LISTED := tests/integration/mcp/others
 OTHERS := build/mcp-servers
 SERVERS := $(OTHERS)/.installed-$(shell cat $(LISTED)/package-lock.json $(LISTED)/requirements.txt 2>/dev/null | cksum | tr " " "-")
+HARBOR := build/harbor
+HARBOR_STAMP := $(HARBOR)/.installed-$(shell cat requirements/harbor.txt 2>/dev/null | cksum | tr " " "-")
 SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3) $(BIN)/python)
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers wheel bare run test check types core compiled coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup embeddings servers harbor wheel bare run test check types core compiled coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -72,6 +74,14 @@ $(SERVERS): | $(STAMP)
 	$(SANDBOX_PYTHON) -m compileall -q -j 2 $(OTHERS)/site; \
 	wait $$npm; rm -f $(OTHERS)/.installed-*; touch $(SERVERS)
 
+# Without its dependencies: the validator needs pydantic alone, and also works on Python 3.11, which Harbor does not name.
+harbor: setup $(HARBOR_STAMP) ## install the validator of ATIF, Harbor's format of trajectories (12 MB, into build/)
+
+$(HARBOR_STAMP): | $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--no-compile --only-binary=:all: --python-version 3.12 --target $(HARBOR) -r requirements/harbor.txt
+	@rm -f $(HARBOR)/.installed-*; touch $(HARBOR_STAMP)
+
 # From what git knows alone: neither rests of earlier builds nor files that lie about get into it.
 wheel: setup ## build dist/threadwright-….whl, to install it without a clone, and its hashed requirements beside it
 	@mkdir -p $(DIST); sources=$$(mktemp -d); trap 'rm -rf "$$sources"' EXIT; \
@@ -97,7 +107,7 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers bare aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
+test: embeddings servers harbor bare aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests

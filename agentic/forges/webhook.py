@@ -45,12 +45,15 @@ def repository_named(body: bytes) -> str:
         return ""
 
 
-def address_from(written: str, usual_port: int = 8091) -> tuple[str, int]:
-    """Where to listen, from ``127.0.0.1:8091``.  Raises ``ValueError``, which says what to write."""
+def address_from(written: str, usual_port: int = 8091, least: int = 1) -> tuple[str, int]:
+    """Where to listen, from ``127.0.0.1:8091``; with a ``least`` of 0 the port may be 0, for any that is free.
+
+    Raises ``ValueError``, which says what to write.
+    """
     host, _, port = written.strip().rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65_536):
-        raise ValueError(f"{written[:60]!r} has no port from 1 to 65535; write 127.0.0.1:{usual_port}")
+    if not (port.isascii() and port.isdecimal() and least <= int(port[:6]) < 65_536):
+        raise ValueError(f"{written[:60]!r} has no port from {least} to 65535; write 127.0.0.1:{usual_port}")
     if host == "localhost":
         return host, int(port)
     try:

@@ -165,6 +165,11 @@ class Sandboxes:
         """What an earlier process left behind and nobody can end, in words."""
         return self._choice.left if self._choice is not None else ()
 
+    @property
+    def held(self) -> int:
+        """How many there are."""
+        return len(self._held)
+
     def existing(self, thread: str) -> Sandbox | None:
         """The thread's sandbox if it has one that lives."""
         held = self._held.get(thread)

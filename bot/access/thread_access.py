@@ -115,6 +115,24 @@ class Reach:
             command,
         )  # fmt: skip
 
+    async def stand_of(self, person: str, row: SessionRow, guild: discord.Guild | None) -> Stand | None:
+        """Return the present rights of somebody who is not in Discord's window now, as in this thread's server.
+
+        None where they are not in it, or a direct conversation is not theirs, or Discord cannot be asked.
+        """
+        try:
+            if guild is not None:
+                member = await guild.fetch_member(int(person))
+                return Stand(member, self._reader.speaker(member, guild), guild, 0, openly=False)
+            place = await self._client.fetch_channel(int(row.thread))
+            if not isinstance(place, discord.DMChannel) or person not in {str(user.id) for user in place.recipients}:
+                return None
+            user = await self._client.fetch_user(int(person))
+            return Stand(user, await self._reader.in_person(user), None, place.id, openly=False)
+        except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
+            log.info("whether %s may see %s cannot be asked: %s", person, row.thread, error)
+            return None
+
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""
         wanted = _id(named) if named else str(stand.channel)

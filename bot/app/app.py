@@ -17,7 +17,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ from agentic.forges.hosts import Forges
 from agentic.forges.repository_list import RepositoryList
 from agentic.models.router import ModelRouter
 from agentic.models.tier_config import TierChoice
-from agentic.ports.errors import AgenticError, ModelLibraryBroken
+from agentic.ports.errors import AgenticError, ModelLibraryBroken, StoreError
 from agentic.ports.lookup import Embedder
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import Clock, SessionRow, Sink, Store
@@ -75,6 +75,8 @@ from bot.after_run.pull_watch import Around, PullWatch
 from bot.after_run.webhook_server import CannotListen, WebhookServer
 from bot.app.adapters import chooser, event_targets, home_in_step, home_shared, mcp_servers, watching, web_tools
 from bot.app.client import ThreadwrightBot
+from bot.app.console_link.console_answers import ConsoleAnswers
+from bot.app.console_link.console_host import ConsoleHost
 from bot.app.discord_connection import raise_why
 from bot.app.health_checks import discord_check, draining_check, models_check, sandbox_check, store_check
 from bot.app.identify_budget import IdentifyBudget, StartLimit
@@ -119,7 +121,7 @@ from bot.sessions.lease import give_back, while_held
 from bot.sessions.recovery import settle_leftovers
 from bot.sessions.slots import Courteous, Courtesy, Slots
 from bot.sessions.start import Beginning, caps_from, policy_from
-from bot.telemetry.health_server import HealthServer
+from bot.telemetry.health_server import HealthCheck, HealthServer
 from bot.telemetry.process_state import ProcessState
 from bot.telemetry.reporting import Reporting, wanted
 from bot.telemetry.trace_sink import TraceSink
@@ -149,6 +151,8 @@ LINED_UP = 10_000
 """Threads that a worker lines up at most where nobody else keeps the line."""
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
+CONSOLE, CONSOLE_SECONDS = "console", 15.0
+"""The fact that says where the console is, and how often a process looks that did not start it."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
 
 log = logging.getLogger(__name__)
@@ -189,6 +193,8 @@ class App:
         """It is ending, and begins nothing new."""
         self._reporting: Reporting | None = None
         self._watched: ProcessState | None = None
+        self.console: ConsoleHost | None = None
+        """Keeps the console that this process started, if it did."""
         self.watch: PullWatch | None = None
         self.folders: LocalFolders | None = None
         """Deletes what other machines were told to delete."""
@@ -468,19 +474,46 @@ class App:
     async def _be_watched(self, stack: AsyncExitStack, place: AppHome) -> None:
         """Say how it is, and what it does, to those who watch it; until everything has ended, so as to tell of that too."""
         if self.settings.health_address is not None and place.recovers:
-            roles = self.roles
-            working = (sandbox_check(self.workshop.tried), models_check(lambda: self.library)) if roles.works else ()
-            checks = (
-                draining_check(lambda: self.closing), store_check(self.store),
-                *((discord_check(self.bot),) if roles.talks else ()), *working,
-            )  # fmt: skip
-            server = HealthServer(self.settings.health_address, roles.name, checks, self.watchdog.longest)
+            address = self.settings.health_address
+            server = HealthServer(address, self.roles.name, self._checks(), self.watchdog.longest)
             await server.open()
             stack.push_async_callback(server.close)
         if self._reporting is not None and self._watched is not None:
             self._reporting.begin()
             stack.push_async_callback(self._reporting.close)
             self.beside("process state", self._watched.run())
+
+    def _checks(self) -> tuple[HealthCheck, ...]:
+        """The parts of this process that say how they are."""
+        roles = self.roles
+        working = (sandbox_check(self.workshop.tried), models_check(lambda: self.library)) if roles.works else ()
+        talking = (discord_check(self.bot),) if roles.talks else ()
+        return draining_check(lambda: self.closing), store_check(self.store), *talking, *working
+
+    def begin_console(self) -> None:
+        """Start the console beside the bot, or learn where another process has it; once this one is online."""
+        if self.settings.console_address is None:
+            return
+        if self.roles.talks and self.bot.shard.first:
+            assert self._watched is not None
+            answers = ConsoleAnswers(
+                self.bot, self._checks(), self._watched, self.watchdog.longest, lambda: self.sandboxes.held
+            )
+            self.console = ConsoleHost(self.settings, self.bot.feed.links, answers.answer, self._found_console)
+            self.beside("console", self.console.run())
+        else:
+            self.beside("where the console is", self._follow_console())
+
+    async def _found_console(self, url: str) -> None:
+        if not self.roles.alone:
+            await self.store.set_fact(CONSOLE, url)
+
+    async def _follow_console(self) -> None:
+        """Know where another process has the console, for the links in what this one posts."""
+        while True:
+            with suppress(StoreError):
+                self.bot.feed.links.url = self.settings.console_url or await self.store.fact(CONSOLE) or ""
+            await asyncio.sleep(CONSOLE_SECONDS)
 
     def _among_others(self, stack: AsyncExitStack, ground: Ground, clock: Clock) -> None:
         """Make what brings work from processes that talk to those that work, where they are not one."""

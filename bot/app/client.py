@@ -295,7 +295,7 @@ class ThreadwrightBot(commands.Bot):
     async def present_person(self, person: str, guild: str) -> Person | None:
         """A member with the right they have now; None where they have left, or cannot be asked for."""
         try:
-            server = await self._server(int(guild)) if guild else None
+            server = await self.present_server(int(guild)) if guild else None
         except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
             log.info("server %s cannot be asked for now: %s", guild, error)
             return None
@@ -304,7 +304,7 @@ class ThreadwrightBot(commands.Bot):
         speaker = await self.reader.speaker_by_id(int(person), server) if person.isdecimal() else None
         return speaker.person() if speaker is not None else None
 
-    async def _server(self, guild: int) -> discord.Guild | None:
+    async def present_server(self, guild: int) -> discord.Guild | None:
         """A server; None where the bot is not in it any more. Raises what discord.py raises."""
         told = self.backstage.roles.talks and self.shard.has(str(guild))
         return self.get_guild(guild) if told else await guild_of(self, guild)

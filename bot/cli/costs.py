@@ -10,14 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from agentic.core.events.execution_events import Usage
-from agentic.models.providers.prices import Prices
 from agentic.ports.errors import LogInvalid
 from agentic.ports.runtime import Store
 from agentic.stores.factory import open_store
 from bot.access.denials import Bound
 from bot.cli.console import fail, note, say
-from bot.config.models import prices_from
+from bot.config.models import price_by, prices_from
 from bot.config.settings import Settings
 from bot.history.cost_summary import (
     ASSUMPTIONS,
@@ -69,16 +67,6 @@ async def costs(settings: Settings, order: CostsArguments) -> int:
     rows = _rows(found, order)
     say(_as_json(rows)) if order.as_json else _table(rows)
     return 0
-
-
-def price_by(prices: Prices) -> PriceOf:
-    """Return the function that prices a request."""
-
-    def price(model: str, usage: Usage) -> float | None:
-        known = prices.facts(model)
-        return None if known is None else known.usd(usage)
-
-    return price
 
 
 async def _of_store(store: Store, price: PriceOf, order: CostsArguments) -> list[_Found]:

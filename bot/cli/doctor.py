@@ -30,7 +30,7 @@ from bot.config.home import (
     why_unusable,
     wide,
 )
-from bot.config.settings import Settings
+from bot.config.settings import OFF, Settings
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import Tier
@@ -101,6 +101,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
     return (
         python(),
         *([guild(settings)] if settings.discord_token is None else []),
+        console(settings),
         *roles(settings),
         *places,
         *hosts,
@@ -395,6 +396,17 @@ def guild(settings: Settings, address: str = "", *, joined: bool = False) -> Com
         return Component("guild", "Discord", "ok", "DISCORD_TOKEN is set")
     where = f" at {address}" if address else f" on port {settings.guild_port}" if settings.guild_port else ""
     return Component("guild", f"local server{where}", "ok", "your own Discord on this machine, no account needed")
+
+
+def console(settings: Settings, address: str = "", trouble: str = "") -> Component:
+    """Show where a browser sees what tasks thought, did and cost."""
+    if settings.console_address is None:
+        why = "THREADWRIGHT_CONSOLE is off" if settings.console == OFF else "THREADWRIGHT_STORE is memory"
+        return Component("console", "none", "ok", why)
+    if trouble:
+        return Component("console", settings.console, "limited", trouble)
+    where = address or settings.console_url or f"http://{settings.console}"
+    return Component("console", where, "ok", "what tasks thought, did and cost, in a browser")
 
 
 async def discord(settings: Settings) -> tuple[Component, ...]:

@@ -1,4 +1,4 @@
-"""`threadwright setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay |
+"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | mcp | skills | search | replay |
 calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
@@ -74,7 +74,8 @@ def _performed(wanted: argparse.Namespace) -> int:
 
     try:
         sources = gather(getattr(wanted, "env_file", None), os.environ)
-        _tell_of_unread(sources)
+        if getattr(wanted, "channel", None) is None:  # else the bot has told it
+            _tell_of_unread(sources)
         settings = settings_from(sources)
         honour_provider_variables(sources)
         log_to_standard_error(
@@ -137,10 +138,8 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.run import run
 
         return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
-    if wanted.command == "page":
-        from bot.cli.page_link import page
-
-        return page(settings)
+    if wanted.command in ("page", "console"):
+        return _in_a_browser(wanted, settings)
     if wanted.command == "task":
         from bot.cli.task_command.command import TaskOrder, task
 
@@ -176,6 +175,16 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if wanted.command == "lessons":
         return _lessons(wanted, settings)
     return _replay(wanted, settings)
+
+
+def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "page":
+        from bot.cli.page_link import page
+
+        return page(settings)
+    from bot.cli.console_command import console
+
+    return console(settings, wanted.channel, wanted.port)
 
 
 def _replay(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -283,8 +292,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | task | health | doctor | mcp | skills | search | replay | calibration | "
-        "costs | lessons | backup | export | import"
+        "setup | run | gateway | worker | page | console | task | health | doctor | mcp | skills | search | replay | "
+        "calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -314,6 +323,11 @@ def parser() -> argparse.ArgumentParser:
     )
     commands.add_parser("worker", help="work on what `threadwright gateway` hears; run as many as you like")
     commands.add_parser("page", help="print a fresh link to the page of the bot that runs here, which works once")
+    console = commands.add_parser(
+        "console", help="show this store in a browser, without a bot; a bot starts its own (THREADWRIGHT_CONSOLE)"
+    )
+    console.add_argument("--channel", type=int, default=None, help=argparse.SUPPRESS)
+    console.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     task = commands.add_parser(
         "task",
         help="do one task here, without Discord; exit 0 done, 1 failed, 2 asks, 3 stopped, 64 mistake in the command "

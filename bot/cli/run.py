@@ -145,6 +145,8 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
             try:
                 if await app.online(stopped):
                     _greet(app)
+                    app.begin_console()
+                    app.beside("where to look", _tell_of_console(app))
                     app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
                     if roles.works:
                         app.beside("table", _show_components(app, joined=joins))
@@ -226,6 +228,8 @@ async def _show_components(app: App, *, joined: bool) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(TABLE_WITHIN):
             await app.warmed.wait()
+            if app.console is not None:
+                await app.console.settled.wait()
     from bot.cli import doctor
 
     choice = await app.workshop.choice()
@@ -233,7 +237,9 @@ async def _show_components(app: App, *, joined: bool) -> None:
     kept = await doctor.stores(app.settings)
     asked = await doctor.models(app.settings)
     components = (
-        doctor.guild(app.settings, address, joined=joined), *kept, doctor.sandbox_component(choice, app.settings.sandbox),
+        doctor.guild(app.settings, address, joined=joined),
+        doctor.console(app.settings, app.bot.feed.links.url, app.console.trouble if app.console is not None else ""),
+        *kept, doctor.sandbox_component(choice, app.settings.sandbox),
         *asked, *doctor.library_components(app.library), *doctor.webhook_components(app.settings, app.deaf),
         *await doctor.events(app.settings),
     )  # fmt: skip
@@ -248,6 +254,14 @@ def _greet(app: App) -> None:
         say(f"Open {app.guild.link()} and write: @{app.guild.bot.name} and what to do. Ctrl-C ends it.")
     else:
         say(f"{app.bot.user} is online. Mention it in a channel. Ctrl-C ends it.")
+
+
+async def _tell_of_console(app: App) -> None:
+    """Say where to see what it does, once that is known."""
+    if app.console is not None:
+        await app.console.settled.wait()
+        if url := app.bot.feed.links.url:
+            say(f"What it thinks, does and costs is shown at {url}")
 
 
 @contextmanager

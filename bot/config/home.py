@@ -9,6 +9,7 @@ mirrors/              bare copies of repositories
 accounts/             tokens of people who linked an account, in no backup
 code_index/           what is known of each workspace's code, to search it; can be deleted at any time
 guild/                messages of the local guild
+console-sessions.json browsers that somebody signed in to the console with, as hashes
 roles/, rules/        roles and rules that people wrote, for all servers or in a folder for one place
 mcp.json              MCP servers, as the owner names them; mcp-tools.json: the tools that were agreed to
 mcp-tokens/           tokens of MCP servers that somebody signed in to, in no backup
@@ -48,6 +49,7 @@ SHARED = (
 )  # fmt: skip
 """What processes on many machines share of their homes: what people wrote, agreed to and signed in to."""
 CODE_INDEX = "code_index"
+CONSOLE_SESSIONS = "console-sessions.json"
 KEPT_TASKS, KEPT_COPIES = 50, 5
 """Tasks whose state is kept, and those of them whose snapshots are kept: each may be as large as the folder."""
 _REASONS = {

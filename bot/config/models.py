@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from agentic.core.events.execution_events import Policy, Tier
+from agentic.core.events.execution_events import Policy, Tier, Usage
 from agentic.core.state.tiers import short
 from agentic.core.text.task_words import STRONGEST
 from agentic.models.providers.catalogue import BY_NAME
@@ -23,6 +23,7 @@ from bot.config.settings import (
     SettingsMistaken,
     variable,
 )
+from bot.history.cost_summary import PriceOf
 from reflexion.judge.judge import JudgeCandidate
 
 NO_MODEL = (
@@ -76,6 +77,16 @@ def judges_from(settings: Settings, tiers: tuple[Tier, ...], *, lasting: bool = 
 def prices_from(settings: Settings) -> Prices:
     """Return LiteLLM's price map with the prices from settings."""
     return Prices(settings.priced)
+
+
+def price_by(prices: Prices) -> PriceOf:
+    """Return the function that prices a request."""
+
+    def price(model: str, usage: Usage) -> float | None:
+        known = prices.facts(model)
+        return None if known is None else known.usd(usage)
+
+    return price
 
 
 # --- what a task begins with ---------------------------------------------------------------------------------------

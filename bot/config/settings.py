@@ -75,6 +75,10 @@ def _split(value: object) -> object:
 _TABLE = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
+OFF = "off"
+TOKEN_CHARACTERS = 32
+"""So many a token has at least that opens the console."""
+
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Names separated by commas."""
 
@@ -409,6 +413,32 @@ class Settings(BaseSettings):
         description="Where the bot says whether it is well (/healthz, /readyz), such as 127.0.0.1:8092; `threadwright health` "
         "asks there. Empty: nowhere.",
     )
+    console: str = Field(
+        default="127.0.0.1:8094",
+        description="Where the console is: what the agent thought, saw, did and cost, in a browser. If nothing is set here "
+        "and the port is taken, it takes any that is free; port 0 always does. 'off': there is none.",
+    )
+    console_url: str = Field(
+        default="",
+        description="The address that links to the console begin with, where people reach it by another one, such as "
+        "https://threadwright.example.org. Empty: the address it listens at.",
+    )
+    console_token: SecretStr | None = Field(
+        default=None,
+        description="Whoever knows this token may open the console from elsewhere and sees everything; at least 32 "
+        "characters, make one with: openssl rand -hex 32",
+    )
+    discord_client_id: str = Field(
+        default="",
+        validation_alias=AliasChoices(*OWN_NAMES["discord_client_id"]),
+        description="The bot's application id, so that people can sign in to the console with Discord and see what they see "
+        "there.",
+    )
+    discord_client_secret: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices(*OWN_NAMES["discord_client_secret"]),
+        description="The client secret beside it (OAuth2 in the developer portal).",
+    )
 
     _env_file: Path | None = PrivateAttr(default=None)
 
@@ -509,6 +539,34 @@ class Settings(BaseSettings):
         if value:
             address_from(value, usual_port=8092)
         return value.strip()
+
+    @field_validator("console")
+    @classmethod
+    def _shown_at(cls, value: str) -> str:
+        if value.strip() != OFF:
+            address_from(value, usual_port=8094, least=0)
+        return value.strip()
+
+    @field_validator("console_url")
+    @classmethod
+    def _linked_at(cls, value: str) -> str:
+        if value and (not value.startswith(("https://", "http://")) or any(mark in value for mark in "?# ()<>")):
+            raise ValueError("it is an address that begins with https://, without anything behind a ? or #")
+        return value.rstrip("/")
+
+    @field_validator("console_token")
+    @classmethod
+    def _hard_to_guess(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and len(value.get_secret_value()) < TOKEN_CHARACTERS:
+            raise ValueError(f"it has fewer than {TOKEN_CHARACTERS} characters; make one with: openssl rand -hex 32")
+        return value
+
+    @field_validator("discord_client_id")
+    @classmethod
+    def _application(cls, value: str) -> str:
+        if value and not (value.isdecimal() and len(value) <= 20):
+            raise ValueError("it is a number of about 18 digits, on the bot's page in the developer portal")
+        return value
 
     @field_validator("webhook_secret")
     @classmethod
@@ -641,6 +699,13 @@ class Settings(BaseSettings):
     def health_address(self) -> tuple[str, int] | None:
         """Where the process says whether it is well; None for nowhere."""
         return address_from(self.health) if self.health else None
+
+    @property
+    def console_address(self) -> tuple[str, int] | None:
+        """Where the console is; None where there is none, also because processes share no store that it could read."""
+        if self.console == OFF or self.store == "memory":
+            return None
+        return address_from(self.console, least=0)
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -18,6 +18,8 @@ from reflexion.text.secrets import REDACTED, redact_known
 PREFIX = "THREADWRIGHT_"
 OWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "discord_token": ("DISCORD_TOKEN",),
+    "discord_client_id": ("DISCORD_CLIENT_ID",),
+    "discord_client_secret": ("DISCORD_CLIENT_SECRET",),
     "aws_table": ("DYNAMODB_EXECUTIONS_TABLE",),
     "aws_bucket": ("S3_ARTIFACT_BUCKET",),
     "aws_doorbell_queue": ("AGENTIC_DOORBELL_QUEUE_URL",),

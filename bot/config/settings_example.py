@@ -76,7 +76,8 @@ GROUPS = (
     SettingsGroup(
         "7. Watching the bot",
         "Nothing here is needed. docs/observability.md shows what there is, with an example.",
-        ("health", "log_format", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
+        ("console", "console_url", "console_token", "discord_client_id", "discord_client_secret", "health", "log_format",
+         "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
          "OTEL_RESOURCE_ATTRIBUTES", "trace_content"),
     ),
     SettingsGroup(

@@ -6,21 +6,203 @@ JSON asks, a line answers: ``{"id": 7, "ask": "act", …}`` and ``{"id": 7, …}
 
 from __future__ import annotations
 
-from agentic.core.events.execution_events import Person
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, Self, cast
+
+import orjson
+
+from agentic.core.events.execution_events import Level, Person
+from bot.console.access.viewer import Viewer
 
 NOBODY = Person(id="console", name="Console", level="owner")
+LINE_BYTES = 256_000
+"""A question or an answer is shorter."""
+AT_ONCE = 32
+"""So many questions are open at once; more wait."""
+ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
+OWNER_SECONDS, SEEN_SECONDS = 60.0, 10.0
+"""So long it is known as whom the owner acts, and what somebody may see."""
+SEEN_KEPT = 5_000
+LEAVE_SECONDS = 5.0
+"""A console whose bot is gone ends within this time, whatever it does."""
+
+ALONE = "The bot isn't running, so nothing was done. Start it with `threadwright run`, then try again."
+SILENT = "The bot didn't answer in time. It may still have got this: look at the task before you send it again."
+
+LEVELS = ("viewer", "executor", "operator", "owner")
+
+Wish = Literal[
+    "say", "side", "choose", "stop", "pause", "resume", "escalate", "retry", "rewind", "fork",
+]  # fmt: skip
+"""say: words, which mean what they would in the chat; choose: an option of a question; the others as in the inbox."""
+
+log = logging.getLogger(__name__)
+
+
+class BotSilent(Exception):
+    """The bot does not answer; the message is for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What somebody does on a page; ``form`` is made with the form, so that it is done once however often it is sent."""
+
+    form: str
+    thread: str
+    execution: str
+    wish: Wish
+    text: str = ""
+    question: str = ""
+    """The question that the page showed."""
+    part: str = ""
+    number: int = 0
+    """Of an option, from 0."""
+    turn: int = 0
+    """Of a retry or a fork: from which turn; 0 for the beginning, or for the newest checkpoint."""
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a person is told about a deed; ``done``: it was taken in, now or before."""
+
+    words: str
+    done: bool
 
 
 class BotChannel:
-    """Asks the bot."""
+    """Asks the bot. ``gone`` is set once there is none any more."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._numbers = itertools.count(1)
+        self._open: dict[int, asyncio.Future[dict[str, object]]] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._owner, self._owner_until = NOBODY, 0.0
+        self._seen: dict[tuple[str, str], tuple[bool, float]] = {}
+
+    @classmethod
+    async def over(cls, descriptor: int) -> Self:
+        """Talk over this end of the pair; the process ends soon after the other one has."""
+        one = cls()
+        end = socket.socket(fileno=descriptor)
+        threading.Thread(target=_leave_with, args=(os.dup(descriptor),), daemon=True, name="the bot's end").start()
+        reader, one._writer = await asyncio.open_connection(sock=end, limit=LINE_BYTES)
+        one._reading = asyncio.create_task(one._read(reader), name="answers of the bot")
+        return one
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a bot to ask."""
+        return self._writer is not None and not self.gone.is_set()
 
     async def sees(self, person: Person, thread: str) -> bool:
-        """Whether somebody may see a thread, as in the chat."""
-        return False
+        """Whether somebody may see a thread, as in the chat; False where that cannot be asked."""
+        now, key = time.monotonic(), (person.id, thread)
+        if key in self._seen and self._seen[key][1] > now:
+            return self._seen[key][0]
+        try:
+            answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
+        except BotSilent:
+            return False
+        while len(self._seen) >= SEEN_KEPT:
+            del self._seen[next(iter(self._seen))]
+        self._seen[key] = answer.get("sees") is True, now + SEEN_SECONDS
+        return self._seen[key][0]
+
+    async def level(self, person: Person, guild: str) -> Level | None:
+        """What somebody may do in a server, as in the chat; None where they are not in it, or that cannot be asked."""
+        try:
+            answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
+        except BotSilent:
+            return None
+        level = answer.get("level")
+        return level if level in LEVELS else None
 
     async def owner(self) -> Person:
-        """As whom somebody acts who runs the bot."""
-        return NOBODY
+        """As whom somebody acts who runs the bot; the last answer where it is silent."""
+        if time.monotonic() >= self._owner_until and self.connected:
+            self._owner_until = time.monotonic() + OWNER_SECONDS  # others do not wait for the same answer
+            with contextlib.suppress(BotSilent, ValueError):
+                self._owner = Person.model_validate((await self._ask("owner", {}, ASK_SECONDS)).get("person"))
+        return self._owner
+
+    async def act(self, deed: Deed, viewer: Viewer) -> Done:
+        """Have something done. Raises ``BotSilent``."""
+        asked = {"deed": asdict(deed), "person": viewer.person.id, "everything": viewer.everything}
+        answer = await self._ask("act", asked, ACT_SECONDS)
+        return Done(str(answer.get("words", "")), answer.get("done") is True)
+
+    async def health(self) -> dict[str, object] | None:
+        """How the bot is, as ``ConsoleAnswers`` tells it: parts, queues, threads and more; None where it is silent."""
+        try:
+            return await self._ask("health", {}, ASK_SECONDS)
+        except BotSilent:
+            return None
+
+    async def listens(self, url: str, trouble: str = "") -> None:
+        """Tell the bot where the console is; or, with '' for where, why it is nowhere."""
+        with contextlib.suppress(BotSilent):
+            await self._ask("listens", {"url": url, "trouble": trouble}, ASK_SECONDS)
 
     async def close(self) -> None:
         """Let go of the connection."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
+        number = next(self._numbers)
+        try:
+            async with asyncio.timeout(seconds), self._room:
+                if self._writer is None or self.gone.is_set():
+                    raise BotSilent(ALONE)
+                answered = self._open[number] = asyncio.get_running_loop().create_future()
+                self._writer.write(orjson.dumps({"id": number, "ask": what, **said}) + b"\n")
+                await self._writer.drain()
+                return await answered
+        except TimeoutError as late:
+            raise BotSilent(SILENT) from late
+        except OSError as broken:
+            raise BotSilent(ALONE) from broken
+        finally:
+            self._open.pop(number, None)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while line := await reader.readline():
+                answer = cast("dict[str, object]", orjson.loads(line))
+                waiting = self._open.get(cast("int", answer.get("id")))
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(answer)
+        except (OSError, ValueError) as error:  # a line that is too long is a ValueError as well
+            log.warning("the channel to the bot broke: %s", error)
+        finally:
+            self.gone.set()
+            for waiting in self._open.values():
+                if not waiting.done():
+                    waiting.set_exception(BotSilent(ALONE))
+
+
+def _leave_with(descriptor: int) -> None:
+    """End the process some seconds after the other end was closed, also where the event loop hangs."""
+    ends = select.poll()
+    ends.register(descriptor, 0)  # that the other side is gone is told always
+    ends.poll()
+    time.sleep(LEAVE_SECONDS)
+    os._exit(0)

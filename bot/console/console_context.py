@@ -11,13 +11,15 @@ from aiohttp import web
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import SessionRow, Store
 from bot.config.settings import Settings
+from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
-from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
+from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.rendering.secrets import Discretion
 from reflexion.ports import LessonStore
@@ -42,20 +44,21 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+    sight: Sight
     requests: SentRequests
-    texts: LongTexts
+    summaries: TaskSummaries
+    seen_threads: SeenThreads
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""
-        if viewer.everything:
-            return True
-        return session is not None and await self.bot.sees(viewer.person, session.thread)
+        return viewer.everything or (session is not None and await self.sight.sees(viewer.person, session.thread))
 
     async def session(self, request: web.Request, viewer: Viewer) -> SessionRow:
-        """The thread in the path; one that somebody may not see answers as one that does not exist."""
+        """The thread in the path; one that somebody may not see answers as one that does not exist, after the same work."""
         thread = request.match_info["thread"]
-        session = await self.store.session(thread) if thread.isdecimal() else None
-        if session is None or not await self.sees(viewer, session):
+        session = await self.store.session(thread)
+        allowed = viewer.everything or await self.sight.sees(viewer.person, thread)
+        if session is None or not allowed:
             raise web.HTTPNotFound(text=NO_TASK)
         return session
 
@@ -64,13 +67,14 @@ class Console:
         session = await self.session(request, viewer)
         execution = request.match_info.get("execution", "")
         try:
-            if not execution:
-                rows = await self.store.executions(session.thread)
-                execution = rows[-1].execution if rows else ""
-            log = await self.logs.task(execution) if execution else None
+            if execution:
+                row = await self.store.execution(execution)
+            else:
+                row = next(reversed(await self.store.executions(session.thread)), None)
+            log = await self.logs.task(row.execution) if row is not None and row.thread == session.thread else None
         except StoreError as error:
             raise web.HTTPServiceUnavailable(text=f"The task cannot be read now: {error}. Try again.") from error
-        if log is None or log.row.thread != session.thread or not log.events:
+        if log is None or not log.events:
             raise web.HTTPNotFound(text=NO_TASK)
         return log
 

@@ -11,6 +11,7 @@ import jinja2
 
 from bot import BUILD
 from bot.progress.text import duration
+from bot.workspace.browse import bytes_of
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -29,6 +30,7 @@ class Pages:
         )
         filters: dict[str, object] = {
             "usd": usd, "seconds": seconds, "clock": clock, "day": day, "moment": moment, "many": many, "tokens": tokens,
+            "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
         cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
@@ -50,6 +52,11 @@ def usd(value: float) -> str:
     return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= 0.001 else "<$0.001"
 
 
+def money(value: float) -> str:
+    """US dollars that may be less than nothing."""
+    return f"−{usd(-value)}" if value < 0 else usd(value)
+
+
 def seconds(value: float) -> str:
     """A span of time."""
     return f"{value:.1f} s" if value < 10 else duration(value)
@@ -60,6 +67,11 @@ def tokens(value: int) -> str:
     if value < 1_000:
         return str(value)
     return f"{value / 1_000:.1f}k" if value < 1_000_000 else f"{value / 1_000_000:.1f}M"
+
+
+def size(value: int) -> str:
+    """Bytes in words."""
+    return bytes_of(value)
 
 
 def clock(value: datetime) -> str:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from ipaddress import ip_address
 
+from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_store
-from bot.config.home import DATABASE, LESSONS
+from bot.config.home import CONSOLE_SESSIONS, DATABASE, LESSONS
+from bot.config.models import price_by, prices_from
 from bot.config.settings import Settings
-from bot.console.access.entrance import Entrance
+from bot.console.access.browser_sessions import BrowserSessions
+from bot.console.access.discord_sign_in import DiscordSignIn
+from bot.console.access.entrance import Entrance, NoWayIn
+from bot.console.access.sight import Sight
+from bot.console.access.sign_in import SignIn
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
-from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
+from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
 from bot.console.server import ConsoleServer
@@ -28,6 +37,8 @@ from reflexion.stores.factory import open_lessons
 
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
+
+DEFAULT = str(Settings.model_fields["console"].default)
 
 log = logging.getLogger(__name__)
 
@@ -51,27 +62,73 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         followers = Followers(logs, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
         pages = Pages()
         for name, update in live.views(pages).items():
-            followers.add_view(name, update)
+            followers.add_view(name, update, live.RESTS.get(name, 0.0))
+        summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
+        stack.push_async_callback(summaries.close)
         whole = Console(
-            settings,
-            store,
-            lessons,
-            logs,
-            followers,
-            pages,
-            bot,
-            discretion,
-            SentRequests(store),
-            LongTexts(discretion),
-        )
-        server = ConsoleServer(whole, Entrance(bot.owner))
+            settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees), SentRequests(store),
+            summaries, SeenThreads(),
+        )  # fmt: skip
+        server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
         yield server
 
 
-async def serve(settings: Settings, address: tuple[str, int], stopped: asyncio.Event) -> None:
-    """Serve the console until ``stopped``. Raises ``OSError`` where the address cannot be listened at."""
-    async with console(settings) as server:
+def entrance(settings: Settings, pages: Pages, bot: BotChannel) -> Entrance:
+    """Who comes in, as it is set."""
+    token, secret = (
+        each.get_secret_value() if each is not None else ""
+        for each in (settings.console_token, settings.discord_client_secret)
+    )
+    discord = None
+    if settings.discord_client_id and secret:
+        discord = DiscordSignIn(settings.discord_api, settings.discord_client_id, secret)
+    sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, token)
+    return Entrance(SignIn(pages, sessions, bot.owner, token, discord), sessions, bot.owner, settings.console_url)
+
+
+async def serve(settings: Settings, channel: BotChannel, stopped: asyncio.Event, port: int = 0) -> None:
+    """Serve the console until ``stopped``, or until the bot is gone; tells the bot where, or why not.
+
+    ``port``: where it was before, so that links go on working. Raises ``OSError`` where it cannot listen, ``NoWayIn``
+    where others would reach it and could not sign in, ``StoreError`` where there is nothing to show.
+    """
+    host, wanted = settings.console_address or address_from(DEFAULT)
+    free = "console" not in settings.model_fields_set or settings.console_address is None
+    async with console(settings, channel) as server:
         await server.prepare()
-        await server.open(*address)
-        await stopped.wait()
+        try:
+            await _listen(server, host, tuple(dict.fromkeys((port or wanted, wanted, *([0] if free else [])))))
+        except (OSError, NoWayIn) as error:
+            await channel.listens("", _not_there(settings, error) if isinstance(error, OSError) else str(error))
+            raise
+        await channel.listens(address_of(server))
+        ends = [asyncio.create_task(each.wait()) for each in (stopped, channel.gone)]
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for end in ends:
+                end.cancel()
+
+
+async def _listen(server: ConsoleServer, host: str, ports: tuple[int, ...]) -> None:
+    """Listen at the first of these ports that is not taken."""
+    for port in ports:
+        try:
+            return await server.open(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                raise
+    return None
+
+
+def address_of(server: ConsoleServer) -> str:
+    """The address that a browser on this machine opens."""
+    host, port = server.address
+    here = "127.0.0.1" if ip_address(host).is_unspecified else host
+    return f"http://[{here}]:{port}" if ":" in here else f"http://{here}:{port}"
+
+
+def _not_there(settings: Settings, error: OSError) -> str:
+    taken = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror or error})"
+    return f"{settings.console} {taken}. Set THREADWRIGHT_CONSOLE to another address, or to off, and restart the bot"

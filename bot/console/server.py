@@ -14,10 +14,25 @@ from aiohttp import web
 from aiohttp.typedefs import Handler as WebHandler
 
 from agentic.ports.errors import AgenticError
-from bot.console.access.entrance import Entrance
+from bot.console.access.entrance import SAFE, Entrance
+from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
-from bot.console.pages import home_page, identity, live, task, world
+from bot.console.listener import Listener
+from bot.console.overall import health_page, judgement_page, lessons_page, search_page
+from bot.console.pages import (
+    downloads,
+    figures_page,
+    home_page,
+    identity,
+    live,
+    task,
+    task_acts,
+    terminal_page,
+    why,
+    world,
+)
+from reflexion.errors import ReflexionError
 
 STATIC = Path(__file__).with_name("static")
 HEADERS = {
@@ -32,8 +47,22 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-ROUTES: tuple[Route, ...] = (*home_page.ROUTES, *task.ROUTES, *live.ROUTES, *identity.ROUTES, *world.ROUTES)
-FORM_BYTES = 200_000
+ROUTES: tuple[Route, ...] = (
+    *home_page.ROUTES,
+    *search_page.ROUTES,
+    *lessons_page.ROUTES,
+    *judgement_page.ROUTES,
+    *health_page.ROUTES,
+    *task.ROUTES,
+    *live.ROUTES,
+    *task_acts.ROUTES,
+    *identity.ROUTES,
+    *world.ROUTES,
+    *downloads.ROUTES,
+    *why.ROUTES,
+    *figures_page.ROUTES,
+    *terminal_page.ROUTES,
+)
 STATIC_SECONDS = 3600
 
 log = logging.getLogger(__name__)
@@ -45,13 +74,23 @@ class ConsoleServer:
     def __init__(self, console: Console, entrance: Entrance, routes: Iterable[Route] = ROUTES) -> None:
         self._console, self._entrance = console, entrance
         self._app = web.Application(middlewares=[self._guarded], client_max_size=FORM_BYTES)
-        for method, path, handler in routes:
-            self._app.router.add_route(method, path, self._answering(handler))
-        self._app.router.add_get(r"/static/{name:[\w.-]+}", _static)
+        for method, path, handler in (*routes, ("POST", "/sign-out", self._sign_out)):
+            self._add(method, path, self._answering(handler))
         for method, path, enter in entrance.routes():
-            self._app.router.add_route(method, path, enter)
-        self._runner: web.AppRunner | None = None
-        self.address = ("", 0)
+            self._add(method, path, enter)
+        self._add("GET", r"/static/{name:[\w.-]+}", _static)
+        self._listener = Listener(self._app)
+
+    def _add(self, method: str, path: str, answering: WebHandler) -> None:
+        if method == "GET":
+            self._app.router.add_get(path, answering)  # and HEAD
+        else:
+            self._app.router.add_route(method, path, answering)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens: host and port."""
+        return self._listener.address
 
     async def prepare(self) -> None:
         """Do beforehand what the first page would wait for."""
@@ -59,26 +98,24 @@ class ConsoleServer:
         gc.freeze()  # what was loaded until now stays: the collector need not look through it again and again
 
     async def open(self, host: str, port: int) -> None:
-        """Listen; port 0 for any that is free. Raises ``OSError``."""
-        self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=2.0, handler_cancellation=True)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, backlog=256)
-        await site.start()
-        self.address = self._runner.addresses[0][:2]
-        self._entrance.listens_at(*self.address)
+        """Listen; port 0 for any that is free. Raises ``OSError``, ``NoWayIn``."""
+        self._entrance.will_listen_at(host)
+        await self._listener.open(host, port, self._entrance.listens_at)
 
     async def close(self) -> None:
         """End all connections."""
         await self._console.followers.close()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._listener.close()
+
+    async def _sign_out(self, console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
+        return self._entrance.sign_out(request)
 
     def _answering(self, handler: Handler) -> WebHandler:
         async def answered(request: web.Request) -> web.StreamResponse:
             viewer = await self._entrance.viewer(request)
             if viewer is None:
                 return self._entrance.refused(request)
-            if request.method != "GET":
+            if request.method not in SAFE:
                 await _of_a_form(request, viewer)
             return await handler(self._console, request, viewer)
 
@@ -94,7 +131,9 @@ class ConsoleServer:
                 refused.headers.update(HEADERS)
                 raise
             answer = self._trouble(refused.status, refused.text or refused.reason)
-        except AgenticError as error:
+            if "Allow" in refused.headers:
+                answer.headers["Allow"] = refused.headers["Allow"]
+        except (AgenticError, ReflexionError) as error:
             answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
         except (asyncio.CancelledError, ConnectionError):
             raise
@@ -112,9 +151,9 @@ class ConsoleServer:
 
 async def _of_a_form(request: web.Request, viewer: Viewer) -> None:
     """Refuse what another page sends in somebody's name: a form carries the key that only our pages have."""
-    form = await request.post()
-    given = request.headers.get("X-Form-Key") or form.get("form_key")
-    if not isinstance(given, str) or not secrets.compare_digest(given.encode(), viewer.form_key.encode()):
+    form = await read_form(request)
+    given = request.headers.get("X-Form-Key") or form.get("form_key", "")
+    if not secrets.compare_digest(given.encode("utf-8", "replace"), viewer.form_key.encode()):
         raise web.HTTPForbidden(text="This form is no longer valid. Open the page again.")
 
 

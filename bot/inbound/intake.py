@@ -6,10 +6,10 @@ Receipts of votes are worded here; other receipts are the core's (``agentic/core
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from agentic.core.events.execution_events import InboxItem, OutboxItem
+from agentic.core.events.execution_events import InboxItem, OutboxItem, Sort
 from agentic.core.fold.people import MACHINE
 from agentic.ports.errors import AgenticError, StoreError
 from agentic.ports.runtime import Store
@@ -105,6 +105,16 @@ def not_kept(id: str, error: AgenticError) -> str:
     return error_text(Attempted.INTAKE, error)
 
 
+RECEIPTS: Mapping[Sort, str] = {
+    "stop": "🛑 Stopping.",
+    "pause": "⏸ Pausing after this step.",
+    "resume": "▶ Resuming.",
+    "retry": "🔄 On it. I'll say in the thread how it went.",
+    "rewind": "▶ On it. I'll say in the thread how it went.",
+    "fork": "On it. I'll link the new thread here.",
+}
+"""What a person is told where nothing else is said."""
+NOTED = "Noted."
 _VOTES = {"up": "Thanks, rating saved.", "down": "Thanks, rating saved.", "none": "Your rating was removed."}
 _WRONG = "❌ Noted: {what} was wrong. The next attempt here will know it; write what should be different to start one."
 

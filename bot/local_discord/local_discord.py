@@ -106,6 +106,11 @@ class LocalGuild(InteractionDriver):
         return self._api.token
 
     @property
+    def client_secret(self) -> str:
+        """The secret with which the application, whose id is the bot's, exchanges codes of OAuth2."""
+        return self._api.oauth.client_secret
+
+    @property
     def bot_user_id(self) -> int:
         """The bot's user id, which is also its application's."""
         return self.state.identity.bot_id

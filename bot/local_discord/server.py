@@ -3,7 +3,8 @@
 A page elsewhere on the web can make a browser send requests to 127.0.0.1 (CSRF), and a name that resolves to 127.0.0.1
 makes it read the answers too (DNS rebinding). Both show in the headers: the Host must be a loopback name, an Origin,
 where there is one, must be this server's own, and where a browser states the requesting site (Sec-Fetch-Site), it must
-not be another port of this machine, except for links to the page.
+not be another port of this machine, except for links to the page and to the one where people allow an application
+something.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from bot.local_discord.rest.routes_channels import ChannelRoutes
 from bot.local_discord.rest.routes_guild import GuildRoutes
 from bot.local_discord.rest.routes_interactions import CommandRoutes, InteractionRoutes
 from bot.local_discord.rest.routes_messages import MessageRoutes
+from bot.local_discord.rest.routes_oauth import OAuthRoutes
 from bot.local_discord.rest.routes_polls import PollRoutes
 from bot.local_discord.threads.auto_archive import LOOK_EVERY_SECONDS, archive_quiet
-from bot.local_discord.web.chat_page import Page
+from bot.local_discord.web.chat_page import AUTHORIZE, Page
 from bot.local_discord.web.page_access import Access
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+LINKED = ("/", AUTHORIZE)
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -81,6 +84,7 @@ class Server:
         for part in (GuildRoutes, ChannelRoutes, MessageRoutes, InteractionRoutes, CommandRoutes, PollRoutes):
             app.add_routes(part(self.api).routes())
         app.add_routes(Cdn(self.api.state, self.api.view.signer).routes())
+        app.add_routes(OAuthRoutes(self.api).routes())
         app.add_routes(self._page.routes())
         app.router.add_get("/gateway", self.gateway.handle)
         app.router.add_get("/gateway/", self.gateway.handle)
@@ -137,11 +141,11 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def _asked_from_elsewhere(request: web.Request) -> bool:
-    """Whether a page of another address sent the request; a link to the page itself may be anywhere."""
+    """Whether a page of another address sent the request; links to the pages themselves may be anywhere."""
     said = request.headers.get
     if said("Sec-Fetch-Site", "none") in ("none", "same-origin"):
         return False
-    return not (request.method == "GET" and request.path == "/" and said("Sec-Fetch-Dest") == "document")
+    return not (request.method == "GET" and request.path in LINKED and said("Sec-Fetch-Dest") == "document")
 
 
 @web.middleware

@@ -29,6 +29,7 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import is_child
 from agentic.ports.runtime import EventLog
 from bot.progress.model import Progress, update_of
+from bot.rendering.console_links import ConsoleLinks
 from bot.rendering.secrets import Discretion
 
 TAIL_KEPT, TAIL_SHOWN = 6_000, 600
@@ -61,6 +62,8 @@ class Feed:
         """What happened to questions."""
         self.discretion = Discretion()
         """What takes secrets out; the bot knows which there are."""
+        self.links = ConsoleLinks()
+        """Where the console shows more."""
         self._progress: dict[str, Progress] = {}
         self._tails: dict[str, str] = {}
         self._dirty: dict[str, None] = {}

@@ -31,7 +31,12 @@ class ProcessState:
         """Since when each message was seen to wait."""
         self.outbox_age = 0.0
         self.lease_conflicts = 0
-        self._by_state: Mapping[str, int] = {}
+        self.by_state: Mapping[str, int] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Messages that waited to be posted."""
+        return len(self._waiting)
 
     def lease_lost(self) -> None:
         """Another owner has a thread that this process worked on, or wanted to."""
@@ -45,7 +50,7 @@ class ProcessState:
 
     async def sample(self) -> None:
         """Look once; what cannot be looked at is as it was."""
-        self._by_state = self._sessions()
+        self.by_state = self._sessions()
         try:
             async with asyncio.timeout(READ_SECONDS):
                 rows = await self._outbox.undelivered()
@@ -61,7 +66,7 @@ class ProcessState:
         return {
             names.LOOP_LAG: lambda: [(self._stall(MINUTE), {})],
             names.OUTBOX_AGE: lambda: [(self.outbox_age, {})],
-            names.OUTBOX_ITEMS: lambda: [(len(self._waiting), {})],
+            names.OUTBOX_ITEMS: lambda: [(self.waiting, {})],
             names.LEASE_CONFLICTS: lambda: [(self.lease_conflicts, {})],
-            names.SESSIONS: lambda: [(count, {names.STATE: state}) for state, count in self._by_state.items()],
+            names.SESSIONS: lambda: [(count, {names.STATE: state}) for state, count in self.by_state.items()],
         }

@@ -28,7 +28,7 @@ from agentic.core.events.execution_events import (
 from agentic.ports.runtime import ExecutionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
-from bot.cogs.commands.control import RECEIPTS
+from bot.inbound.intake import RECEIPTS
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.outbound.live.task_signs import DONE, FAILED, STOPPED

@@ -19,7 +19,7 @@ here, and verified in the log that it was copied from.  What people grant where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,8 +82,9 @@ from agentic.core.state.actions import (
 )
 from agentic.core.state.execution import Call, Execution
 
-_Kind = Literal["decision", "result", "turn", "other"]
-"""As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
+Source = Literal["rules", "outside", "otherwise", "copied", "other rules"]
+"""The rules at hand decided it; they did not have to; they would have decided otherwise; it is a copy of another log's
+event; rules of another version decided then."""
 _RESULTS = (
     ModelAnswered, ModelFailed, ToolFinished, Asked, Noted, Reported, TodoChanged, PlanEntered, PlanExited,
     CommitCreated, PullRequestOpened, SubagentFinished, Perceived, AllowancesEnded,
@@ -100,6 +101,31 @@ _RECORDED = (
     | AllowanceUsed
     | Watched
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What the rules answer in a state."""
+
+    state: Execution
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class EventOrigin:
+    """Where an event comes from.
+
+    ``ruled`` is the decision that gave it, or, where another one is in the log, the one that the rules give at this place.
+    """
+
+    source: Source
+    after: Execution
+    """The state with the event."""
+    ruled: Ruled | None = None
+
+
+_Kind = Ruled | Literal["result", "turn", "other"]
+"""As the rules decide; what an effect came to; what else makes the loop decide anew; not as the rules decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,14 @@ def verify(log: Sequence[Envelope], version: int = RULES_VERSION) -> Verificatio
     found = (walk.step(envelope) for envelope in log)
     divergence = next((one for one in found if one is not None), None)
     return Verification(tuple(walk.decisions), divergence, copied, _spans(walk.others))
+
+
+def origin_of(log: Sequence[Envelope], seq: int, version: int = RULES_VERSION) -> EventOrigin:
+    """Where the event ``seq`` comes from, whatever the rules say of those before it. Linear in what stands before it."""
+    walk = _Walk(version, copied_through(log))
+    for envelope in log[: seq - 1]:
+        walk.step(envelope)
+    return walk.step_with_origin(log[seq - 1])[0]
 
 
 def as_written(log: Sequence[Envelope]) -> list[Envelope]:
@@ -171,27 +205,42 @@ class _Walk:
         self._version = version
         self._execution = Execution()
         self._copied = copied
-        self._window: list[Action] = []
+        self._window: list[Ruled] = []
         self._due: tuple[Event, ...] = ()
+        self._due_of: Ruled | None = None
         self._batch: tuple[Call, ...] = ()
-        self._wanted: set[Moment] = set()
-        self._inspects = False
+        self._batch_of: Ruled | None = None
+        self._wanted: dict[Moment, Ruled] = {}
+        self._inspects: Ruled | None = None
         self._put_back = False
 
     def step(self, envelope: Envelope) -> Divergence | None:
         """One event further; how it differs from what the rules say."""
+        return self.step_with_origin(envelope)[1]
+
+    def step_with_origin(self, envelope: Envelope) -> tuple[EventOrigin, Divergence | None]:
+        """One event further; where it comes from, and how it differs from what the rules say."""
         before, event = self._execution, envelope.event
         own = envelope.seq > self._copied
         kind = self._kind(event) if own and before.rules == self._version else "turn"
-        if kind == "other":
-            return self._divergence(envelope)
-        if kind == "decision":
+        divergence = self._divergence(envelope) if kind == "other" else None
+        ruled = kind if isinstance(kind, Ruled) else self._ruled if kind == "other" else None
+        if isinstance(kind, Ruled):
             self.decisions.append(envelope.seq)
+        elif kind == "other":
+            self._due = ()
         self._execution = evolve(before, envelope)
         if own and self._execution.rules != self._version:
             self.others.append((envelope.seq, self._execution.rules))
         self._go_on(event, kind)
-        return None
+        return EventOrigin(self._source(own, before, kind), self._execution, ruled), divergence
+
+    def _source(self, own: bool, before: Execution, kind: _Kind) -> Source:
+        if not own:
+            return "copied"
+        if before.started is not None and before.rules != self._version:
+            return "other rules"
+        return "rules" if isinstance(kind, Ruled) else "otherwise" if kind == "other" else "outside"
 
     def _go_on(self, event: Event, kind: _Kind) -> None:
         """What may follow."""
@@ -199,42 +248,43 @@ class _Walk:
         if isinstance(event, OwnerChanged | CheckpointSaved):
             self._wanted.clear()
         if isinstance(event, OwnerChanged | WorkspaceFound):
-            self._inspects = False
+            self._inspects = None
         if self._due:
             return
         if kind != "result" and not isinstance(event, CheckpointSaved | WorkspaceFound):
             self._window.clear()
             self._batch = self._batch if isinstance(event, ToolStarted | Gated | ToolFinished) else ()
-        action = decide(self._execution)
-        self._window.append(action)
-        if isinstance(action, Checkpoint):
-            self._wanted.add(action.moment)
-        self._inspects = self._inspects or isinstance(action, Inspect)
+        ruled = Ruled(self._execution, decide(self._execution))
+        self._window.append(ruled)
+        if isinstance(ruled.action, Checkpoint):
+            self._wanted.setdefault(ruled.action.moment, ruled)
+        if isinstance(ruled.action, Inspect) and self._inspects is None:
+            self._inspects = ruled
 
     def _kind(self, event: Event) -> _Kind:
         if self._due:
             return self._recorded(event)
         match event:
             case ModelRequested():
-                return _decided(any(_asks(action, event) for action in self._window))
+                return self._decision(lambda action: _asks(action, event))
             case Finished():
-                return _decided(Finish(event) in self._window)
+                return self._decision(lambda action: action == Finish(event))
             case DeadlinePassed():
-                return _decided(any(event.ref in _waited_for(action) for action in self._window))
+                return self._decision(lambda action: event.ref in _waited_for(action))
             case CheckpointSaved(why="leaving"):
                 return "turn"
             case WorkspaceFound(never_begun=()) if self._execution.touched and not self._inspects:
                 return "turn"  # who leaves in order
             case CheckpointSaved():
-                return _decided(event.why in self._wanted)
+                return self._wanted.get(event.why, "other")
             case WorkspaceFound():
-                return _decided(self._inspects)
+                return self._inspects or "other"
             case CancelRequested():
-                return _decided(self._now == Cancel(event.refs, event.reason))
+                return self._decided_now(Cancel(event.refs, event.reason))
             case Gated(put_back=True) if self._is_result(event):
                 return "result"
             case ToolStarted() | Gated():
-                return _decided(self._begins(event))
+                return self._begins(event) or "other"
             case _:
                 return self._fact(event)
 
@@ -243,10 +293,10 @@ class _Walk:
         if self._is_result(event):
             return "result"
         match event:
-            case ToolFinished(outcome="refused") if self._begins(event):
-                return "decision"
+            case ToolFinished(outcome="refused") if begun := self._begins(event):
+                return begun
             case Asked():
-                return _decided(self._now == Ask(event))
+                return self._decided_now(Ask(event))
             case PolicyChanged() if self._put_back:
                 return "turn"
             case ToolFinished() | ModelFailed():
@@ -255,9 +305,20 @@ class _Walk:
                 return self._recorded(event) if isinstance(event, _RECORDED) else "turn"
 
     @property
+    def _ruled(self) -> Ruled | None:
+        """What the rules say in the state before the event, and the state of those facts that are still to come."""
+        return (self._due_of if self._due else None) or (self._window[-1] if self._window else None)
+
+    @property
     def _now(self) -> Action:
-        """What the rules say in the state before the event."""
-        return self._window[-1] if self._window else Wait()
+        return self._window[-1].action if self._window else Wait()
+
+    def _decision(self, fits: Callable[[Action], bool]) -> _Kind:
+        """The first decision since the last turn of things that the event can follow from."""
+        return next((ruled for ruled in self._window if fits(ruled.action)), None) or "other"
+
+    def _decided_now(self, action: Action) -> _Kind:
+        return self._window[-1] if self._window and self._window[-1].action == action else "other"
 
     def _is_result(self, event: Event) -> bool:
         """Whether an effect in flight gave it, or a look before a request."""
@@ -276,21 +337,22 @@ class _Walk:
         due = self._due or (self._now.events if isinstance(self._now, Record) else ())
         if not due or due[0] != event:
             return "other"
-        self._due = due[1:]
-        return "decision"
+        ruled = self._ruled
+        self._due, self._due_of = due[1:], ruled
+        return ruled or "other"
 
-    def _begins(self, event: ToolStarted | Gated | ToolFinished) -> bool:
+    def _begins(self, event: ToolStarted | Gated | ToolFinished) -> Ruled | None:
         """The next of the calls that begin together, or the first of others."""
-        actions = [action for action in self._window if isinstance(action, UseTools)]
-        batches = [self._batch, *(action.calls for action in actions)]
-        calls = next((calls for calls in batches if calls and calls[0].id == event.call), None)
-        if calls is None or (isinstance(event, ToolStarted) and not _intends(event, calls[0])):
-            return False
-        held = [action.leaving for action in actions if action.calls is calls and action.leaving is not None]
+        begun = [(each.action, each) for each in self._window if isinstance(each.action, UseTools)]
+        batches = [(self._batch, self._batch_of), *((action.calls, ruled) for action, ruled in begun)]
+        calls, ruled = next((each for each in batches if each[0] and each[0][0].id == event.call), ((), None))
+        if not calls or (isinstance(event, ToolStarted) and not _intends(event, calls[0])):
+            return None
+        held = [action.leaving for action, _ in begun if action.calls is calls and action.leaving is not None]
         if held and not (isinstance(event, ToolFinished) or (isinstance(event, Gated) and event.leaving == held[0])):
-            return False
-        self._batch = calls[1:]
-        return True
+            return None
+        self._batch, self._batch_of = calls[1:], ruled
+        return ruled
 
     def _divergence(self, envelope: Envelope) -> Divergence:
         expected: Event | None = None
@@ -304,10 +366,6 @@ class _Walk:
             case _:
                 pass
         return Divergence(envelope.seq, envelope.event, self._now, expected)
-
-
-def _decided(holds: bool) -> _Kind:
-    return "decision" if holds else "other"
 
 
 def _asks(action: Action, event: ModelRequested) -> bool:

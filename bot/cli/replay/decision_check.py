@@ -5,17 +5,7 @@ from __future__ import annotations
 from agentic.core.audit.verification import Divergence, Verification
 from agentic.core.events.execution_events import Event
 from agentic.core.rules.decide import RULES_VERSION
-from agentic.core.state.actions import (
-    Action,
-    Ask,
-    Cancel,
-    Checkpoint,
-    Finish,
-    Record,
-    Think,
-    UseTools,
-    Wait,
-)
+from bot.console.views.decision_trace import in_words
 from bot.messages.log_text import told
 
 SHOWN = 200
@@ -65,26 +55,7 @@ def _differs(divergence: Divergence) -> str:
 def _action(divergence: Divergence) -> str:
     if divergence.expected is not None:
         return said(divergence.expected)
-    return _in_words(divergence.ruled)
-
-
-def _in_words(action: Action) -> str:
-    match action:
-        case Think():
-            return f"ask {action.model} (tier {action.tier}, attempt {action.attempt}) for turn {action.turn}"
-        case UseTools(calls):
-            return f"begin {', '.join(f'{call.block.tool} ({call.id})' for call in calls)}"
-        case Checkpoint():
-            return f"save the workspace ({action.moment.replace('_', ' ')})"
-        case Cancel():
-            return f"end what runs: {action.reason}"
-        case Wait(timers):
-            until = f", or until {', '.join(timer.ref for timer in timers)}" if timers else ""
-            return f"wait for what runs and for people{until}"
-        case Record() | Ask() | Finish():
-            return "note something else"
-        case _:
-            return "look what became of the files"
+    return in_words(divergence.ruled)
 
 
 def _short(value: object) -> str:

@@ -17,6 +17,7 @@ from bot.access.thread_access import OutOfReach, require
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.replies import answer, begin, proposed
 from bot.inbound.events import Reply
+from bot.inbound.intake import NOTED, RECEIPTS
 from bot.inbound.interpret_reaction import commanded
 from bot.inbound.parse import scene_of
 from bot.messages.embeds import status_embed
@@ -28,16 +29,6 @@ if TYPE_CHECKING:
 
 
 THREAD = "A task's thread. Default: this one"
-RECEIPTS: dict[Sort, str] = {
-    "stop": "🛑 Stopping.",
-    "pause": "⏸ Pausing after this step.",
-    "resume": "▶ Resuming.",
-    "retry": "🔄 On it. I'll say in the thread how it went.",
-    "rewind": "▶ On it. I'll say in the thread how it went.",
-    "fork": "On it. I'll link the new thread here.",
-}
-NOTED = "Noted."
-
 Complete = Callable[[InboxItem, "SessionRow"], Awaitable[InboxItem]]
 """What the item says beyond its sort, once the thread is known; raises ``OutOfReach``."""
 

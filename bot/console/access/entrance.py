@@ -1,57 +1,120 @@
-"""Who comes in: nobody from a foreign page, on this machine the user who runs the console, elsewhere whoever signs in."""
+"""Who comes in: nobody from a foreign page, on this machine the user who runs the console, elsewhere whoever signs in.
+
+The user of this machine needs no password, since whoever is that user can read the bot's files anyway. That shortcut is
+for a console that nobody else reaches: it is off where people use another address (``console_url``), because their
+connections come from this machine too, through a proxy that may run as any user; and it does not count for a request
+that says it was passed on.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
+from typing import cast
 
 from aiohttp import web
 
 from agentic.core.events.execution_events import Person
+from bot.console.access.browser_sessions import BrowserSessions
+from bot.console.access.console_address import ConsoleAddress
 from bot.console.access.same_user import is_own_user
+from bot.console.access.sign_in import SESSION, Answering, SignIn
 from bot.console.access.viewer import Viewer
 
 SAFE = ("GET", "HEAD")
+PASSED_ON = frozenset({"forwarded", "via", "x-real-ip", "true-client-ip", "cf-connecting-ip", "client-ip"})
+"""Headers of proxies, besides all that begin with ``X-Forwarded-``."""
+
+
+class NoWayIn(Exception):
+    """Others would reach the console, and nothing asks who they are; the message says what to set."""
 
 
 class Entrance:
     """Decides for each request who sent it. ``owner`` tells as whom the user of this machine acts."""
 
-    def __init__(self, owner: Callable[[], Awaitable[Person]]) -> None:
-        self._owner = owner
-        self._hosts: frozenset[str] = frozenset()
+    def __init__(
+        self, sign_in: SignIn, sessions: BrowserSessions, owner: Callable[[], Awaitable[Person]], url: str = ""
+    ) -> None:
+        self._sign_in, self._sessions, self._owner, self._url = sign_in, sessions, owner, url
+        self._address = ConsoleAddress("", 0, url)
         self._form_key = secrets.token_urlsafe(24)
+
+    def will_listen_at(self, host: str) -> None:
+        """Raise ``NoWayIn`` for an address that others reach, if nobody could sign in there."""
+        if not ConsoleAddress(host, 0, self._url).local and not self._sign_in.possible:
+            raise NoWayIn(
+                f"The console would be reached at {self._url or host}, and nothing asks who comes in. Set"
+                " THREADWRIGHT_CONSOLE_TOKEN (make one with: openssl rand -hex 32), or DISCORD_CLIENT_ID and"
+                " DISCORD_CLIENT_SECRET, or let it listen at 127.0.0.1 without THREADWRIGHT_CONSOLE_URL."
+            )
 
     def listens_at(self, host: str, port: int) -> None:
         """The address is known now: requests that name another host are refused."""
-        self._hosts = frozenset(f"{name}:{port}" for name in (host, "localhost", "127.0.0.1"))
+        self._address = self._sign_in.address = ConsoleAddress(host, port, self._url)
 
-    def routes(self) -> list[tuple[str, str, Callable[[web.Request], Awaitable[web.StreamResponse]]]]:
+    def routes(self) -> list[tuple[str, str, Answering]]:
         """What answers to somebody who is not in yet."""
-        return []
+        return self._sign_in.routes()
 
     def check(self, request: web.Request) -> None:
         """Refuse what a foreign page or a renamed host sends. Raises ``HTTPException``."""
-        if request.headers.get("Host", "") not in self._hosts:
+        if request.headers.get("Host", "").lower() not in self._address.hosts | _own_address(request):
             raise web.HTTPMisdirectedRequest(text="This address is not the console's. Use the link that the bot gave.")
+        site = request.headers.get("Sec-Fetch-Site", "none")
         if request.method in SAFE:
+            link = request.headers.get("Sec-Fetch-Mode"), request.headers.get("Sec-Fetch-Dest")
+            if site not in ("same-origin", "none") and link != ("navigate", "document"):
+                raise web.HTTPForbidden(text="Another page asked for this.")
             return
-        origin = request.headers.get("Origin", "")
-        site = request.headers.get("Sec-Fetch-Site", "same-origin")
-        if origin not in {f"http://{host}" for host in self._hosts} or site != "same-origin":
+        origins = self._address.origins | {f"http://{host}" for host in _own_address(request)}
+        if request.headers.get("Origin", "") not in origins or site not in ("same-origin", "none"):
             raise web.HTTPForbidden(text="Another page sent this.")
 
     async def viewer(self, request: web.Request) -> Viewer | None:
         """Who sent a request; None where somebody has to sign in first."""
-        transport = request.transport
-        if transport is None:
-            return None
-        peer, here = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        if peer is None or not ip_address(peer[0]).is_loopback or not is_own_user(peer[:2], here[:2]):
-            return None
-        return Viewer(await self._owner(), True, self._form_key)
+        secret = request.cookies.get(self._address.cookie(SESSION), "")
+        if (session := self._sessions.find(secret)) is not None:
+            person = await self._owner() if session.everything else session.person
+            return Viewer(person, session.everything, _form_key(secret), signed_in=True)
+        if self._address.local and _sent_by_own_user(request):
+            return Viewer(await self._owner(), True, self._form_key)
+        return None
 
     def refused(self, request: web.Request) -> web.StreamResponse:
         """Answer somebody who has to sign in."""
-        raise web.HTTPForbidden(text="Only the user who runs the bot may open this page.")
+        if not self._sign_in.possible:
+            raise web.HTTPForbidden(text="Only the user who runs the bot may open this page.")
+        if request.method in SAFE and request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate":
+            return self._sign_in.leading_to(request)
+        raise web.HTTPUnauthorized(text="You are not signed in any more. Open the page again.")
+
+    def sign_out(self, request: web.Request) -> web.StreamResponse:
+        """End the session of a browser."""
+        return self._sign_in.sign_out(request)
+
+
+def _own_address(request: web.Request) -> frozenset[str]:
+    """The address that a connection reached us by, as a host: a number cannot be made to mean another machine."""
+    here = _end(request, "sockname")
+    return ConsoleAddress(*here).hosts if here else frozenset()
+
+
+def _sent_by_own_user(request: web.Request) -> bool:
+    names = {name.lower() for name in request.headers}
+    if names & PASSED_ON or any(name.startswith("x-forwarded-") for name in names):
+        return False
+    peer, here = _end(request, "peername"), _end(request, "sockname")
+    return peer is not None and here is not None and ip_address(peer[0]).is_loopback and is_own_user(peer, here)
+
+
+def _end(request: web.Request, name: str) -> tuple[str, int] | None:
+    found = request.transport.get_extra_info(name) if request.transport is not None else None
+    return cast("tuple[str, int]", found[:2]) if found else None
+
+
+def _form_key(secret: str) -> str:
+    """What forms of a session carry; it says nothing about the secret."""
+    return hashlib.sha256(f"form\n{secret}".encode()).hexdigest()[:40]

@@ -1,7 +1,8 @@
 """Whether a connection on this machine comes from the user that runs the console.
 
 The kernel lists each TCP socket with its owner in /proc/net/tcp and tcp6. A browser of the same user needs no
-password: whoever is that user can read the bot's files anyway. Other users of the machine are kept out.
+password: whoever is that user can read the bot's files anyway. Other users of the machine are kept out, and so is root:
+daemons that pass connections on for others run as root.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ ESTABLISHED = "01"
 
 
 def is_own_user(peer: tuple[str, int], here: tuple[str, int]) -> bool:
-    """Whether the socket at ``peer``, connected to ``here`` (both address and port), belongs to this user or to root.
+    """Whether the socket at ``peer``, connected to ``here`` (both address and port), belongs to this user.
 
     False where the system does not tell.
     """
@@ -29,7 +30,7 @@ def is_own_user(peer: tuple[str, int], here: tuple[str, int]) -> bool:
     for line in lines:
         fields = line.split()
         if fields[1] == local and fields[2] == remote and fields[3] == ESTABLISHED:
-            return int(fields[7]) in (os.getuid(), 0)
+            return int(fields[7]) == os.geteuid()
     return False
 
 

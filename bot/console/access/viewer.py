@@ -18,3 +18,5 @@ class Viewer:
     person: Person
     everything: bool
     form_key: str
+    signed_in: bool = False
+    """By a session of this browser, which can be ended."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,6 +22,9 @@ WAITING = 64
 """Updates that wait for a watcher at most."""
 RESTED_SECONDS = 2.0
 """How often a task that has ended is looked at, for what follows the end."""
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of an event stream: a text of a log must not begin a field of its own."""
 
 Update = Callable[[TaskLog, int], str]
 """What is new on a page since so many events, as partials; '' for nothing."""
@@ -34,6 +39,10 @@ class Watcher:
     view: str
     since: int
     """Events of the log that the page has."""
+    told: tuple[int, int] = (-1, 0)
+    """Events and outcomes that it was told of last."""
+    due: float = 0.0
+    """When it may be told again."""
     updates: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue[bytes | None](WAITING + 2))
 
     def tell(self, update: bytes) -> bool:
@@ -52,16 +61,17 @@ class _Followed:
 
 
 class Followers:
-    """Looks at watched tasks every ``look_seconds`` seconds."""
+    """Looks at watched tasks every ``look_seconds`` seconds. ``clock``: seconds that never run backwards."""
 
-    def __init__(self, logs: LogCache, look_seconds: float) -> None:
-        self._logs, self._look_seconds = logs, look_seconds
+    def __init__(self, logs: LogCache, look_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._logs, self._look_seconds, self._clock = logs, look_seconds, clock
         self._followed: dict[str, _Followed] = {}
         self._views: dict[str, Update] = {}
+        self._rests: dict[str, float] = {}
 
-    def add_view(self, name: str, update: Update) -> None:
-        """Name what renders the updates of a view."""
-        self._views[name] = update
+    def add_view(self, name: str, update: Update, rest: float = 0.0) -> None:
+        """Name what renders the updates of a view; ``rest``: seconds between two updates at least."""
+        self._views[name], self._rests[name] = update, rest
 
     def knows(self, view: str) -> bool:
         """Whether there is a view of this name."""
@@ -77,9 +87,10 @@ class Followers:
         """Follow a task; the first update has what is new since the event ``since``."""
         watcher = Watcher(view, since)
         task = await self._logs.task(execution)
-        if task is not None and (first := self._views[view](task, since)):
-            watcher.tell(event_of(first, len(task.events)))
-            watcher.since = len(task.events)
+        if task is not None:
+            if first := self._views[view](task, since):
+                watcher.tell(event_of(first, len(task.events)))
+            watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
         followed = self._followed.get(execution)
         if followed is None:
             following = asyncio.create_task(self._follow(execution), name=f"console follows {execution}")
@@ -105,21 +116,24 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
-        last = (-1, 0)
         while True:
             task = None
             try:
                 task = await self._logs.task(execution)
             except AgenticError as error:
                 log.warning("task %s cannot be read now: %s", execution, error)
-            if task is not None and (now := (len(task.events), len(task.outcome))) != last:
+            if task is not None:
                 self._tell(execution, task)
-                last = now
             await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
 
     def _tell(self, execution: str, task: TaskLog) -> None:
         rendered: dict[tuple[str, int], bytes] = {}
+        now, clock = (len(task.events), len(task.outcome)), self._clock()
         for watcher in tuple(self._followed[execution].watchers):
+            if watcher.told == now or clock < watcher.due:
+                continue
+            rest = self._rests[watcher.view]
+            watcher.told, watcher.due = now, (clock // rest + 1) * rest if rest else 0.0  # for all of a view at once
             key = watcher.view, watcher.since
             if key not in rendered:
                 update = self._views[watcher.view](task, watcher.since)
@@ -131,5 +145,5 @@ class Followers:
 
 def event_of(update: str, seq: int) -> bytes:
     """An update as a server-sent event; its id is the last event of the log that it shows."""
-    lines = "".join(f"data: {line}\n" for line in update.split("\n"))
+    lines = "".join(f"data: {line}\n" for line in LINE_END.split(update))
     return f"id: {seq}\n{lines}\n".encode()

@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from agentic.core.events.execution_events import Envelope
 from agentic.ports.runtime import Store
-from bot.console.logs.task_log import TaskLog
+from bot.console.logs.task_log import TaskLog, without_secrets
 from bot.rendering.secrets import Discretion
 
 EVENTS_KEPT = 80_000
@@ -60,7 +60,8 @@ class LogCache:
             log.take(batch, self._discretion)
         log.row = row
         if row.finished:
-            log.outcome = await self._store.read_outcome(execution)
+            outcome = await self._store.read_outcome(execution)
+            log.outcome = [without_secrets(envelope, self._discretion) for envelope in outcome]
         self._logs[execution] = log
         self._logs.move_to_end(execution)
         while len(self._logs) > 1 and sum(len(each.events) for each in self._logs.values()) > EVENTS_KEPT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, TypeVar, cast
 
 from agentic.core.events.execution_events import Envelope
 from agentic.core.fold.fold import evolve
@@ -17,6 +17,17 @@ LEAST = 8
 """No secret is shorter."""
 APART = "\n\x00\n"
 """Stands between texts that are looked through at once."""
+
+
+class LogReading(Protocol):
+    """Something that is made of a log event by event."""
+
+    def take(self, envelope: Envelope) -> None:
+        """Add an event."""
+        ...
+
+
+R = TypeVar("R", bound=LogReading)
 
 
 @dataclass(slots=True)
@@ -33,6 +44,9 @@ class TaskLog:
     """The state that the rules read, after the last event."""
     hidden: int = 0
     """Sequence number of the first event that a secret was taken out of; 0 for none."""
+    _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
+        default_factory=dict[type[LogReading], tuple[LogReading, int]]
+    )
 
     @property
     def execution(self) -> str:
@@ -43,6 +57,14 @@ class TaskLog:
     def ended(self) -> bool:
         """Whether nothing is added to it but what follows the end."""
         return self.folded.finished is not None
+
+    def reading(self, sort: type[R]) -> R:
+        """What this sort of reading makes of the log: begun when it is first asked for, then only continued."""
+        kept, taken = self._readings.get(sort) or (sort(), 0)
+        for envelope in self.events[taken:]:
+            kept.take(envelope)
+        self._readings[sort] = kept, len(self.events)
+        return cast("R", kept)
 
     def take(self, envelopes: Sequence[Envelope], discretion: Discretion) -> None:
         """Add events that were just read, without the secrets in them."""

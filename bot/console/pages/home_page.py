@@ -1,24 +1,54 @@
-"""Home: what needs somebody, what runs, what has ended."""
+"""Home: what needs somebody, what runs, what has ended, and what it cost."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
-from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
+from bot.console.overall.home_lists import home_lists, spending
 
-NEWEST = 60
+LOOK_SECONDS, LOOK_AFAR_SECONDS = 5, 20
+"""How often an open page asks again: here, and where each look costs money."""
+LAST_PAGE = 1_000
 
 
 async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """The tasks that somebody may see."""
-    tasks: list[tuple[ExecutionRow, SessionRow | None]] = []
-    for row in reversed(await console.store.newest_executions(NEWEST)):
-        session = await console.store.session(row.thread)
-        if await console.sees(viewer, session):
-            tasks.append((row, session))
-    return console.page("home.html", viewer, tasks=tasks)
+    """The tasks that somebody may see; ``?page=2`` shows earlier ones that have ended."""
+    page = _page(request)
+    lists, (report, missing) = await home_lists(console, viewer, page), (None, 0)
+    if not page:
+        report, missing = await spending(console, viewer)
+    return console.page(
+        "home.html", viewer, lists=lists, page=page, spending=report, missing=missing, every=_every(console)
+    )
 
 
-ROUTES: tuple[Route, ...] = (("GET", "/", home),)
+async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """The lists alone, as an open page shows them anew."""
+    page = _page(request)
+    lists = await home_lists(console, viewer, page)
+    return console.page("home_tasks.html", viewer, lists=lists, page=page, every=_every(console))
+
+
+async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """What the tasks cost, as an open page shows it anew."""
+    report, missing = await spending(console, viewer)
+    return console.page("home_spending.html", viewer, spending=report, missing=missing, every=_every(console))
+
+
+def _page(request: web.Request) -> int:
+    """Its number from 0, which people read from 1."""
+    typed = request.query.get("page", "")
+    return min(max(int(typed), 1), LAST_PAGE) - 1 if typed.isdecimal() and len(typed) < 9 else 0
+
+
+def _every(console: Console) -> int:
+    return LOOK_AFAR_SECONDS if console.settings.aws_place else LOOK_SECONDS
+
+
+ROUTES: tuple[Route, ...] = (
+    ("GET", "/", home),
+    ("GET", "/overview/tasks", tasks),
+    ("GET", "/overview/spending", spend),
+)

@@ -11,12 +11,18 @@ from bot.console.console_context import Console, Route
 from bot.console.logs.followers import Update
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
+from bot.console.pages.figures_page import figures_of, rows_of, times_of, turn_times_of
 from bot.console.pages.task import TASK
+from bot.console.views.act_choices import choices_of
+from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
 BEAT_SECONDS = 15.0
 """A line that says nothing, so that a connection that is gone is noticed."""
+
+RESTS = {"metrics": 1.0, "timeline": 1.0}
+"""Seconds between two updates of a view at least."""
 
 
 async def live(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
@@ -31,15 +37,16 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     answer.content_type = "text/event-stream"
     answer.headers["X-Content-Type-Options"] = "nosniff"
     await answer.prepare(request)
+    if request.method == "HEAD":
+        return answer
     async with console.followers.watching(task.execution, view, begin) as watcher:
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):
                     update = await watcher.updates.get()
             except TimeoutError:
-                await answer.write(b": still here\n\n")
-                continue
-            if update is None:
+                update = b": still here\n\n"
+            if update is None or not await console.sees(viewer, task.session):
                 return answer
             await answer.write(update)
 
@@ -49,7 +56,9 @@ def views(pages: Pages) -> dict[str, Update]:
 
     def thoughts(log: TaskLog, since: int) -> str:
         turns = log.story.changed_since(since)
-        return pages.render("live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log))
+        return pages.render(
+            "live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log), choices=choices_of(log)
+        )
 
     def lines(log: TaskLog, since: int) -> str:
         new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[since:], since)]
@@ -58,7 +67,43 @@ def views(pages: Pages) -> dict[str, Update]:
     def status(log: TaskLog, since: int) -> str:
         return pages.render("live_status.html", log=log, status=status_of(log))
 
-    return {"thoughts": thoughts, "logs": lines, "status": status}
+    def metrics(log: TaskLog, since: int) -> str:
+        numbers = [turn.number for turn in log.story.changed_since(since)]
+        return pages.render(
+            "live_metrics.html",
+            log=log,
+            since=since,
+            status=status_of(log),
+            rows=rows_of(log, numbers),
+            **figures_of(log),
+        )
+
+    def timeline(log: TaskLog, since: int) -> str:
+        numbers = [turn.number for turn in log.story.changed_since(since)]
+        return pages.render(
+            "live_timeline.html",
+            log=log,
+            since=since,
+            status=status_of(log),
+            turns=turn_times_of(log, numbers),
+            **times_of(log),
+        )
+
+    def terminal(log: TaskLog, since: int) -> str:
+        session = log.reading(ShellSession)
+        changed = session.changed_since(since)
+        return pages.render(
+            "live_terminal.html", log=log, since=since, session=session, commands=changed, status=status_of(log)
+        )
+
+    return {
+        "thoughts": thoughts,
+        "logs": lines,
+        "status": status,
+        "metrics": metrics,
+        "timeline": timeline,
+        "terminal": terminal,
+    }
 
 
 ROUTES: tuple[Route, ...] = (("GET", TASK + "/live", live),)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
+
 from aiohttp import web
 
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
 from bot.console.logs.task_log import TaskLog
+from bot.console.views.act_choices import choices_of
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
@@ -32,6 +35,11 @@ def tab(console: Console, viewer: Viewer, log: TaskLog, name: str, template: str
     )
 
 
+def act_values(console: Console, log: TaskLog) -> dict[str, object]:
+    """What ``act.html`` needs besides the page's own; ``sends`` names what a new form does: sent twice, it is done once."""
+    return {"choices": choices_of(log), "sends": secrets.token_urlsafe(12), "listens": console.bot.connected}
+
+
 async def thoughts(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The task as a chat. ``?turn=7`` shows the turns around that one."""
     log = await console.task(request, viewer)
@@ -43,8 +51,9 @@ async def thoughts(console: Console, request: web.Request, viewer: Viewer) -> we
         last = min(place + AT_ONCE // 2, len(turns))
     first = max(last - AT_ONCE, 0)
     return tab(
-        console, viewer, log, "", "thoughts.html", turns=turns[first:last], before=first, after=len(turns) - last
-    )
+        console, viewer, log, "", "thoughts.html",
+        turns=turns[first:last], before=first, after=len(turns) - last, **act_values(console, log),
+    )  # fmt: skip
 
 
 async def more_turns(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -111,7 +120,7 @@ async def item(console: Console, request: web.Request, viewer: Viewer) -> web.Re
     )
 
 
-BASE = r"/t/{thread:\d+}"
+BASE = r"/t/{thread:[0-9]{1,20}}"
 TASK = BASE + r"/{execution:[\w.:-]{1,120}}"
 ROUTES: tuple[Route, ...] = (
     ("GET", BASE, thoughts),

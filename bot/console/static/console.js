@@ -9,7 +9,23 @@ function showTurn() {
   const task = document.querySelector(".task");
   if (!turn || !task || document.getElementById(turn[0].slice(1))) return;
   if (new URLSearchParams(location.search).get("turn") === turn[1]) return;
-  location.replace(`${task.dataset.path}?turn=${turn[1]}${turn[0]}`);
+  const page = document.querySelector("[data-turns]")?.dataset.turns ?? task.dataset.path;
+  location.replace(`${page}?turn=${turn[1]}${turn[0]}`);
 }
 addEventListener("hashchange", showTurn);
 addEventListener("DOMContentLoaded", showTurn);
+
+// "Copy as Markdown": without a script it is a link that downloads the same.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[data-copy]");
+  if (!link || !navigator.clipboard) return;
+  event.preventDefault();
+  const said = link.parentElement.querySelector("[role=status]");
+  try {
+    const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)));
+    await navigator.clipboard.writeText(text);
+    if (said) said.textContent = "Copied.";
+  } catch {
+    location.href = link.href;
+  }
+});

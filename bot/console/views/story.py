@@ -96,6 +96,8 @@ class Story:
 
     def __init__(self) -> None:
         self.turns: list[StoryTurn] = []
+        self.inputs = 0
+        """How often people were heard."""
         self._calls: dict[str, Item] = {}
         self._place: dict[str, StoryTurn] = {}
         self._models: dict[str, tuple[str, int]] = {}
@@ -118,6 +120,7 @@ class Story:
     def take(self, envelope: Envelope) -> None:
         """Add an event."""
         event = envelope.event
+        self.inputs += isinstance(event, InputReceived)
         if not self.turns:
             self._begin(0, envelope)
         if isinstance(event, ModelRequested):

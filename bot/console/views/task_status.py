@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentic.core.claims import confidence
 from agentic.core.fold.people import MACHINE
+from agentic.core.state.execution import Execution
 
 if TYPE_CHECKING:
     from bot.console.logs.task_log import TaskLog
@@ -35,7 +36,7 @@ def status_of(log: TaskLog) -> TaskStatus:
     execution = log.folded
     read = sum(turn.tokens_in for turn in log.story.turns)
     cached = sum(turn.cached for turn in log.story.turns)
-    state, words = _state(log)
+    state, words = state_of(log.folded)
     shown = (
         ""
         if execution.confidence is None or execution.talk
@@ -47,10 +48,12 @@ def status_of(log: TaskLog) -> TaskStatus:
     )  # fmt: skip
 
 
-def _state(log: TaskLog) -> tuple[str, str]:
-    execution = log.folded
+def state_of(execution: Execution) -> tuple[str, str]:
+    """Say what it does now: a word for programs and styles, and words for people."""
     if execution.finished is not None:
         return execution.finished.reason, execution.finished.reason.replace("_", " ").capitalize()
+    if execution.quarantined is not None:
+        return "set_aside", "Set aside: it ended the bot's process too often. Write in its thread to go on"
     if execution.question is not None:
         return "asks", "Waiting for an approval" if execution.question.sort == "approval" else "Waiting for an answer"
     if execution.paused is not None:

@@ -32,6 +32,7 @@ from bot.local_discord.model.records import Channel, Message
 from bot.local_discord.model.state import GuildState
 from bot.local_discord.payloads.message_payload import MessageView
 from bot.local_discord.rest import responses
+from bot.local_discord.rest.oauth_grants import OAuthGrants
 from bot.local_discord.rest.rate_limit_buckets import Allowances, Bucket, RateLimits
 
 PREFIX = "/api/v10"
@@ -70,6 +71,7 @@ class Api:
         self.misbehaviour = Misbehaviour()
         self.outgoing = Outgoing()
         self.sharding = Sharding()
+        self.oauth = OAuthGrants(state.identity.application_id, token, state.clock)
         self.asked: deque[Asked] = deque(maxlen=ASKED_KEPT)
 
     @property
@@ -153,6 +155,8 @@ def _authenticate(api: Api, request: web.Request, path: str) -> None:
     if path.startswith(_TOKEN_IN_PATH):
         return
     said = request.headers.get("Authorization", "")
+    if path == "/users/@me" and api.oauth.user(said.removeprefix("Bearer ")) is not None:
+        return
     if not secrets.compare_digest(said.encode("utf-8", "replace"), f"Bot {api.token}".encode()):
         raise ApiError(401, 0, "401: Unauthorized")
 

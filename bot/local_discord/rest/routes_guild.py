@@ -49,8 +49,11 @@ class GuildRoutes(Routes):
             ("GET", guild + "/threads/active", self.active_threads),
         ]
 
-    async def me(self, _: web.Request) -> Json:
-        """The bot's own user."""
+    async def me(self, request: web.Request) -> Json:
+        """The bot's own user, or whoever allowed an application to know who they are."""
+        person = self._api.oauth.user(request.headers.get("Authorization", "").removeprefix("Bearer "))
+        if person is not None:
+            return guild_payloads.user(self._api.state.member(person)) | {"mfa_enabled": False, "locale": "en-US"}
         mine = guild_payloads.user(self._api.state.member(self._api.me))
         return mine | {"verified": True, "mfa_enabled": False, "locale": "en-US", "email": None}
 

@@ -27,6 +27,7 @@ from bot.local_discord.web.page_access import Access, link
 from bot.local_discord.web.page_actions import AS, Act, PageActs, acting
 
 PAGE = Path(__file__).with_name("page")
+AUTHORIZE = "/oauth2/authorize"
 SCHEME = "Bearer "
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self';"
@@ -64,11 +65,13 @@ class Page:
             ("GET", "/ui/commands", self.commands),
             ("GET", "/ui/open", self.open),
             ("POST", "/ui/link", self.link),
+            ("POST", "/ui" + AUTHORIZE, self.authorize),
             ("GET", r"/ui/channels/{channel:\d+}/messages", self.history),
             *self._acts.table(),
         ]
         return [
             web.get("/", self.index),
+            web.get(AUTHORIZE, self.authorize_page),
             web.get(r"/page/{name:[a-z]+\.(?:js|css|svg)}", self.file),
             web.get("/ui/live", self.live),
             web.post("/ui/session", self._answering(self.enter)),
@@ -78,6 +81,20 @@ class Page:
     async def index(self, _: web.Request) -> web.StreamResponse:
         """The page; it contains nothing of the guild."""
         return web.FileResponse(PAGE / "index.html", headers=_HEADERS)
+
+    async def authorize_page(self, _: web.Request) -> web.StreamResponse:
+        """The page on which a person allows an application to know who they are; its script reads the address."""
+        return web.FileResponse(PAGE / "authorize.html", headers=_HEADERS)
+
+    async def authorize(self, request: web.Request) -> Json:
+        """A person's answer to an application, whose questions stand in the query: where their browser goes."""
+        asked = self._api.oauth.asked(dict(request.query))
+        allowed = (await read_body(request)).fields.flag("authorize")
+        if not allowed:
+            return {
+                "location": asked.back(error="access_denied", error_description="The resource owner denied the request")
+            }
+        return {"location": self._api.oauth.allow(asked, self._me(request))}
 
     async def file(self, request: web.Request) -> web.StreamResponse:
         """A script or style of the page."""

@@ -37,8 +37,8 @@ function leave() {
   locked("You are signed out here.");
 }
 
-export async function call(method, path, body, files = []) {
-  const options = { method, headers: { Authorization: `Bearer ${localStorage.getItem(SESSION)}`, "X-As": person() } };
+export async function call(method, path, body, files = [], as = person()) {
+  const options = { method, headers: { Authorization: `Bearer ${localStorage.getItem(SESSION)}`, "X-As": as } };
   if (files.length) {
     const form = new FormData();
     form.append("payload_json", JSON.stringify(body ?? {}));

@@ -1,0 +1,146 @@
+"""The console as a child of the bot: started once the bot is online, started again if it dies, ended with the bot.
+
+It talks over one end of a pair of sockets and ends by itself when the other end is closed, so that it never outlives the
+bot, however that ends. The bot works the same where the console does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+import orjson
+
+from bot.config.settings import Settings
+from bot.console.bot_channel import AT_ONCE, LINE_BYTES
+from bot.rendering.console_links import ConsoleLinks
+
+TRIES = 5
+"""So often it is started again if it dies soon."""
+STEADY_SECONDS = 60.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+END_SECONDS = 3.0
+_ROOT = Path(__file__).parents[3]
+
+log = logging.getLogger(__name__)
+
+
+class ConsoleHost:
+    """Keeps a console for as long as ``run`` runs; ``links`` say where it is, and ``settled`` that this is known."""
+
+    def __init__(
+        self, settings: Settings, links: ConsoleLinks,
+        answer: Callable[[Mapping[str, object]], Awaitable[Mapping[str, object]]],
+        found: Callable[[str], Awaitable[None]],
+    ) -> None:  # fmt: skip
+        self._settings, self._links, self._answer, self._found = settings, links, answer, found
+        self.settled = asyncio.Event()
+        """It listens, or it will not."""
+        self.trouble = ""
+        """Why there is no console although it is wanted, and what to do."""
+        self._port = 0
+        self.pid = 0
+
+    async def run(self) -> None:
+        """Start it, and again if it dies, until cancelled or until it is of no use."""
+        loop, pause, tries = asyncio.get_running_loop(), FIRST_PAUSE, 0
+        try:
+            while not self.trouble:
+                began = loop.time()
+                code = await self._once()
+                if self.trouble:
+                    break
+                pause, tries = (FIRST_PAUSE, 0) if loop.time() - began > STEADY_SECONDS else (pause * 2, tries + 1)
+                if tries > TRIES:
+                    self.trouble = (
+                        f"it ended {tries} times right after its start; `threadwright console` shows why. Then restart "
+                        "the bot, which works without it"
+                    )
+                    break
+                log.warning("the console ended with %s and is started again in %.1f s", code, pause)
+                await asyncio.sleep(min(pause, LONGEST_PAUSE))
+            log.warning("there is no console: %s", self.trouble)
+            self._links.url = ""
+            await self._found("")
+        finally:
+            self.settled.set()
+
+    async def _once(self) -> int:
+        """Start it and answer it until it ends; its exit code."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                process = await self._spawned(theirs.fileno())
+            except BaseException:
+                ours.close()
+                raise
+        self.pid = process.pid
+        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        try:
+            await self._talk(reader, writer)
+            return await process.wait()
+        finally:
+            writer.close()
+            await asyncio.shield(_ended(process))
+
+    async def _spawned(self, descriptor: int) -> asyncio.subprocess.Process:
+        settings = self._settings
+        file = ("--env-file", str(settings.env_file)) if settings.env_file else ()
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "bot.cli.main", *file, "console", "--channel", str(descriptor),
+            "--port", str(self._port),
+            env={**os.environ, "PYTHONPATH": str(_ROOT), "THREADWRIGHT_HOME": str(settings.home)},
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, pass_fds=(descriptor,),
+            start_new_session=True,
+        )  # fmt: skip
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer questions, many at once, until the other end is closed."""
+        room = asyncio.Semaphore(AT_ONCE)
+        try:
+            async with asyncio.TaskGroup() as answers:
+                while line := await reader.readline():
+                    await room.acquire()
+                    task = answers.create_task(self._answered(line, writer))
+                    task.add_done_callback(lambda _: room.release())
+        except* (OSError, ValueError) as broken:
+            log.warning("the channel to the console broke: %s", broken.exceptions[0])
+
+    async def _answered(self, line: bytes, writer: asyncio.StreamWriter) -> None:
+        asked = cast("dict[str, object]", orjson.loads(line))
+        if asked.get("ask") == "listens":
+            await self._listens(str(asked.get("url", "")), str(asked.get("trouble", "")))
+            answer: Mapping[str, object] = {}
+        else:
+            answer = await self._answer(asked)
+        with contextlib.suppress(OSError):
+            writer.write(orjson.dumps({"id": asked.get("id"), **answer}) + b"\n")
+            await writer.drain()
+
+    async def _listens(self, at: str, trouble: str) -> None:
+        self.trouble = trouble
+        if at:
+            self._port = urlsplit(at).port or 0
+            self._links.url = self._settings.console_url or at
+            await self._found(self._links.url)
+        self.settled.set()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait until it has ended by itself; end it if it does not."""
+    for end in (lambda: None, process.terminate, process.kill):
+        if process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            end()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await process.wait()

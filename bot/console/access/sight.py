@@ -1,0 +1,35 @@
+"""What somebody may see, as the bot says; remembered for a short time, since a page asks about many threads."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+from agentic.core.events.execution_events import Person
+
+SECONDS = 30.0
+"""So long an answer counts: whoever loses a right sees nothing new after that."""
+ANSWERS = 20_000
+
+Sees = Callable[[Person, str], Awaitable[bool]]
+
+
+class Sight:
+    """Asks who may see a thread."""
+
+    def __init__(self, sees: Sees, clock: Callable[[], float] = monotonic) -> None:
+        self._sees, self._clock = sees, clock
+        self._known: OrderedDict[tuple[str, str], tuple[float, bool]] = OrderedDict()
+
+    async def sees(self, person: Person, thread: str) -> bool:
+        """Whether somebody may see a thread."""
+        key, now = (person.id, thread), self._clock()
+        at, answer = self._known.get(key, (now - SECONDS, False))
+        if now - at >= SECONDS:
+            answer = await self._sees(person, thread)
+            self._known[key] = now, answer
+            self._known.move_to_end(key)
+            while len(self._known) > ANSWERS:
+                self._known.popitem(last=False)
+        return answer

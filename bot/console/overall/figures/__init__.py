@@ -1,0 +1,1 @@
+"""What these pages show, in figures, pictures and words; pure."""

@@ -1,0 +1,127 @@
+"""Health: components, leases, queues, what waits to be delivered, sandboxes, budgets, loop lag, and what went wrong.
+
+What only the bot knows it tells; the rest is what the store holds, so that the page says something without a bot too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from aiohttp import web
+
+from agentic.core.events.ids import is_child
+from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps, Day
+from bot.console.access.viewer import Viewer
+from bot.console.console_context import Console, Route
+from bot.console.overall.figures.health_figures import told_health, troubles
+from bot.console.overall.figures.task_summary import TaskSummary
+from bot.console.overall.home_lists import WAIT_SECONDS, rows_since
+from reflexion.errors import ReflexionError
+
+SHOWN = 50
+"""Lines of each list."""
+ASKED_SECONDS = 2.0
+"""So long the bot may take to say how it is."""
+RECENT = timedelta(days=1)
+NOT_YOURS = "Only whoever runs the bot sees how it is."
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoad:
+    """What stands open in one thread."""
+
+    thread: str
+    title: str
+    holder: str = ""
+    """Who has its lease; '' for nobody."""
+    waiting: int = 0
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DayBudget:
+    """A cap of today."""
+
+    name: str
+    day: Day
+
+
+async def health(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """The page; ``/health/now`` is its changing part alone."""
+    if not viewer.everything:
+        raise web.HTTPNotFound(text=NOT_YOURS)
+    store, now = console.store, datetime.now(UTC)
+    try:
+        async with asyncio.timeout(ASKED_SECONDS):
+            told = await console.bot.health()
+    except TimeoutError:
+        told = {"parts": [{"name": "bot", "state": "failing", "what": "it does not answer", "todo": "Look at its log"}]}
+    rows = await rows_since(console, now - RECENT, most=1_000)
+    missing = await console.summaries.read(rows, WAIT_SECONDS)
+    tasks = [each for row in rows if (each := console.summaries.latest(row.execution)) is not None]
+    opened = [row for row in await store.open_executions() if not is_child(row.execution)]
+    threads = list(dict.fromkeys(row.thread for row in opened))
+    inbox, outbox = await store.pending_threads(), await store.undelivered_threads()
+    template = "health_now.html" if request.path.endswith("/now") else "health.html"
+    return console.page(
+        template, viewer, told=None if told is None else told_health(told), lessons=await _lessons(console),
+        leases=[await _lease(console, thread) for thread in threads[:SHOWN]], leases_more=max(len(threads) - SHOWN, 0),
+        inbox=[await _inbox(console, thread) for thread in inbox[:SHOWN]], inbox_more=max(len(inbox) - SHOWN, 0),
+        outbox=[await _outbox(console, thread) for thread in outbox[:SHOWN]], outbox_more=max(len(outbox) - SHOWN, 0),
+        purses=await _purses(console, tasks, now), troubles=troubles(tasks)[:SHOWN], missing=missing,
+        clean=console.discretion.text,
+    )  # fmt: skip
+
+
+async def _title(console: Console, thread: str) -> str:
+    session = await console.store.session(thread)
+    return console.discretion.text(session.title)[:100] if session is not None and session.title else f"thread {thread}"
+
+
+async def _lease(console: Console, thread: str) -> ThreadLoad:
+    return ThreadLoad(thread, await _title(console, thread), await console.store.holder(thread))
+
+
+async def _inbox(console: Console, thread: str) -> ThreadLoad:
+    waiting = await console.store.pending(thread)
+    kinds = ", ".join(dict.fromkeys(item.sort for item in waiting[:SHOWN]))
+    return ThreadLoad(thread, await _title(console, thread), await console.store.holder(thread), len(waiting), kinds)
+
+
+async def _outbox(console: Console, thread: str) -> ThreadLoad:
+    waiting = await console.store.undelivered(thread)
+    kinds = ", ".join(dict.fromkeys(row.item.sort for row in waiting[:SHOWN]))
+    return ThreadLoad(thread, await _title(console, thread), waiting=len(waiting), what=kinds)
+
+
+async def _lessons(console: Console) -> str:
+    """Why lessons cannot be read; '' where they can."""
+    if console.lessons is None:
+        return "they could not be opened when the console started"
+    try:
+        await console.lessons.guilds_with("quarantined")
+    except ReflexionError as error:
+        return console.discretion.text(str(error))
+    return ""
+
+
+async def _purses(console: Console, tasks: Iterable[TaskSummary], now: datetime) -> list[DayBudget]:
+    """What is spent and set aside of each cap today: the bot's, and of servers and people with tasks since yesterday."""
+    settings = console.settings
+    caps = DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
+    ledger, found = BudgetLedger(console.store, caps), dict[str, DayBudget]()
+    pairs = dict.fromkeys([("", "", ""), *((each.requester.id, each.requester.name, each.guild) for each in tasks)])
+    for person, name, guild in list(pairs)[: 4 * SHOWN]:
+        for day in await ledger.today(person, guild, now):
+            id, called = {
+                "bot": ("", "the whole bot"), "guild": (guild, f"server {guild}"), "person": (person, name or person),
+            }[day.whose]  # fmt: skip
+            if id or day.whose == "bot":
+                found.setdefault(f"{day.whose} {id}", DayBudget(called, day))
+    return list(found.values())[:SHOWN]
+
+
+ROUTES: tuple[Route, ...] = (("GET", "/health", health), ("GET", "/health/now", health))

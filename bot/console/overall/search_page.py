@@ -1,0 +1,77 @@
+"""Search: everything that was said and done in tasks that somebody may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from aiohttp import web
+
+from agentic.ports.lookup import Hit, Wanted
+from agentic.text.word_query import LONGEST, WordQuery
+from bot.console.access.viewer import Viewer
+from bot.console.console_context import Console, Route, task_path
+from bot.console.overall.figures.found_words import Fragment, said_by, surroundings
+from bot.console.overall.home_lists import Sight
+from bot.console.pages.task import TASK
+from bot.history.thread_search import ThreadSearch, words_of
+
+LAST_PAGE = 50
+NOTHING_TYPED = "Type words that were said, a command, or the name of a file."
+NO_WORDS = "There is no letter and no digit in that, so there is nothing to look for."
+NOTHING_FOUND = "Nothing has all of these words. Try fewer, or the beginning of one; what was deleted is not found."
+BEHIND = "Not everything that was written is taken in yet, so something may be missing. Search again in a moment."
+CUT = "Older hits than these were not looked at. Add a word to find them."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLine:
+    """A hit as it is shown."""
+
+    path: str
+    thread_title: str
+    said: str
+    fragments: tuple[Fragment, ...]
+    at: datetime
+
+
+async def search(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """Hits for ``?q=``, the newest first; ``?page=2`` has older ones."""
+    typed = request.query.get("q", "")[: 2 * LONGEST].replace("\x00", "")
+    query = WordQuery.of(typed)
+    number = request.query.get("page", "")
+    page = min(max(int(number), 1), LAST_PAGE) if number.isdecimal() and len(number) < 9 else 1
+    if not query.phrases:
+        words = NO_WORDS if typed.strip() else NOTHING_TYPED
+        return console.page("search.html", viewer, q=typed, lines=(), words=words, page=1, more=False)
+    sees = Sight(console, viewer)
+    found = await ThreadSearch(console.store).page(query, Wanted(), sees, page)
+    lines = [_line(console, sees, hit, query) for hit in found.hits]
+    words = " ".join(
+        text for text, holds in ((NOTHING_FOUND, not lines), (BEHIND, found.behind), (CUT, found.cut)) if holds
+    )
+    more = found.more and page < LAST_PAGE
+    return console.page("search.html", viewer, q=typed, lines=lines, words=words, page=page, more=more)
+
+
+def _line(console: Console, sees: Sight, hit: Hit, query: WordQuery) -> FoundLine:
+    said, session = words_of(hit), sees.sessions.get(hit.thread)
+    title = console.discretion.text(session.title) if session is not None else ""
+    return FoundLine(
+        f"/t/{hit.thread}/{hit.envelope.execution}/at/{hit.envelope.seq}",
+        title or f"thread {hit.thread}",
+        said_by(said.what, console.discretion.text(said.who)),
+        surroundings(console.discretion.text(said.text), query),
+        hit.envelope.at,
+    )
+
+
+async def turn_at(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """Lead to the turn in which an event stands."""
+    log = await console.task(request, viewer)
+    seq = int(request.match_info["seq"][:9])
+    number = next((turn.number for turn in reversed(log.story.turns) if turn.seq <= seq), 0)
+    raise web.HTTPSeeOther(f"{task_path(log)}?turn={number}#turn-{number}")
+
+
+ROUTES: tuple[Route, ...] = (("GET", "/search", search), ("GET", TASK + r"/at/{seq:\d+}", turn_at))

@@ -1,0 +1,219 @@
+"""What each turn of a task cost and took, how sure it was, and all together by model, tier and purpose.
+
+Events are taken one by one, so that a running task costs what is new. The cost of a turn is all that was spent from its
+request to that of the next one: also on summaries, advice and watchers, and on helpers that ended in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agentic.core.claims.confidence import MOST_SHOWN, band
+from agentic.core.events.execution_events import (
+    Confidence,
+    Envelope,
+    Escalated,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    SubagentFinished,
+    TurnEnded,
+    Usage,
+)
+from agentic.core.fold.model_requests import cost_of_failure
+from bot.console.page_templates import seconds, tokens, usd
+from bot.console.views.chart import Drawing, Frame, Series, bars, lines
+from bot.console.views.time_split import TurnTime
+
+BANDS = (("critical", 0, 30), ("low", 30, 50), ("moderate", 50, 70), ("high", 70, 100))
+"""Bands of the confidence, as ``band`` has them, to be drawn."""
+
+
+@dataclass(slots=True)
+class Spend:
+    """Requests and what they came to; ``tokens_in`` with those from the provider's cache."""
+
+    requests: int = 0
+    failed: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+    usd: float = 0.0
+    estimated: bool = False
+    """The provider did not say everything; some of it is our own count."""
+
+    @property
+    def cache_share(self) -> float | None:
+        """Share of the input that came from the cache, 0-1; None where nothing was read."""
+        return self.cached / self.tokens_in if self.tokens_in else None
+
+    def add(self, used: Usage, cost: float, *, failed: bool = False, estimated: bool = False) -> None:
+        """Count a request."""
+        self.requests += 1
+        self.failed += failed
+        self.tokens_in += used.input + used.cache_read + used.cache_write
+        self.tokens_out += used.output
+        self.cached += used.cache_read
+        self.usd += cost
+        self.estimated = self.estimated or estimated
+
+
+@dataclass(slots=True)
+class TurnFigures:
+    """The figures of a turn; 0 is what came before the first."""
+
+    number: int
+    seq: int
+    at: datetime
+    model: str = ""
+    tier: int = 0
+    spend: Spend = field(default_factory=Spend)
+    helpers_usd: float = 0.0
+    """What helpers that ended in it had spent; not in ``spend``."""
+    confidence: Confidence | None = None
+    changes: list[str] = field(default_factory=list[str])
+    """Changes of the tier, in words."""
+
+    @property
+    def usd(self) -> float:
+        """What it cost in all."""
+        return self.spend.usd + self.helpers_usd
+
+    @property
+    def shown(self) -> int | None:
+        """The confidence that people see."""
+        return min(self.confidence.shown, MOST_SHOWN) if self.confidence is not None else None
+
+    @property
+    def band(self) -> str:
+        """The same as a word."""
+        return band(self.shown) if self.shown is not None else ""
+
+
+@dataclass(slots=True)
+class TaskFigures:
+    """The figures of a task so far."""
+
+    turns: list[TurnFigures] = field(default_factory=list[TurnFigures])
+    by_model: dict[str, Spend] = field(default_factory=dict[str, Spend])
+    by_tier: dict[int, Spend] = field(default_factory=dict[int, Spend])
+    by_purpose: dict[str, Spend] = field(default_factory=dict[str, Spend])
+    helpers: list[SubagentFinished] = field(default_factory=list[SubagentFinished])
+    _asked: dict[str, ModelRequested] = field(default_factory=dict[str, ModelRequested])
+
+    @property
+    def usd(self) -> float:
+        """What all of it cost."""
+        return sum(turn.usd for turn in self.turns)
+
+    def take(self, envelope: Envelope) -> None:
+        """Add an event."""
+        event = envelope.event
+        if not self.turns:
+            self.turns.append(TurnFigures(0, envelope.seq, envelope.at))
+        match event:
+            case ModelRequested():
+                self._asked[event.request] = event
+                if event.purpose == "turn":
+                    if event.turn != self.turns[-1].number:
+                        self.turns.append(TurnFigures(event.turn, envelope.seq, envelope.at))
+                    self.turns[-1].model, self.turns[-1].tier = event.model, event.tier
+            case ModelAnswered():
+                for spend in self._spends(event.request, event.served_by):
+                    spend.add(event.usage, event.usd, estimated=event.estimated)
+                self._asked.pop(event.request, None)
+            case ModelFailed():
+                asked = self._asked.get(event.request)
+                cost = cost_of_failure(event, asked.reserved_usd if asked is not None else 0.0)
+                for spend in self._spends(event.request, ""):
+                    spend.add(event.usage, cost, failed=True)
+                self._asked.pop(event.request, None)
+            case SubagentFinished():
+                self.helpers.append(event)
+                self.turns[-1].helpers_usd += event.spent_usd
+            case Escalated():
+                self.turns[-1].changes.append(f"tier {event.from_tier} → {event.to_tier}: {event.trigger}")
+            case TurnEnded():
+                self.turns[-1].confidence = event.confidence
+            case _:
+                pass
+
+    def _spends(self, request: str, served_by: str) -> list[Spend]:
+        """All that a request counts for."""
+        asked = self._asked.get(request)
+        purpose, tier = (asked.purpose, asked.tier) if asked is not None else ("turn", 0)
+        model = (asked.model if asked is not None else "") or served_by or "unknown"
+        return [
+            self.turns[-1].spend,
+            self.by_model.setdefault(model, Spend()),
+            self.by_tier.setdefault(tier, Spend()),
+            self.by_purpose.setdefault(purpose, Spend()),
+        ]
+
+
+def charts(figures: TaskFigures, times: Sequence[TurnTime]) -> list[Drawing]:
+    """The figures turn by turn: confidence, cost, tokens, cache, time."""
+    turns = [turn for turn in figures.turns if turn.number]
+    if len(turns) < 2:
+        return []
+    took = {time.number: time.seconds for time in times}
+    marks = [(turn.number, change) for turn in turns for change in turn.changes]
+    places = [turn.number for turn in turns]
+    drawn: list[Drawing] = []
+    if any(turn.confidence is not None for turn in turns):
+        drawn.append(_confidence(turns, Frame("confidence", "Confidence", places, lambda value: f"{value:.0f}", marks)))
+    drawn.append(
+        bars(
+            Frame("cost", "Cost", places, usd, marks),
+            [
+                Series("models", [turn.spend.usd for turn in turns], 1),
+                Series("helpers", [turn.helpers_usd for turn in turns], 2),
+            ][: 2 if figures.helpers else 1],
+        )
+    )
+    spends = [turn.spend for turn in turns]
+    drawn.append(
+        bars(
+            Frame("tokens", "Tokens", places, lambda value: tokens(round(value))),
+            [
+                Series("in, from the cache", [one.cached for one in spends], 1),
+                Series("in, other", [one.tokens_in - one.cached for one in spends], 2),
+                Series("out", [one.tokens_out for one in spends], 3),
+            ],
+        )
+    )
+    share = [100 * one.cache_share if one.cache_share is not None else None for one in spends]
+    drawn.append(
+        lines(Frame("cache", "Cache share", places, lambda value: f"{value:.0f} %"), [Series("share", share)], 100)
+    )
+    kinds = ("model", "tool", "person", "suspended", "other")
+    drawn.append(
+        bars(
+            Frame("time", "Time", places, seconds),
+            [
+                Series(NAMES[kind], [took[n][kind] if n in took else 0.0 for n in places], style)
+                for style, kind in enumerate(kinds, 1)
+            ],
+        )
+    )
+    return drawn
+
+
+NAMES = {
+    "model": "model",
+    "tool": "tools",
+    "person": "waiting for a person",
+    "suspended": "suspended",
+    "other": "unattributed",
+}
+"""Kinds of time in words."""
+
+
+def _confidence(turns: Sequence[TurnFigures], frame: Frame) -> Drawing:
+    known = [turn.confidence for turn in turns]
+    shown = Series("shown", [turn.shown for turn in turns], 1)
+    under = Series("heuristic", [one.heuristic if one is not None else None for one in known], 2)
+    differ = any(one is not None and one.heuristic != one.shown for one in known)
+    return lines(frame, [shown, under] if differ else [shown], 100, BANDS)

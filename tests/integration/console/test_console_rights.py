@@ -1,0 +1,118 @@
+"""Whoever may not see a thread learns nothing of it: not its words, not its title, not that it is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from agentic.core.events.execution_events import Person
+from bot.config.home import CONSOLE_SESSIONS
+from bot.console.access import sight
+from bot.console.access.browser_sessions import BrowserSessions
+from bot.console.access.sight import Sight
+from bot.console.server import ROUTES
+from tests.integration.console import logs
+from tests.integration.console.doors import EXECUTION, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
+
+EVE, ANN = Person(id="666", name="Eve", level="viewer"), Person(id="7", name="Ann", level="viewer")
+KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
+TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
+"""What the store knows of the task."""
+PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
+TRIED = ("1", "a", "thoughts", "shell", "src/part_3.py", "a" * 64, "html", "json", "md", "call-r1-0")
+"""Values for parameters of a path, of which the first that fits is taken."""
+
+
+def address(path: str, thread: str, execution: str) -> str:
+    """A route's path with these ids wherever ids can stand, also in the query."""
+
+    def filled(found: re.Match[str]) -> str:
+        if found[1] in ("thread", "execution"):
+            return thread if found[1] == "thread" else execution
+        fitting = next((each for each in TRIED if re.fullmatch(found[2] or r"[^{}/]+", each)), None)
+        assert fitting is not None, f"no value for {found[0]} of {path}: add one to TRIED"
+        return quote(fitting)
+
+    said = {
+        "q": "surprise", "view": "thoughts", "since": "0", "turn": "1", "a": execution, "b": execution, "one": execution,
+        "other": execution, "left": execution, "right": execution, "task": execution, "execution": execution, "thread": thread,
+        "before": "1", "path": "src/part_3.py",
+    }  # fmt: skip
+    return f"{PARAMETER.sub(filled, path)}?{urlencode(said)}"
+
+
+async def tried(door: Door, key: str, ids: tuple[str, str]) -> dict[str, bytes]:
+    """What every route of the console answers, without the ids that the request itself named."""
+    found: dict[str, bytes] = {}
+    for method, path, _ in ROUTES:
+        where = address(path, *ids)
+        if method == "GET":
+            answers = [await door.ask(where), await door.ask(where, "HEAD")]
+        else:
+            form = {"form_key": key, "text": "x", "execution": ids[1], "thread": ids[0]}
+            answers = [await door.send(where, form)]
+        found[f"{method} {path}"] = b"\n".join(answer.but(*ids) for answer in answers)
+    return found
+
+
+@pytest.mark.wall("rights")
+@pytest.mark.parametrize(
+    "who", ["nobody", "somebody who left", "somebody without rights", "somebody of another thread"]
+)
+async def test_no_route_tells_anything_of_a_thread_that_somebody_may_not_see(tmp_path: Path, who: str) -> None:
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(EVE, everything=False)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.channel.seen = {(EVE.id, OTHER_THREAD)} if who == "somebody of another thread" else set()
+        signed_in = who in ("somebody without rights", "somebody of another thread")
+        if who != "nobody":
+            door.jar = {f"threadwright-session-{door.port}": secret if signed_in else "x" * 43}
+        key = (await door.ask("/")).text.partition('name="form_key" value="')[2].partition('"')[0]
+        assert bool(key) == signed_in
+        known, unknown = await tried(door, key, KNOWN), await tried(door, key, UNKNOWN)
+        through = await tried(door, key, (OTHER_THREAD, EXECUTION))  # a thread that one of them may see
+        assert through == await tried(door, key, (OTHER_THREAD, UNKNOWN[1]))
+        for route, answer in known.items():
+            assert answer == unknown[route], route
+            for word in TOLD:
+                assert word.encode() not in answer + through[route], route
+            if "{thread" in route:
+                assert answer.startswith(b"404" if signed_in else b"303" if route.startswith("GET") else b"401"), route
+        assert ((EVE.id, UNKNOWN[0]) in door.channel.asked) == signed_in, "the same is done for what is not there"
+
+
+async def test_whoever_may_see_it_does_until_they_may_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(ANN, everything=False)
+    monkeypatch.setattr(sight, "SECONDS", 0.0)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.jar = {f"threadwright-session-{door.port}": secret}
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+        for path in ("/", f"/t/{logs.THREAD}", f"/t/{logs.THREAD}/{EXECUTION}", f"/t/{logs.THREAD}/{EXECUTION}/logs"):
+            assert SECRET_WORDS in (await door.ask(path)).text, path
+        door.channel.seen = set()
+        assert (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).status == 404
+
+
+async def test_a_right_is_asked_for_again_after_a_while_and_answers_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sight, "ANSWERS", 3)
+    asked: list[str] = []
+    now = [0.0]
+
+    async def sees(person: Person, thread: str) -> bool:
+        asked.append(thread)
+        return True
+
+    looking = Sight(sees, lambda: now[0])
+    for thread in "1112":
+        assert await looking.sees(ANN, thread)
+    assert asked == ["1", "2"]
+    now[0] = 30.0
+    await looking.sees(ANN, "1")
+    assert asked == ["1", "2", "1"]
+    for thread in "3451":
+        await looking.sees(ANN, thread)
+    assert asked == ["1", "2", "1", "3", "4", "5", "1"], "the oldest answer went"

@@ -1,0 +1,93 @@
+"""Files of a task, asked for as a browser does, of the console on a real store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+import pytest_asyncio
+
+from agentic.core.events.execution_events import Envelope, FeedbackGiven, ToolFinished
+from agentic.core.events.ids import call_id
+from agentic.stores.factory import open_store
+from bot.config.home import DATABASE
+from bot.config.settings import Settings
+from bot.console.process import console
+from tests.integration.console.logs import ANN, BEGAN, THREAD, end, started, turn, written
+
+SECRET = "ghp_" + "a1B2" * 9
+TASK = f"/t/{THREAD}/x1"
+Get = Callable[[str], Awaitable["Answer"]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A file as a browser gets it."""
+
+    status: int
+    name: str
+    kind: str
+    text: str
+
+
+@pytest_asyncio.fixture
+async def get(tmp_path: Path) -> AsyncIterator[Get]:
+    """Asks the console for a path; its store has one task of three turns, with a secret everywhere."""
+    store = open_store(tmp_path / DATABASE)
+    ref = await store.put_blob(f"{SECRET} and all the rest of it".encode())
+    log = [
+        started(f"Fix it with {SECRET}"), *turn(1, result=f"it says {SECRET}"), *turn(2, text=f"I see {SECRET}"),
+        *turn(3)[:-2],
+        ToolFinished(call=call_id("r3", 0), outcome="ok", preview="cut", output=ref), *end(),
+    ]  # fmt: skip
+    await written(store, "x1", log)
+    vote = FeedbackGiven(by=ANN, vote="down", why=f"it printed {SECRET}")
+    await store.append_outcome("x1", [Envelope(execution="x1", seq=1, at=BEGAN, fence=1, event=vote)])
+    await store.close()
+    async with console(Settings(_env_file=None, home=tmp_path)) as server, aiohttp.ClientSession() as browser:  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+        await server.open("127.0.0.1", 0)
+        port = server.address[1]
+
+        async def asked(path: str) -> Answer:
+            async with browser.get(f"http://127.0.0.1:{port}{path}") as answer:
+                name = answer.headers.get("Content-Disposition", "")
+                return Answer(answer.status, name, answer.content_type, await answer.text())
+
+        yield asked
+
+
+async def test_each_file_is_a_download_without_secrets(get: Get) -> None:
+    kinds = {
+        "export.html": "text/html", "export.md": "text/markdown", "export.jsonl": "application/jsonl",
+        "export.atif.json": "application/json", "turn/1.md": "text/markdown", "call/r3.0.md": "text/markdown",
+    }  # fmt: skip
+    found = {path: await get(f"{TASK}/{path}") for path in kinds}
+    assert {path: (each.status, each.kind) for path, each in found.items()} == {
+        path: (200, kind) for path, kind in kinds.items()
+    }
+    assert [path for path, each in found.items() if SECRET[6:] in each.text] == []
+    assert [path for path, each in found.items() if "[redacted]" not in each.text] == []
+    assert found["export.html"].name == 'attachment; filename="threadwright-x1.html"'
+    assert found["call/r3.0.md"].name == 'attachment; filename="threadwright-x1-call-r3.0.md"'
+    for path in ("export.html", "export.md", "call/r3.0.md"):
+        assert "and all the rest of it" in found[path].text  # the whole output beside what the model saw
+    lines = [Envelope.model_validate_json(line) for line in found["export.jsonl"].text.splitlines()]
+    assert [each.event.kind for each in lines[-2:]] == ["finished", "feedback_given"]
+    assert [each.seq for each in lines[:-1]] == list(range(1, len(lines)))
+    assert (
+        json.loads(found["export.atif.json"].text)["steps"][1]["observation"]["results"][0]["source_call_id"] == "r1.0"
+    )
+    assert found["turn/1.md"].text.startswith("## Turn 1\n")
+    assert "Turn 2" not in found["turn/1.md"].text
+
+
+async def test_what_is_not_there_is_said_and_each_page_of_a_task_has_the_links(get: Get) -> None:
+    for path in ("turn/77.md", "call/r9.9.md"):
+        assert (await get(f"{TASK}/{path}")).status == 404
+    assert (await get(f"/t/{THREAD}/nobody/export.html")).status == 404
+    page = await get(TASK)
+    for path in ("export.html", "export.md", "export.jsonl", "export.atif.json", "turn/2.md", "call/r2.0.md"):
+        assert f'href="{TASK}/{path}"' in page.text
