@@ -168,7 +168,9 @@ class ConsoleActs:
             return Reply(TOO_LONG if text else NO_WORDS)
         if scene.state in ("idle", "unknown") or deed.execution != scene.execution:
             return Reply(ENDED)
-        if deed.wish == "say" and deed.question != scene.question:  # a “yes” counts for what they read, and nothing else
+        if (
+            deed.wish == "say" and deed.question != scene.question
+        ):  # a “yes” counts for what they read, and nothing else
             return Reply(ANSWERED if deed.question else ASKS_NOW)
         said = MessageEvent(
             hand.id, deed.thread, deed.thread, f". btw {text}" if deed.wish == "side" else text, hand.at, hand.speaker,

@@ -44,9 +44,7 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
     await page.get_by_role("button", name="Show").press("Enter")
     await expect(page.get_by_role("status")).to_contain_text("There is no turn 999.")
     chart = page.get_by_role("img", name="Confidence by turn")
-    await expect(chart).to_have_accessible_name(
-        "Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70."
-    )
+    await expect(chart).to_have_accessible_name("Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70.")
     await expect(page.get_by_role("row", name="130", exact=False).last).to_contain_text("70 moderate")
     assert await fits_a_phone(page)
 
