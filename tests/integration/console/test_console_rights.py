@@ -22,7 +22,7 @@ KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
-TRIED = ("1", "a", "thoughts", "shell", "src/part_3.py", "a" * 64, "html", "json", "md", "call-r1-0", "system")
+TRIED = ("1", "a", "thoughts", "shell", "src/part_3.py", "a" * 64, "html", "json", "md", "call-r1-0")
 """Values for parameters of a path, of which the first that fits is taken."""
 
 
