@@ -61,7 +61,9 @@ PLACES = (
 )  # fmt: skip
 OUTCOMES = (FeedbackGiven, Judged, Evaluated, Reflected, TrialDecided)
 SPECIAL = (Started, Finished, *OUTCOMES)
-HARMLESS = str.maketrans(dict.fromkeys("<>&\"'`=/\\{}:#%()[]|!*_~@$", "."))
+MARKS = "<>&\"'`=\\{}:#%()[]|!*_~@$"
+HARMLESS = str.maketrans(MARKS, "αβγδεζηθικλμνξοπρστυφχψωà"[: len(MARKS)])
+"""Each mark becomes a letter of its own, so that names that differ still do."""
 
 
 class Words:

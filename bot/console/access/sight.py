@@ -8,8 +8,8 @@ from time import monotonic
 
 from agentic.core.events.execution_events import Person
 
-SECONDS = 30.0
-"""So long an answer counts: whoever loses a right sees nothing new after that."""
+SECONDS = 20.0
+"""So long an answer counts; the channel to the bot keeps it for ten more. Whoever loses a right sees nothing after that."""
 ANSWERS = 20_000
 
 Sees = Callable[[Person, str], Awaitable[bool]]

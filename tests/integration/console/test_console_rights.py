@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from agentic.core.events.execution_events import Person
+from agentic.core.events.ids import call_id
 from bot.config.home import CONSOLE_SESSIONS
 from bot.console.access import sight
 from bot.console.access.browser_sessions import BrowserSessions
@@ -22,8 +23,8 @@ KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
-TRIED = ("1", "a", "thoughts", "shell", "src/part_3.py", "a" * 64, "html", "json", "md", "call-r1-0")
-"""Values for parameters of a path, of which the first that fits is taken."""
+TRIED = (call_id("r1", 0), "4", "system", "thoughts", "a", "a" * 64)
+"""Values for parameters of a path that name no task, of which the first that fits is taken."""
 
 
 def address(path: str, thread: str, execution: str) -> str:
