@@ -44,9 +44,7 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
     await page.get_by_role("button", name="Show").press("Enter")
     await expect(page.get_by_role("status")).to_contain_text("There is no turn 999.")
     chart = page.get_by_role("img", name="Confidence by turn")
-    await expect(chart).to_have_accessible_name(
-        "Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70."
-    )
+    await expect(chart).to_have_accessible_name("Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70.")
     await expect(page.get_by_role("row", name="130", exact=False).last).to_contain_text("70 moderate")
     assert await fits_a_phone(page)
 
@@ -126,12 +124,12 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
     await expect(page.get_by_text("out.txt")).to_have_count(0)
     assert await fits_a_phone(page)
     await page.get_by_role("link", name="Turn 1").press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
+    await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
     await page.get_by_role("link", name="Turn 2").press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("+<script>alert(1)</script>\n+key = '[redacted]'")
+    await expect(page.locator(".file-diff")).to_contain_text("+<script>alert(1)</script>\n+key = '[redacted]'")
     await expect(page.get_by_text("The versions before turn 2 and after turn 2 were not kept")).to_be_visible()
     await page.get_by_role("link", name="a.py").first.press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("-one = 1\n+one = 2")
+    await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")
     for link, content in (("as it was before the task", versions[0]), ("as it is now", versions[2])):
         async with page.expect_download() as coming:
             await page.get_by_role("link", name=link).press("Enter")
