@@ -27,11 +27,11 @@ async def fits_a_phone(page: Page) -> bool:
 
 
 async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled: ConsoleGround, page: Page) -> None:
-    log = logs.events(130, ended=False)
+    log = logs.events(110, ended=False)
     lease = await logs.written(consoled.store, "figures", log)
     times = await page.context.new_page()
     await times.goto(consoled.task("figures", "timeline"))
-    await expect(times.locator("#times tr", has_text="tools")).to_contain_text("4 min 20 s")
+    await expect(times.locator("#times tr", has_text="tools")).to_contain_text("3 min 40 s")
     await expect(times.locator("tbody[id^=turn-]")).to_have_count(40)
     assert await fits_a_phone(times)
 
@@ -45,17 +45,17 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
     await expect(page.get_by_role("status")).to_contain_text("There is no turn 999.")
     chart = page.get_by_role("img", name="Confidence by turn")
     await expect(chart).to_have_accessible_name("Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70.")
-    await expect(page.get_by_role("row", name="130", exact=False).last).to_contain_text("70 moderate")
+    await expect(page.get_by_role("row", name="110", exact=False).last).to_contain_text("70 moderate")
     assert await fits_a_phone(page)
 
-    await page.locator("#parts-129 summary").click()
-    await expect(page.locator("#parts-129")).to_contain_text("self-report 70 · calls that worked 100 % · same error 0×")
-    new = logs.turn(131)
+    await page.locator("#parts-109 summary").click()
+    await expect(page.locator("#parts-109")).to_contain_text("self-report 70 · calls that worked 100 % · same error 0×")
+    new = logs.turn(111)
     await logs.added(consoled.store, "figures", lease, new, len(log))
-    await expect(page.locator("#turn-131")).to_contain_text("$0.003")
-    await expect(page.locator("#figures > p")).to_contain_text("for 131 turns")
-    await expect(page.locator("#parts-129")).to_have_attribute("open", "")
-    await expect(times.locator("#turn-131")).to_contain_text("shell")
+    await expect(page.locator("#turn-111")).to_contain_text("$0.003")
+    await expect(page.locator("#figures > p")).to_contain_text("for 111 turns")
+    await expect(page.locator("#parts-109")).to_have_attribute("open", "")
+    await expect(times.locator("#turn-111")).to_contain_text("shell")
     await times.close()
 
 
