@@ -66,13 +66,13 @@ class Shown:
             await expect(self.page.locator("main")).to_contain_text(words)
 
     def named(self, name: str) -> Locator:
-        """A link; 'Turn 2: Why' is the one in that turn, 'Ended: Why' the one at the end."""
+        """A link; 'Turn 2: Why' is the one in that turn, 'Ended: Why' the one at the end, '…words' one that holds them."""
         place, _, inner = name.rpartition(": ")
         if place == "Ended":
             within = self.page.locator(".said-end")
         else:
             within = self.page.get_by_role("article", name=place, exact=True) if place else self.page.locator("body")
-        return within.get_by_role("link", name=inner, exact=not inner.startswith("…")).first
+        return within.get_by_role("link", name=inner.lstrip("…"), exact=not inner.startswith("…")).first
 
     async def picture(self, name: str) -> None:
         """The page as it is, for the guide; on a phone nothing sticks out."""
@@ -120,7 +120,7 @@ async def shown(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Show
 
 async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Shown) -> None:
     done, asking = shown.links
-    compared = ["Compare with another attempt or task", "the first attempt and attempt 2"]
+    compared = ["Compare with another attempt or task", "…the first attempt and attempt 2"]
     questions: dict[str, tuple[str, list[str], tuple[str, ...]]] = {
         "what is it doing": (asking, [], ("Waiting for an answer", "Weekly or monthly?")),
         "which rule ended it": (done, ["Ended: Why"], ("completed", "finished")),
