@@ -17,7 +17,6 @@ from bot.console.bot_channel import BotChannel
 from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
-from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
 from bot.console.overall.figures.spending import SpendingReport
@@ -52,7 +51,6 @@ class Console:
     files: FileVersions
     sight: Sight
     requests: SentRequests
-    texts: LongTexts
     summaries: TaskSummaries
     sums: Remembered[SpendingReport]
 

@@ -26,7 +26,6 @@ from bot.console.console_context import Console
 from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
-from bot.console.logs.long_texts import LongTexts
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.overall.figures.spending import SpendingReport
 from bot.console.overall.remembered import Remembered
@@ -73,8 +72,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         stack.push_async_callback(summaries.close)
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion,
-            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
-            LongTexts(discretion), summaries, Remembered[SpendingReport](SUMS_SECONDS),
+            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store), summaries,
+            Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)

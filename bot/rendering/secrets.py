@@ -8,15 +8,17 @@ changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from reflexion.text.secrets import REDACTED, may_name, redact_known
+from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
 """Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
 _NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
 _ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_ASSIGNED = ("password", "passwd", "passphrase", "apikey", "api_key", "api-key", "secret", "token")
+"""How these begin, in lower case."""
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
 TELLING = 4
 """Characters of a value that already reveal something of it."""
@@ -89,11 +91,9 @@ def _without_assigned(text: str) -> str:
 
     Code that passes a secret by name (``token=settings.api_token_2``) holds none, nor do mere words or numbers.
     """
-    if not may_name(text, "passw", "passphrase", "api", "secret", "token"):
-        return text
     shown: list[str] = []
     at = read = plain = 0
-    for found in _ASSIGNS.finditer(text):
+    for found in _assignments(text):
         begin = found.end()
         value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
         if value is None:
@@ -106,3 +106,23 @@ def _without_assigned(text: str) -> str:
             shown += [text[at:begin], REDACTED]
             at = read
     return "".join([*shown, text[at:]])
+
+
+def _assignments(text: str) -> Iterator[re.Match[str]]:
+    """All matches of ``_ASSIGNS``; plain search for how they begin is quicker than the pattern."""
+    if not text.isascii():  # letters beyond ASCII may count as others in a pattern: ſ as s
+        yield from _ASSIGNS.finditer(text)
+        return
+    small, end = text.lower(), 0
+    for at in sorted(at for word in _ASSIGNED for at in _places(small, word)):
+        found = _ASSIGNS.match(text, at) if at >= end else None
+        if found is not None:
+            yield found
+            end = found.end()
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))

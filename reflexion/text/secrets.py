@@ -37,14 +37,14 @@ def redact_known(text: str) -> str:
     text = _without_tokens(text)
     if "://" in text:
         text = _IN_URL.sub(REDACTED, text)
-    if may_name(text, "bearer", "basic"):
+    if _may_name(text, "bearer", "basic"):
         text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
-    if may_name(text, "authorization"):
+    if _may_name(text, "authorization"):
         text = _HEADER.sub(lambda found: f"{found[1]}{REDACTED}", text)
     return text
 
 
-def may_name(text: str, *words: str) -> bool:
+def _may_name(text: str, *words: str) -> bool:
     """Whether one of these words, in lower case, may be in a text in any case: quicker than a pattern without regard to it.
 
     Letters beyond ASCII may count as others there (ſ as s), so such a text may.

@@ -223,7 +223,6 @@ class _Walk:
         self._copied = copied
         self._window: list[Ruled] = []
         self._due: tuple[Event, ...] = ()
-        self._due_of: Ruled | None = None
         self._batch: tuple[Call, ...] = ()
         self._batch_of: Ruled | None = None
         self._wanted: dict[Moment, Ruled] = {}
@@ -323,12 +322,12 @@ class _Walk:
 
     @property
     def _ruled(self) -> Ruled | None:
-        """What the rules say in the state before the event, and the state of those facts that are still to come."""
-        return (self._due_of if self._due else None) or (self._window[-1] if self._window else None)
+        """What the rules say in the state before the event, or before the first of the facts that are recorded together."""
+        return self._window[-1] if self._window else None
 
     @property
     def _now(self) -> Action:
-        return self._window[-1].action if self._window else Wait()
+        return self._ruled.action if self._ruled is not None else Wait()
 
     def _decision(self, fits: Callable[[Action], bool]) -> _Kind:
         """The first decision since the last turn of things that the event can follow from."""
@@ -354,9 +353,8 @@ class _Walk:
         due = self._due or (self._now.events if isinstance(self._now, Record) else ())
         if not due or due[0] != event:
             return "other"
-        ruled = self._ruled
-        self._due, self._due_of = due[1:], ruled
-        return ruled or "other"
+        self._due = due[1:]
+        return self._ruled or "other"
 
     def _begins(self, event: ToolStarted | Gated | ToolFinished) -> Ruled | None:
         """The next of the calls that begin together, or the first of others."""

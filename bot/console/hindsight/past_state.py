@@ -10,15 +10,10 @@ from agentic.core.audit.verification import copied_through
 from agentic.core.events.execution_events import (
     CheckpointSaved,
     Envelope,
-    FileChange,
-    Gated,
-    ModelRequested,
-    ToolFinished,
-    WorkspaceFound,
-    WorkspaceRestored,
 )
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
+from bot.console.views.changed_files import ChangedFile
 from bot.console.views.story import StoryTurn
 from bot.history import log_positions
 from bot.history.checkpoint_list import moment
@@ -30,9 +25,11 @@ class FileThen:
 
     path: str
     state: str
-    """added, modified, deleted, restored."""
+    """added, modified or deleted."""
     times: int
     turn: int
+    sha: str
+    """Of its content then; '' where there was none, or nobody knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,6 @@ class PastState:
     """The first and the last turn that there is."""
     through: int
     execution: Execution
-    files: tuple[FileThen, ...]
     saved: tuple[SavedState, ...]
     """Newest first."""
 
@@ -79,31 +75,19 @@ def state_at(
     then, begin = log[:through], near(through)
     execution = reduce(evolve, then[begin.seq :], begin)
     return PastState(
-        numbers[place], (numbers[0], numbers[-1]), through, execution, files_in(then),
+        numbers[place], (numbers[0], numbers[-1]), through, execution,
         _saved(then, tuple(outcome) if last else ()),
     )  # fmt: skip
 
 
-def files_in(log: Iterable[Envelope]) -> tuple[FileThen, ...]:
-    """The files that a log tells were changed, by path."""
-    found: dict[str, FileThen] = {}
-    turn = 0
-    for envelope in log:
-        event = envelope.event
-        turn = event.turn if isinstance(event, ModelRequested) else turn
-        for path, state in _changed(event):
-            known = found.get(path)
-            found[path] = FileThen(path, state, 1 if known is None else known.times + 1, turn)
-    return tuple(found[path] for path in sorted(found))
-
-
-def _changed(event: object) -> Iterable[tuple[str, str]]:
-    if isinstance(event, WorkspaceRestored):
-        return [(path, "deleted" if path in event.removed else "restored") for path in event.files]
-    changes: tuple[FileChange, ...] = ()
-    if isinstance(event, ToolFinished | WorkspaceFound | Gated):
-        changes = event.changes
-    return [(change.path, change.kind) for change in changes]
+def files_then(files: Iterable[ChangedFile], through: int) -> tuple[FileThen, ...]:
+    """The files that had been changed by an event, by path."""
+    found = [(file.path, [version for version in file.versions if version.seq <= through]) for file in files]
+    return tuple(
+        FileThen(path, versions[-1].kind, len(versions), versions[-1].turn, versions[-1].after)
+        for path, versions in sorted(found)
+        if versions
+    )
 
 
 def _saved(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> tuple[SavedState, ...]:

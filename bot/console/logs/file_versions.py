@@ -78,7 +78,7 @@ class FileVersions:
         """
         shown, found = await self.visible(place, wanted), dict[tuple[str, str], bytes]()
         missing = {path: set(shas) - {""} for path, shas in wanted.items() if path in shown}
-        for name in reversed(await self._listed(place)):
+        for name in reversed(await self.listed(place)):
             open_paths = frozenset(path for path, shas in missing.items() if shas)
             if not open_paths:
                 break
@@ -124,7 +124,8 @@ class FileVersions:
         was, _ = await self._snapshots.contents(place, self._workspace(place), {kept.path: kept.entry}, (), LARGEST)
         return was.get(kept.path)
 
-    async def _listed(self, place: str) -> tuple[str, ...]:
+    async def listed(self, place: str) -> tuple[str, ...]:
+        """The checkpoints that are kept, oldest first. Raises ``StoreUnavailable``."""
         here = await self._snapshots.listed(place)
         return here if self._shared is None else tuple(sorted({*here, *await self._shared.listed(place)}))
 

@@ -54,7 +54,7 @@ async def files(console: Console, request: web.Request, viewer: Viewer) -> web.R
     """The files that the task changed; ``?turn=7`` shows what that turn changed, ``?all=1`` all differences at once."""
     log = await console.task(request, viewer)
     changed = log.reading(ChangedFiles)
-    shown = await console.files.visible(_place(log), changed.files)
+    shown = await console.files.visible(place_of(log), changed.files)
     every = [file for path, file in changed.files.items() if path in shown]
     diffs, title, more = list[FileDiff](), "", 0
     if (turn := request.query.get("turn", "").strip()[:7]).isdecimal():
@@ -96,7 +96,7 @@ async def download(console: Console, request: web.Request, viewer: Viewer) -> we
     file = await _file(console, log, request)
     at = request.query.get("at", "now")
     if at == "now":
-        content = await console.files.now(_place(log), file.path)
+        content = await console.files.now(place_of(log), file.path)
         if content is None:
             raise web.HTTPNotFound(text="This file is not there any more, is too large, or cannot be read from here.")
     else:
@@ -104,7 +104,7 @@ async def download(console: Console, request: web.Request, viewer: Viewer) -> we
         if at != "before" and not 1 <= number <= len(file.versions):
             raise web.HTTPNotFound(text=NO_FILE)
         sha = file.versions[0].before if at == "before" else file.versions[number - 1].after
-        kept = await console.files.versions(_place(log), {file.path: (sha,)})
+        kept = await console.files.versions(place_of(log), {file.path: (sha,)})
         kept = kept or await _contents(console, log, [file])
         content = kept.get((file.path, sha))
         if content is None:
@@ -123,7 +123,7 @@ async def download(console: Console, request: web.Request, viewer: Viewer) -> we
 async def _file(console: Console, log: TaskLog, request: web.Request) -> ChangedFile:
     """The file in ``?path=``: one that the task changed and that is not hidden, and no other."""
     file = log.reading(ChangedFiles).files.get(request.query.get("path", ""))
-    if file is None or file.path not in await console.files.visible(_place(log), [file.path]):
+    if file is None or file.path not in await console.files.visible(place_of(log), [file.path]):
         raise web.HTTPNotFound(text=NO_FILE)
     return file
 
@@ -131,7 +131,7 @@ async def _file(console: Console, log: TaskLog, request: web.Request) -> Changed
 async def _contents(console: Console, log: TaskLog, wanted: Collection[ChangedFile]) -> Contents:
     """The versions of files that are kept, and those that follow from what calls wrote."""
     shas = {file.path: {sha for each in file.versions for sha in (each.before, each.after)} for file in wanted}
-    known = await console.files.versions(_place(log), shas, TEXT_BYTES)
+    known = await console.files.versions(place_of(log), shas, TEXT_BYTES)
     for file in wanted:
         for version in file.versions:
             if not version.call or (file.path, version.after) in known:
@@ -168,7 +168,7 @@ def _diff(console: Console, file: ChangedFile, changes: Sequence[FileVersion], k
     return FileDiff(file.path, words, compared(before, after, console.discretion.text))
 
 
-def _place(log: TaskLog) -> str:
+def place_of(log: TaskLog) -> str:
     """The name of the task's workspace: its thread's, or its own."""
     first = log.events[0].event
     own = isinstance(first, Started) and bool(first.workspace)

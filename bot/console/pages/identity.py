@@ -25,7 +25,7 @@ async def identity(console: Console, request: web.Request, viewer: Viewer) -> we
 
 
 def _without_secrets(console: Console, who: AgentIdentity) -> AgentIdentity:
-    text = console.texts.shown
+    text = console.discretion.text
     return replace(
         who,
         parts=tuple(replace(part, text=text(part.text), origin=text(part.origin)) for part in who.parts),

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 
 from aiohttp import web
 
-from agentic.core.events.execution_events import Envelope, ModelAnswered, ModelRequested, ReasoningBlock, ToolFinished
+from agentic.core.events.execution_events import Envelope, ModelAnswered, ModelRequested, ReasoningBlock
 from agentic.core.state.conversation import Message
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
-from bot.console.logs.long_texts import LongTexts
 from bot.console.pages.task import TASK, tab
 from bot.console.views import sent_request
 from bot.console.views.sent_request import Piece, SentRequest
+from bot.console.views.shell_session import piece as cut_piece
+from bot.console.views.shell_session import pieces
+from bot.rendering.secrets import Discretion
 
 AT_ONCE = 30
 """Messages on a page."""
@@ -67,7 +69,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
     first = _first(request.query.get("from", ""), now, other if against else None)
 
     def heavy() -> dict[str, object]:
-        page = _Page(console.texts)
+        page = _Page(console.discretion)
         same = sent_request.alike(other.messages, now.messages)
         broken = sent_request.alike(previous.messages, now.messages)
         breaks = broken + 1 if before is not None and broken < len(previous.messages) else 0
@@ -79,7 +81,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
             "system": page.text(now.system or ""),
             "tail": page.text(now.tail),
             "sizes": sent_request.sizes(now),
-            "changes": changes and _without_secrets(console.texts, changes),
+            "changes": changes and _without_secrets(console.discretion, changes),
             "breaks": sent_request.cache_breaks(previous, now) if before is not None else (),
             "happened": sent_request.happened(log.events, before[0].seq if before else 0, now.seq),
         }
@@ -101,35 +103,16 @@ async def piece(console: Console, request: web.Request, viewer: Viewer) -> web.R
     text = sent_request.piece_text(sent, name)
     if text is None:
         raise web.HTTPNotFound(text="There is no such part, or it is not stored any more.")
-    page = await console.texts.page(f"{log.execution}/{seq}/{name}", text, _page(request))
+    content, count = text.encode(), pieces(len(text.encode()))
+    asked = request.query.get("page", "1")
+    number = min(max(int(asked[:7]), 1), count) if asked.isdecimal() else 1
+    shown = await asyncio.to_thread(cut_piece, content, number - 1, console.discretion.text)
     path = task_path(log)
     return console.page(
-        "long_text.html", viewer, log=log, path=path, page=page, title=f"Part {name} of request {seq}",
+        "long_text.html", viewer, log=log, path=path, text=shown, number=number, count=count, size=len(content),
+        title=f"Part {name} of request {seq}",
         back=f"{path}/world?request={seq}", back_words="The request",
     )  # fmt: skip
-
-
-async def output(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """The whole output of a call whose result the model was shown a part of, in pages; ``seq`` is the result's event."""
-    log = await console.task(request, viewer)
-    seq = int(request.match_info["seq"])
-    event = log.events[seq - 1].event if 1 <= seq <= len(log.events) else None
-    if not isinstance(event, ToolFinished) or event.output is None:
-        raise web.HTTPNotFound(text="There is no output of this number.")
-    content = await console.store.get_blob(event.output.sha)
-    if content is None:
-        raise web.HTTPNotFound(text="This output is not stored any more.")
-    page = await console.texts.page(event.output.sha, content.decode(errors="replace"), _page(request))
-    path = task_path(log)
-    return console.page(
-        "long_text.html", viewer, log=log, path=path, page=page, title=f"Output of event {seq}",
-        back=f"{path}/event/{seq}", back_words="The event",
-    )  # fmt: skip
-
-
-def _page(request: web.Request) -> int:
-    number = request.query.get("page", "")
-    return int(number[:7]) if number.isdecimal() else 1
 
 
 async def reasoning(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -153,8 +136,8 @@ async def reasoning(console: Console, request: web.Request, viewer: Viewer) -> w
 class _Page:
     """Cuts the parts of messages, the more the fuller the page is."""
 
-    def __init__(self, texts: LongTexts) -> None:
-        self._texts, self._shown = texts, 0
+    def __init__(self, discretion: Discretion) -> None:
+        self._discretion, self._shown = discretion, 0
 
     def messages(
         self, messages: Iterable[Message], first: int = 1, same: int | None = None, breaks: int = 0
@@ -170,7 +153,7 @@ class _Page:
     def text(self, text: str) -> tuple[str, bool]:
         """As much of a text as is shown at first, without secrets, and whether there is more."""
         most = SHOWN if self._shown < ROOM else LESS
-        shown = self._texts.shown(text[: most + AROUND])
+        shown = self._discretion.text(text[: most + AROUND])
         if len(text) > most + AROUND:
             shown = shown[: min(most, max(len(shown) - HALF, 0))]
         cut = len(shown) > most or len(text) > most + AROUND
@@ -178,9 +161,9 @@ class _Page:
         return (shown[:most] + "…" if cut else shown), cut
 
 
-def _without_secrets(texts: LongTexts, changes: sent_request.RequestDifference) -> sent_request.RequestDifference:
+def _without_secrets(discretion: Discretion, changes: sent_request.RequestDifference) -> sent_request.RequestDifference:
     def shown(lines: Sequence[str]) -> tuple[str, ...]:
-        return tuple(texts.shown("\n".join(lines)).split("\n")) if lines else ()
+        return tuple(discretion.text("\n".join(lines)).split("\n")) if lines else ()
 
     return replace(changes, system=shown(changes.system), tail=shown(changes.tail))
 
@@ -241,6 +224,5 @@ def _first(wanted: str, now: SentRequest, other: SentRequest | None) -> int:
 ROUTES: tuple[Route, ...] = (
     ("GET", TASK + "/world", world),
     ("GET", TASK + r"/world/{seq:\d{1,9}}/{piece:system|tools|tail|m\d{1,7}\.\d{1,4}}", piece),
-    ("GET", TASK + r"/output/{seq:\d{1,9}}", output),
     ("GET", TASK + r"/reasoning/{turn:\d{1,9}}", reasoning),
 )

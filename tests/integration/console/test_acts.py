@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from agentic.core.events.execution_events import InputReceived, Person
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.runtime.clock import SystemClock
-from bot.access.denials import ENDED, VIEWER
+from bot.access.denials import ANSWERED, ENDED, VIEWER
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.health_checks import discord_check, store_check
@@ -130,6 +130,14 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await here.says(thread, "✔ **that**")
     assert await here.ended(thread) == ["done"]
 
+    thread = await here.mention("ask two")
+    await opened(here, page, thread)
+    await expect(page.locator("#act-question")).to_be_visible()
+    await page.get_by_label("Your words").fill("the second one")
+    await press(page, "Send", "Got it, thanks.")
+    await here.says(thread, "✔ **that**")
+    assert await here.ended(thread) == ["done"]
+
     thread = await here.mention("work one")
     await here.says(thread, "answered <work one>")
     await opened(here, page, thread)
@@ -166,6 +174,8 @@ async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: 
     assert here.app.threads.state(str(thread)) == "busy"
     old = Deed("an old form", str(thread), "another", "stop")
     assert (await acts.act(old, str(looker), everything=True)).words == ENDED
+    late = Deed("a late form", str(thread), task, "say", "yes", question="decided before")
+    assert (await acts.act(late, str(looker), everything=True)).words == ANSWERED
     owner = await acts.owner()
     assert owner == Person(id=str(here.guild.state.identity.owner_id), name="you", level="owner")
     assert (await acts.act(stop, owner.id, everything=False)).words == "🛑 Stopping."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -71,7 +72,7 @@ async def written(consoled: ConsoleGround, tmp_path_factory: pytest.TempPathFact
     second, more = prompted(
         golden("many_turns_4"), "You are an agent.\nWork fast.", trial_of="first", attempt=2, lessons=(lesson,)
     )
-    change = FileChange(kind="modified", path="a.py")
+    change = FileChange(kind="modified", path="a.py", sha_after=hashlib.sha256(b"print('as it was')\n").hexdigest())
     filed = [
         event.model_copy(update={"manifest": kept.manifest}) if isinstance(event, CheckpointSaved)
         else event.model_copy(update={"changes": (change,)}) if isinstance(event, ToolFinished)
@@ -162,6 +163,8 @@ async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(writte
     before = words(await got(written, written.task("first", "at?turn=0").removeprefix(written.url)))
     assert "Before the first turn" in before
     assert "nothing to fork from yet" in before
+    gone = words(await got(written, f"/t/{logs.THREAD}/first/at?turn=8"))
+    assert "no longer kept" in gone
     why = await got(written, f"/t/{logs.THREAD}/second/why/17")
     assert "<script>document" not in why
     assert "would not have decided this" in words(why)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.audit.verification import origin_of
-from agentic.core.events.execution_events import Started
-from agentic.core.fold.fold import evolve
+from agentic.core.events.execution_events import CallBlock, InputReceived, ModelAnswered, Started
+from agentic.core.fold.fold import evolve, fold
 from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Record
 from agentic.core.state.execution import Execution
 from bot.console.views.decision_trace import Trace, trace_of
+from tests.integration.console import logs
 from tests.unit.console.test_read_facts import RUNS, log_of
 
 
@@ -54,6 +56,21 @@ def test_a_rule_is_asked_in_the_state_in_which_it_decided() -> None:
     assert gated.rule is not None
     assert gated.rule.name == "open_calls"
     assert "a person must allow it" in gated.words
+
+
+def test_facts_that_are_recorded_together_follow_from_one_decision() -> None:
+    request, answer = logs.turn(1)[:2]
+    assert isinstance(answer, ModelAnswered)
+    call = CallBlock(provider_id="p2", tool="shell", arguments={"command": "ls"})
+    stop = InputReceived(inbox="1", sort="stop", author=logs.ANN)
+    events = [logs.started(), request, answer.model_copy(update={"blocks": (*answer.blocks, call)}), stop]
+    decided = decide(fold(logs.enveloped("x1", events)))
+    assert isinstance(decided, Record)
+    log = logs.enveloped("x1", [*events, *decided.events])
+    traces = [trace_of(log, seq) for seq in (5, 6)]
+    assert [(trace.source, trace.rule and trace.rule.name, trace.state_seq) for trace in traces] == [
+        ("rules", "stopping", 4), ("rules", "stopping", 4),
+    ]  # fmt: skip
 
 
 def test_what_came_from_outside_says_so_with_the_rule_that_answered_next() -> None:

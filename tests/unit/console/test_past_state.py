@@ -14,12 +14,12 @@ from agentic.core.events.execution_events import (
     TodoChanged,
     ToolFinished,
     ToolRef,
-    WorkspaceRestored,
 )
 from agentic.core.fold.fold import fold
 from agentic.ports.runtime import ExecutionRow
-from bot.console.hindsight.past_state import PastState, files_in, state_at
+from bot.console.hindsight.past_state import FileThen, PastState, files_then, state_at
 from bot.console.logs.task_log import TaskLog
+from bot.console.views.changed_files import ChangedFiles
 from bot.console.views.story import Story
 from bot.history import log_positions
 from bot.rendering.secrets import Discretion
@@ -37,8 +37,8 @@ def saved(turn: int, manifest: str) -> CheckpointSaved:
     return CheckpointSaved(manifest=manifest, through_seq=0, turn=turn, why="turns")
 
 
-def changed(path: str, kind: str) -> FileChange:
-    return FileChange.model_validate({"path": path, "kind": kind})
+def changed(path: str, kind: str, after: str = "") -> FileChange:
+    return FileChange.model_validate({"path": path, "kind": kind, "sha_after": after})
 
 
 def test_the_state_is_that_of_the_end_of_the_turn_and_not_of_the_next() -> None:
@@ -59,19 +59,27 @@ def test_the_state_is_that_of_the_end_of_the_turn_and_not_of_the_next() -> None:
     assert at(log, 99).turn == 3
 
 
-def test_files_are_counted_with_what_became_of_them_last() -> None:
-    request = logs.turn(5)
-
+def test_files_are_counted_with_what_became_of_them_by_then() -> None:
     def result(*changes: FileChange) -> Event:
         return ToolFinished(call="c", outcome="ok", preview="", changes=changes)
 
-    events: list[Event] = [
-        logs.started(), request[0], result(changed("a.py", "added"), changed("b.py", "added")),
-        logs.turn(6)[0], result(changed("a.py", "modified")), result(changed("b.py", "deleted")),
-        WorkspaceRestored(manifest="m", files=("b.py", "c.py"), removed=("c.py",)),
+    events = [
+        logs.started(), logs.turn(5)[0], result(changed("a.py", "added"), changed("b.py", "added")),
+        logs.turn(6)[0], result(changed("a.py", "modified", "f" * 64)), result(changed("b.py", "deleted")),
     ]  # fmt: skip
-    found = {file.path: (file.state, file.times, file.turn) for file in files_in(logs.enveloped("x1", events))}
-    assert found == {"a.py": ("modified", 2, 6), "b.py": ("restored", 3, 6), "c.py": ("deleted", 1, 6)}
+    changes = ChangedFiles()
+    for envelope in logs.enveloped("x1", events):
+        changes.take(envelope)
+    at_end = [
+        FileThen("a.py", "modified", 2, 6, "f" * 64),
+        FileThen("b.py", "deleted", 2, 6, ""),
+    ]
+    assert [*files_then(changes.files.values(), 6)] == at_end
+    before = files_then(changes.files.values(), 3)
+    assert [(file.path, file.state, file.times, file.turn) for file in before] == [
+        ("a.py", "added", 1, 5), ("b.py", "added", 1, 5),
+    ]  # fmt: skip
+    assert files_then(changes.files.values(), 2) == ()
 
 
 def test_saved_states_are_named_as_the_chat_names_them_and_the_newest_says_whether_it_is_the_same() -> None:

@@ -13,9 +13,7 @@ from agentic.core.events.execution_events import (
     RuleFile,
     StaleFile,
 )
-from bot.console.logs.long_texts import PAGE, STEP, LongTexts
 from bot.console.views import sent_request
-from bot.rendering.secrets import Discretion
 from tests.integration.console.logs import end, guidance, started, triaged, turn
 from tests.unit.console.sent_logs import NOTE, SHELL, SPECS, from_store, rebuilt, sent
 
@@ -122,15 +120,3 @@ async def test_a_failure_is_the_answer() -> None:
     log = [started(), triaged(), *turn(1)[:1], ModelFailed(request="r1", failure="rate_limited", message="wait")]
     events, (only,) = await rebuilt(log)
     assert sent_request.answer_to(events, only).failure == "rate limited: wait"
-
-
-async def test_a_long_text_comes_in_pages_without_secrets() -> None:
-    line = "0123456789" * 8 + "\n"
-    text = line * (2 * STEP // len(line)) + f"key {SECRET}\n" + line * 100
-    texts = LongTexts(Discretion())
-    first = await texts.page("a", text, 1)
-    assert (first.number, first.pages, len(first.text)) == (1, -(-first.characters // PAGE), PAGE)
-    last = await texts.page("a", text, 999)
-    assert last.number == last.pages
-    whole = "".join([(await texts.page("a", text, number)).text for number in range(1, first.pages + 1)])
-    assert whole == text.replace(SECRET, "[redacted]")
