@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
@@ -145,5 +146,5 @@ def address_of(server: ConsoleServer) -> str:
 
 
 def _not_there(settings: Settings, error: OSError) -> str:
-    taken = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror or error})"
+    taken = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({os.strerror(error.errno or 0)})"
     return f"{settings.console} {taken}. Set THREADWRIGHT_CONSOLE to another address, or to off, and restart the bot"

@@ -109,7 +109,11 @@ class ConsoleActs:
             act = self._acts[key] = asyncio.create_task(self._done(deed, f"page-{key}", person, everything=everything))
             while len(self._acts) > REMEMBERED:
                 self._acts.popitem(last=False)
-        done = await asyncio.shield(act)
+        try:
+            done = await asyncio.shield(act)
+        except Exception:
+            self._acts.pop(key, None)
+            raise
         if not done.done:  # it may be sent again once what stood in its way is gone
             self._acts.pop(key, None)
         return done

@@ -28,6 +28,7 @@ TRIES = 5
 STEADY_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
 END_SECONDS = 1.0
+FAULT = "That didn't work, by a fault of ours. The bot's log says more."
 _ROOT = Path(__file__).parents[3]
 
 log = logging.getLogger(__name__)
@@ -121,7 +122,11 @@ class ConsoleHost:
             await self._listens(str(asked.get("url", "")), str(asked.get("trouble", "")))
             answer: Mapping[str, object] = {}
         else:
-            answer = await self._answer(asked)
+            try:
+                answer = await self._answer(asked)
+            except Exception:  # one answer that failed must not be the last one
+                log.exception("a fault of ours: the console asked %r", asked.get("ask"))
+                answer = {"words": FAULT}
         with contextlib.suppress(OSError):
             writer.write(orjson.dumps({"id": asked.get("id"), **answer}) + b"\n")
             await writer.drain()
