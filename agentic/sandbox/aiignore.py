@@ -55,14 +55,17 @@ CHECK_STEPS = 2_000_000
 
 
 class IgnoreFile:
-    """The workspace's ``.aiignore``, in every version seen so far; read again whenever it changed."""
+    """The workspace's ``.aiignore``, in every version seen so far; read again whenever it changed.
 
-    def __init__(self, workspace: Path, kept: Path | None = None) -> None:
+    ``known``: versions seen before, for whoever only reads and so writes none down.
+    """
+
+    def __init__(self, workspace: Path, kept: Path | None = None, known: Sequence[str] = ()) -> None:
         self._workspace = workspace
         self._kept = kept
         self._stamp: tuple[int, int, int] | None = None
         self._lock = threading.Lock()
-        self._texts: list[str] = _recorded(kept)
+        self._texts: list[str] = [*recorded(kept), *known]
         self._versions: list[_Version | None] = [_read(text) for text in self._texts]
         self._undecided: frozenset[str] = frozenset()
 
@@ -174,7 +177,8 @@ def _walkers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(2, "aiignore")
 
 
-def _recorded(kept: Path | None) -> list[str]:
+def recorded(kept: Path | None) -> list[str]:
+    """Every version of a workspace's file that was written down."""
     if kept is None or not kept.exists():
         return []
     texts: object = json.loads(kept.read_text())

@@ -151,7 +151,7 @@ LINED_UP = 10_000
 """Threads that a worker lines up at most where nobody else keeps the line."""
 SWITCH_SECONDS = 0.0005
 """So long at most the event loop waits for a thread that computes, each time that it comes back from the disk; not 5 ms."""
-CONSOLE, CONSOLE_SECONDS = "console", 15.0
+CONSOLE, CONSOLE_SECONDS = "console", 5.0
 """The fact that says where the console is, and how often a process looks that did not start it."""
 DISCORD = str(Settings.model_fields["discord_api"].default)
 

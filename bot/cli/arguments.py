@@ -75,6 +75,26 @@ def add_search(commands: Commands) -> None:
     search.add_argument("words", nargs="+", action=_Query, metavar="WORDS", help="what to look for")
 
 
+def add_task_views(commands: Commands) -> None:
+    """Add the options of `logs` and `top`."""
+    logs = commands.add_parser(
+        "logs",
+        help="print what a task does, a line each; with --follow while it does it, and then the thread's next one",
+        description="Read beside the bot, which need not run. Times are UTC. Ctrl-C ends it.",
+    )
+    logs.add_argument(
+        "name", metavar="THREAD", help="a thread's id or link, or a task's id; of a thread, its newest task"
+    )
+    logs.add_argument("--follow", "-f", action="store_true", help="go on with what comes, until Ctrl-C")
+    how = logs.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print each event as a line of JSON, without secrets")
+    how.add_argument("--turns", action="store_true", help="print a line for each turn: what it did and cost")
+    top = commands.add_parser(
+        "top", help="show every task that has not ended, those that wait for a person first; Ctrl-C ends it"
+    )
+    top.add_argument("--once", action="store_true", help="print the table once; this needs no terminal")
+
+
 class _Query(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: object) -> None:
         """Read the words as `/search` does."""

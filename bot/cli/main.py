@@ -1,5 +1,5 @@
-"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | mcp | skills | search | replay |
-calibration | costs | lessons | backup | export | import`.
+"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
+search | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
 mistake in the command line or the settings, or a task without a model. Nothing heavy is imported before a command is
@@ -154,6 +154,8 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.doctor import doctor
 
         return doctor(settings, as_json=wanted.json, search=wanted.search)
+    if wanted.command in ("logs", "top"):
+        return _task_view(wanted, settings)
     if wanted.command == "mcp":
         return _mcp(wanted, settings)
     if wanted.command == "skills":
@@ -164,17 +166,31 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         from bot.cli.word_search import search
 
         return search(settings, wanted.words)
+    if wanted.command in ("costs", "calibration"):
+        return _figures(wanted, settings)
+    if wanted.command == "lessons":
+        return _lessons(wanted, settings)
+    return _replay(wanted, settings)
+
+
+def _task_view(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "top":
+        from bot.cli.task_views.task_table import top
+
+        return top(settings, once=wanted.once)
+    from bot.cli.task_views.task_lines import LogsArguments, logs
+
+    return logs(settings, LogsArguments(wanted.name, wanted.follow, as_json=wanted.json, turns=wanted.turns))
+
+
+def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     if wanted.command == "costs":
         from bot.cli.costs import CostsArguments, costs
 
         return costs(settings, CostsArguments(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
-    if wanted.command == "calibration":
-        from bot.cli.calibration import calibration
+    from bot.cli.calibration import calibration
 
-        return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
-    if wanted.command == "lessons":
-        return _lessons(wanted, settings)
-    return _replay(wanted, settings)
+    return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
 
 
 def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -292,8 +308,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | console | task | health | doctor | mcp | skills | search | replay | "
-        "calibration | costs | lessons | backup | export | import"
+        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | "
+        "replay | calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -311,6 +327,7 @@ def parser() -> argparse.ArgumentParser:
         add_search,
         add_setup,
         add_skills,
+        add_task_views,
         existing_folder,
     )
 
@@ -352,6 +369,7 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
+    add_task_views(commands)
     add_mcp(commands)
     add_skills(commands)
     add_search(commands)

@@ -218,7 +218,8 @@ class Tasks(commands.Cog):
         if wanted.command == "help":
             embed = help_embed(self.bot.options.prefix)
         else:
-            embed = status_embed(await self.bot.conversation.status(said.thread), self.bot.backstage.held_up())
+            status = await self.bot.conversation.status(said.thread)
+            embed = status_embed(status, self.bot.backstage.held_up(), self.bot.feed.links.task(said.thread))
         await self.bot.sender.send(
             Urgency.RESULT,
             lambda: message.channel.send(

@@ -8,5 +8,6 @@ chat apply.
     logs      logs of tasks, read once and followed as they grow
     views     what a page shows, made of a log; pure
     pages     requests and answers
+    hindsight a task as it was at the end of a turn, and beside another one
     exports   a task as a file: HTML, JSON lines, ATIF, Markdown
 """

@@ -30,9 +30,8 @@ LINE_BYTES = 256_000
 AT_ONCE = 32
 """So many questions are open at once; more wait."""
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
-OWNER_SECONDS, SEEN_SECONDS = 60.0, 10.0
-"""So long it is known as whom the owner acts, and what somebody may see."""
-SEEN_KEPT = 5_000
+OWNER_SECONDS = 60.0
+"""So long it is known as whom the owner acts."""
 LEAVE_SECONDS = 5.0
 """A console whose bot is gone ends within this time, whatever it does."""
 
@@ -91,7 +90,6 @@ class BotChannel:
         self._open: dict[int, asyncio.Future[dict[str, object]]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._owner, self._owner_until = NOBODY, 0.0
-        self._seen: dict[tuple[str, str], tuple[bool, float]] = {}
 
     @classmethod
     async def over(cls, descriptor: int) -> Self:
@@ -110,17 +108,11 @@ class BotChannel:
 
     async def sees(self, person: Person, thread: str) -> bool:
         """Whether somebody may see a thread, as in the chat; False where that cannot be asked."""
-        now, key = time.monotonic(), (person.id, thread)
-        if key in self._seen and self._seen[key][1] > now:
-            return self._seen[key][0]
         try:
             answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
         except BotSilent:
             return False
-        while len(self._seen) >= SEEN_KEPT:
-            del self._seen[next(iter(self._seen))]
-        self._seen[key] = answer.get("sees") is True, now + SEEN_SECONDS
-        return self._seen[key][0]
+        return answer.get("sees") is True
 
     async def level(self, person: Person, guild: str) -> Level | None:
         """What somebody may do in a server, as in the chat; None where they are not in it, or that cannot be asked."""

@@ -14,11 +14,13 @@ from bot.config.settings import Settings
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
+from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
-from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.rendering.secrets import Discretion
@@ -44,10 +46,11 @@ class Console:
     pages: Pages
     bot: BotChannel
     discretion: Discretion
+    files: FileVersions
     sight: Sight
     requests: SentRequests
     summaries: TaskSummaries
-    seen_threads: SeenThreads
+    sums: Remembered[SpendingReport]
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable
 from typing import ClassVar, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 CONNECTIONS = 480
 """Open at once; a page that is kept up to date holds one. Below the files that a process may open where nothing is set."""
@@ -17,11 +19,17 @@ IDLE_SECONDS = 60.0
 """So long a connection may take to send a request, and may stay without one."""
 UNREAD_SECONDS = 60.0
 """So long an answer may lie unread at the other end."""
+LINGER_SECONDS = 1.0
+"""So long somebody may go on sending who was answered already."""
 FULL = b"Too many pages of the console are open. Close some, then load this one again.\n"
 ANSWER = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 10\r\n"
     b"Cache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL)
 )
+
+log = logging.getLogger(__name__)
+log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
+"""What is no HTTP is answered with 400; anybody could fill the log with it."""
 
 
 class Listener:
@@ -37,7 +45,7 @@ class Listener:
         """Listen; ``listens_at`` is told the address before a request comes. Raises ``OSError``."""
         self._runner = web.AppRunner(
             self._app, access_log=None, shutdown_timeout=2.0, handler_cancellation=True, keepalive_timeout=IDLE_SECONDS,
-            lingering_time=2.0,
+            lingering_time=LINGER_SECONDS, logger=log,
         )  # fmt: skip
         await self._runner.setup()
         loop = asyncio.get_running_loop()
@@ -71,7 +79,7 @@ class _TurnedAway(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         self._there.add(self)
-        self._end = asyncio.get_running_loop().call_later(1.0, self._transport.abort)
+        self._end = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._transport.abort)
         if len(self._there) > TURNED_AWAY:
             self._transport.abort()
 

@@ -11,8 +11,9 @@ from ipaddress import ip_address
 
 from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
-from agentic.stores.factory import open_store
-from bot.config.home import CONSOLE_SESSIONS, DATABASE, LESSONS
+from agentic.stores.factory import open_objects, open_store
+from agentic.workspace.snapshots.shared_copies import SharedCopies
+from bot.config.home import CHECKPOINTS, CONSOLE_SESSIONS, DATABASE, LESSONS
 from bot.config.models import price_by, prices_from
 from bot.config.settings import Settings
 from bot.console.access.browser_sessions import BrowserSessions
@@ -22,10 +23,12 @@ from bot.console.access.sight import Sight
 from bot.console.access.sign_in import SignIn
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
+from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.sent_requests import SentRequests
-from bot.console.overall.seen_threads import SeenThreads
+from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
@@ -35,6 +38,8 @@ from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
 
+SUMS_SECONDS = 10.0
+"""So long sums over many tasks are shown as they were."""
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
 
@@ -66,12 +71,22 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
         whole = Console(
-            settings, store, lessons, logs, followers, pages, bot, discretion, Sight(bot.sees), SentRequests(store),
-            summaries, SeenThreads(),
+            settings, store, lessons, logs, followers, pages, bot, discretion,
+            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
+            summaries, Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
         yield server
+
+
+def _shared_copies(stack: AsyncExitStack, settings: Settings) -> SharedCopies | None:
+    """Checkpoints in the bucket, where other machines work too."""
+    if settings.aws_place is None:
+        return None
+    objects = open_objects(settings.aws_place)
+    stack.push_async_callback(objects.close)
+    return SharedCopies(objects, settings.home / CHECKPOINTS)
 
 
 def entrance(settings: Settings, pages: Pages, bot: BotChannel) -> Entrance:

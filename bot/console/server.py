@@ -18,11 +18,13 @@ from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Handler, Route
+from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
 from bot.console.overall import health_page, judgement_page, lessons_page, search_page
 from bot.console.pages import (
     downloads,
     figures_page,
+    files_page,
     home_page,
     identity,
     live,
@@ -60,8 +62,11 @@ ROUTES: tuple[Route, ...] = (
     *world.ROUTES,
     *downloads.ROUTES,
     *why.ROUTES,
+    *compare.ROUTES,
+    *time_travel.ROUTES,
     *figures_page.ROUTES,
     *terminal_page.ROUTES,
+    *files_page.ROUTES,
 )
 STATIC_SECONDS = 3600
 
@@ -74,6 +79,7 @@ class ConsoleServer:
     def __init__(self, console: Console, entrance: Entrance, routes: Iterable[Route] = ROUTES) -> None:
         self._console, self._entrance = console, entrance
         self._app = web.Application(middlewares=[self._guarded], client_max_size=FORM_BYTES)
+        self._app.on_response_prepare.append(_guard)
         for method, path, handler in (*routes, ("POST", "/sign-out", self._sign_out)):
             self._add(method, path, self._answering(handler))
         for method, path, enter in entrance.routes():
@@ -128,7 +134,6 @@ class ConsoleServer:
             answer = await handler(request)
         except web.HTTPException as refused:
             if refused.status < HTTPStatus.BAD_REQUEST:
-                refused.headers.update(HEADERS)
                 raise
             answer = self._trouble(refused.status, refused.text or refused.reason)
             if "Allow" in refused.headers:
@@ -140,13 +145,17 @@ class ConsoleServer:
         except Exception:
             log.exception("a fault of ours: %s %s", request.method, request.path)
             answer = self._trouble(500, "This page has a fault of ours. The bot's log says more.")
-        if not answer.prepared:
-            answer.headers.update({name: value for name, value in HEADERS.items() if name not in answer.headers})
         return answer
 
     def _trouble(self, status: int, words: str) -> web.Response:
         text = self._console.pages.render("trouble.html", words=words, viewer=None)
         return web.Response(status=status, text=text, content_type="text/html")
+
+
+async def _guard(request: web.Request, answer: web.StreamResponse) -> None:
+    for name, value in HEADERS.items():
+        answer.headers.setdefault(name, value)
+    answer.headers["Server"] = "Threadwright"
 
 
 async def _of_a_form(request: web.Request, viewer: Viewer) -> None:
@@ -161,4 +170,4 @@ async def _static(request: web.Request) -> web.StreamResponse:
     path = STATIC / request.match_info["name"]
     if not path.is_file():
         raise web.HTTPNotFound(text="There is no such file.")
-    return web.FileResponse(path, headers={**HEADERS, "Cache-Control": f"private, max-age={STATIC_SECONDS}"})
+    return web.FileResponse(path, headers={"Cache-Control": f"private, max-age={STATIC_SECONDS}"})

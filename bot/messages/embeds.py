@@ -83,10 +83,10 @@ _HELP = (
 """The help in parts; a test checks that every command is listed."""
 
 
-def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
+def status_embed(view: StatusView, held_up: float = 0.0, details: str = "") -> discord.Embed:
     """Show what a thread is doing, its cost so far, and the longest stall of the process in the last hour.
 
-    ``held_up`` is that stall in seconds.
+    ``held_up`` is that stall in seconds, ``details`` the address of the thread on the console.
     """
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)
@@ -97,7 +97,8 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
     if view.execution:
         within = f" in {briefly(view.stopped_in)}" if view.stopped_in is not None else ""
         ended = f" · {view.finished}{within}" if view.finished else ""
-        embed.add_field(name="Turn", value=f"{view.turn}{ended}")
+        turn = f"[{view.turn}]({details}#turn-{view.turn})" if details and view.turn else str(view.turn)
+        embed.add_field(name="Turn", value=f"{turn}{ended}")
         if view.finished == "tour":
             embed.add_field(name="Time", value=duration(view.seconds))
         else:
@@ -109,6 +110,8 @@ def status_embed(view: StatusView, held_up: float = 0.0) -> discord.Embed:
     if view.allowances:
         lines = [f"{plain(each.by.name, 40)}: {acts_in_words(each.acts)}" for each in view.allowances]
         embed.add_field(name="Allowed for this task", value=cut("\n".join(lines), 1_000), inline=False)
+    if view.execution and details:
+        embed.add_field(name="Details", value=f"[What it thinks, does and costs]({details})", inline=False)
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
     if held_up >= _DELAYED:

@@ -20,6 +20,7 @@ from agentic.core.events.execution_events import (
 from bot.messages.report_text import stamp
 from bot.ports.conversation import StatusView
 from bot.progress.text import money
+from bot.rendering.console_links import turn_link
 from bot.rendering.discord_text import plain
 
 
@@ -42,6 +43,8 @@ class Rise:
     confidence_after: int | None = None
     ended: str = ""
     """How the execution ended, for the last change."""
+    details: str = ""
+    """The address of its task on the console."""
 
 
 def rises(envelopes: Iterable[Envelope]) -> list[Rise]:
@@ -102,7 +105,7 @@ def _told(rise: Rise) -> Iterable[str]:
         f"confidence {rise.confidence_after}" if rise.confidence_after is not None else "",
         rise.ended,
     ]
-    where = f"{stamp(rise.at)} turn {rise.turn}"
+    where = f"{stamp(rise.at)} {turn_link(rise.details, rise.turn)}"
     if not rise.trigger:
         yield f"💡 {where}: a stronger model gave advice"
     else:

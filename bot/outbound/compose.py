@@ -102,7 +102,8 @@ class Composer:
             case "progress":
                 verbosity = (await self._chosen(item.thread)).verbosity
                 progress = await self._progress(item.execution)
-                return Rendered((progress_text(progress, verbosity=verbosity),), steer=steering(progress))
+                text = progress_text(progress, verbosity=verbosity, details=self._feed.links.task(item.thread))
+                return Rendered((text,), steer=steering(progress))
             case _:
                 files, problems = await self._files(item)
                 rendered = render(item.text, footer=problems, name="message.md")
@@ -131,7 +132,8 @@ class Composer:
         files, problems = await self._files(item)
         unseen = [each for each in differences if PurePosixPath(each.path).name not in {file.name for file in files}]
         diff = () if inline_diff(differences) else _attached(DIFF_FILE, whole_diff(unseen))
-        foot = "\n".join(filter(None, (problems, footer(progress) if not progress.plain else "")))
+        details = self._feed.links.task(item.thread, item.execution)
+        foot = "\n".join(filter(None, (problems, footer(progress, details=details) if not progress.plain else "")))
         tried = await tried_in(self._store, item.execution)
         blocks = sections(item.text, progress, differences, tried.lines)
         whole = "\n\n".join(blocks)

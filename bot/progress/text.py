@@ -25,6 +25,7 @@ from bot.progress.cap_usage import Use
 from bot.progress.model import Progress, ProgressStep, Remark
 from bot.progress.step_text import acts_in_words, ended_phrase, headline, unbegun
 from bot.rendering.code_blocks import FENCE
+from bot.rendering.console_links import turn_link
 from bot.rendering.discord_text import (
     LIMIT,
     clean,
@@ -83,16 +84,16 @@ HOST_FOOTER = "⚠ no sandbox: .aiignore is not enforced"
 
 
 def progress_text(
-    progress: Progress, tail: str = "", verbosity: Verbosity = "normal", now: datetime | None = None
+    progress: Progress, tail: str = "", verbosity: Verbosity = "normal", now: datetime | None = None, details: str = ""
 ) -> str:
     """Return the progress message: the current step, the to-do list, recent steps, the streamed text, a footer.
 
     ``quiet`` is one line that hardly changes; ``detailed`` has every call with its expectation and result, the
     confidence of each turn, and what the agent was reminded of. Once the execution has ended, the footer is under the
-    answer.
+    answer. ``details`` is the address of the task on the console.
     """
     if verbosity == "quiet":
-        return _calm(progress)
+        return _calm(progress, details)
     account = _account(progress) if verbosity == "detailed" else _steps(progress)
     after = [f"⚠ {inline(file.name)} was skipped: {plain(file.skipped)}" for file in progress.skipped[:5]]
     after += _todo(progress.todo, ended=progress.finished is not None)
@@ -107,18 +108,18 @@ def progress_text(
     if progress.finished is None:
         after += [f"-# 👁 {plain(progress.watched, 200)}"] if progress.watched and verbosity == "normal" else []
         after += _said(progress, tail)
-    foot = "" if progress.finished else footer(progress, whole=False)
+    foot = "" if progress.finished else footer(progress, whole=False, details=details)
     if progress.finished is None and (used := _nearly(progress, now)):
         foot = f"⏳ {used}\n{foot}"
-    return _fitted(_heading(progress, now), account, after, foot)
+    return _fitted(_heading(progress, now, details), account, after, foot)
 
 
-def _calm(progress: Progress) -> str:
+def _calm(progress: Progress, details: str) -> str:
     if progress.finished is None and progress.paused is None and progress.stop_given is None and not progress.asked:
         since = f" · since <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
         near = _caps(progress.limits.near())
-        return f"⏳ **Working**{since}{f' · most of {near} used' if near else ''} · 🛑 stops me"
-    return _heading(progress, None)
+        return f"⏳ **Working**{since}{f' · most of {near} used' if near else ''} · 🛑 stops me{_linked(details)}"
+    return _heading(progress, None, details)
 
 
 def _nearly(progress: Progress, now: datetime | None) -> str:
@@ -180,11 +181,15 @@ def _fitted(head: str, account: list[str], after: list[str], foot: str) -> str:
     return cut("\n".join([head, *account, *after, *ending]), LIMIT)
 
 
-def _heading(progress: Progress, now: datetime | None) -> str:
+def _linked(details: str) -> str:
+    return f" · [details]({details})" if details else ""
+
+
+def _heading(progress: Progress, now: datetime | None, details: str) -> str:
     if progress.finished is not None:
         return f"{ending(progress.finished)} · {turns(progress.turn)} · {duration(progress.seconds)}"
     since = f" · started <t:{int(progress.started.timestamp())}:R>" if progress.started else ""
-    turn = f" · turn {progress.turn}" if progress.turn else ""
+    turn = f" · {turn_link(details, progress.turn)}" if progress.turn else ""
     return f"{_now(progress, now)}{turn}{since}"
 
 
@@ -315,7 +320,7 @@ def conflicts(progress: Progress) -> str:
     return f"-# ⇄ changed meanwhile{by}, not overwritten: {names(progress.conflicts)}"
 
 
-def footer(progress: Progress, *, whole: bool = True) -> str:
+def footer(progress: Progress, *, whole: bool = True, details: str = "") -> str:
     """Return role, tier and model, turns, time, cost, confidence, sandbox; turns and time only where nothing else shows
     them.
 
@@ -334,7 +339,7 @@ def footer(progress: Progress, *, whole: bool = True) -> str:
             parts.append(f"confidence {sure}")
     if progress.sandbox:
         parts.append(_place(progress.sandbox))
-    return "-# " + " · ".join(parts)
+    return "-# " + " · ".join(parts) + _linked(details)
 
 
 def _place(sandbox: str) -> str:

@@ -24,9 +24,13 @@ ANEW = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", 
 
 
 def environment(home: Path, models: Mapping[str, str], **settings: str) -> dict[str, str]:
-    """Everything the process is told; nothing of the person who runs the tests but where programs are."""
+    """Everything the process is told; nothing of the person who runs the tests but where programs are.
+
+    No console unless ``settings`` say so: it is one more process beside each bot.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "DOCKER_HOST", "TMPDIR") if name in os.environ}
-    return {**kept, "THREADWRIGHT_HOME": str(home), "PYTHONUNBUFFERED": "1", **models, **settings}
+    ours = {"THREADWRIGHT_HOME": str(home), "THREADWRIGHT_CONSOLE": "off", "PYTHONUNBUFFERED": "1"}
+    return {**kept, **ours, **models, **settings}
 
 
 @dataclass

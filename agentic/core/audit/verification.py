@@ -122,6 +122,8 @@ class EventOrigin:
     after: Execution
     """The state with the event."""
     ruled: Ruled | None = None
+    follows: Ruled | None = None
+    """What the rules say next, in the state with the event; None where facts of the same decision still follow."""
 
 
 _Kind = Ruled | Literal["result", "turn", "other"]
@@ -162,10 +164,24 @@ def verify(log: Sequence[Envelope], version: int = RULES_VERSION) -> Verificatio
     return Verification(tuple(walk.decisions), divergence, copied, _spans(walk.others))
 
 
-def origin_of(log: Sequence[Envelope], seq: int, version: int = RULES_VERSION) -> EventOrigin:
-    """Where the event ``seq`` comes from, whatever the rules say of those before it. Linear in what stands before it."""
-    walk = _Walk(version, copied_through(log))
-    for envelope in log[: seq - 1]:
+def origin_of(
+    log: Sequence[Envelope], seq: int, begin: Execution | None = None, version: int = RULES_VERSION
+) -> EventOrigin:
+    """Where the event ``seq`` comes from, whatever the rules say of those before it.
+
+    A decision is seldom far from its event: with ``begin``, the state after some event well before it, the walk begins
+    there, and at the first event only where that finds no decision (what a look found may have been wanted long before).
+    """
+    if begin is not None and begin.seq and not isinstance(log[seq - 1].event, WorkspaceFound):
+        near = _origin(log, seq, version, begin)
+        if near.source != "otherwise":
+            return near
+    return _origin(log, seq, version, Execution())
+
+
+def _origin(log: Sequence[Envelope], seq: int, version: int, begin: Execution) -> EventOrigin:
+    walk = _Walk(version, copied_through(log), begin)
+    for envelope in log[begin.seq : seq - 1]:
         walk.step(envelope)
     return walk.step_with_origin(log[seq - 1])[0]
 
@@ -199,15 +215,14 @@ def _spans(others: Iterable[tuple[int, int]]) -> tuple[tuple[int, int, int], ...
 
 
 class _Walk:
-    def __init__(self, version: int, copied: int) -> None:
+    def __init__(self, version: int, copied: int, begin: Execution | None = None) -> None:
         self.decisions: list[int] = []
         self.others: list[tuple[int, int]] = []
         self._version = version
-        self._execution = Execution()
+        self._execution = begin or Execution()
         self._copied = copied
         self._window: list[Ruled] = []
         self._due: tuple[Event, ...] = ()
-        self._due_of: Ruled | None = None
         self._batch: tuple[Call, ...] = ()
         self._batch_of: Ruled | None = None
         self._wanted: dict[Moment, Ruled] = {}
@@ -233,7 +248,8 @@ class _Walk:
         if own and self._execution.rules != self._version:
             self.others.append((envelope.seq, self._execution.rules))
         self._go_on(event, kind)
-        return EventOrigin(self._source(own, before, kind), self._execution, ruled), divergence
+        follows = None if self._due else self._window[-1]
+        return EventOrigin(self._source(own, before, kind), self._execution, ruled, follows), divergence
 
     def _source(self, own: bool, before: Execution, kind: _Kind) -> Source:
         if not own:
@@ -306,12 +322,12 @@ class _Walk:
 
     @property
     def _ruled(self) -> Ruled | None:
-        """What the rules say in the state before the event, and the state of those facts that are still to come."""
-        return (self._due_of if self._due else None) or (self._window[-1] if self._window else None)
+        """What the rules say in the state before the event, or before the first of the facts that are recorded together."""
+        return self._window[-1] if self._window else None
 
     @property
     def _now(self) -> Action:
-        return self._window[-1].action if self._window else Wait()
+        return self._ruled.action if self._ruled is not None else Wait()
 
     def _decision(self, fits: Callable[[Action], bool]) -> _Kind:
         """The first decision since the last turn of things that the event can follow from."""
@@ -337,9 +353,8 @@ class _Walk:
         due = self._due or (self._now.events if isinstance(self._now, Record) else ())
         if not due or due[0] != event:
             return "other"
-        ruled = self._ruled
-        self._due, self._due_of = due[1:], ruled
-        return ruled or "other"
+        self._due = due[1:]
+        return self._ruled or "other"
 
     def _begins(self, event: ToolStarted | Gated | ToolFinished) -> Ruled | None:
         """The next of the calls that begin together, or the first of others."""

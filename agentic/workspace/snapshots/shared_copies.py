@@ -178,11 +178,18 @@ class SharedCopies:
             return None
         if not told["newest"]:
             return SharedSnapshot(thread, "", {}, {}, self._objects)
-        listing = await self._listing(thread, told["newest"])
-        if listing is None:
+        found = await self.look(thread, told["newest"])
+        if found is None:
             raise Damaged
+        return found
+
+    async def look(self, thread: str, name: str) -> SharedSnapshot | None:
+        """A snapshot where it is shared; None where it is not. Raises ``Damaged`` and ``StoreUnavailable``."""
+        listing = await self._listing(thread, name)
+        if listing is None:
+            return None
         manifest = await asyncio.to_thread(read, listing.manifest)
-        return SharedSnapshot(thread, told["newest"], manifest.entries, listing.packs, self._objects)
+        return SharedSnapshot(thread, name, manifest.entries, listing.packs, self._objects)
 
     async def listed(self, thread: str) -> tuple[str, ...]:
         """The snapshots of a thread that are shared, oldest first.  Raises ``StoreUnavailable``."""

@@ -36,6 +36,7 @@ LONGEST = 4_000
 NO_TASK = "There is no such task, or you may not see it."
 NO_WORDS = "Write something first."
 TOO_LONG = f"That's too long (at most {LONGEST:,} characters)."
+ASKS_NOW = "It has just asked something. Read the question, then send your answer."
 IN_THE_CHAT = "Use `/{command}` in Discord for that."
 ALREADY = "That was already sent."
 TAKEN: dict[Sort, str] = {
@@ -167,8 +168,8 @@ class ConsoleActs:
             return Reply(TOO_LONG if text else NO_WORDS)
         if scene.state in ("idle", "unknown") or deed.execution != scene.execution:
             return Reply(ENDED)
-        if deed.question and deed.question != scene.question:
-            return Reply(ANSWERED)
+        if deed.wish == "say" and deed.question != scene.question:  # a “yes” counts for what they read, and nothing else
+            return Reply(ANSWERED if deed.question else ASKS_NOW)
         said = MessageEvent(
             hand.id, deed.thread, deed.thread, f". btw {text}" if deed.wish == "side" else text, hand.at, hand.speaker,
             addressed=True, about=deed.thread,

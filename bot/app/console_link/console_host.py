@@ -26,7 +26,7 @@ from bot.rendering.console_links import ConsoleLinks
 TRIES = 5
 """So often it is started again if it dies soon."""
 STEADY_SECONDS = 60.0
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
 END_SECONDS = 3.0
 _ROOT = Path(__file__).parents[3]
 
@@ -47,7 +47,6 @@ class ConsoleHost:
         self.trouble = ""
         """Why there is no console although it is wanted, and what to do."""
         self._port = 0
-        self.pid = 0
 
     async def run(self) -> None:
         """Start it, and again if it dies, until cancelled or until it is of no use."""
@@ -58,15 +57,18 @@ class ConsoleHost:
                 code = await self._once()
                 if self.trouble:
                     break
-                pause, tries = (FIRST_PAUSE, 0) if loop.time() - began > STEADY_SECONDS else (pause * 2, tries + 1)
+                if loop.time() - began > STEADY_SECONDS:
+                    pause, tries = FIRST_PAUSE, 0
+                tries += 1
                 if tries > TRIES:
                     self.trouble = (
-                        f"it ended {tries} times right after its start; `threadwright console` shows why. Then restart "
+                        f"it ended {tries} times soon after its start; `threadwright console` shows why. Then restart "
                         "the bot, which works without it"
                     )
                     break
                 log.warning("the console ended with %s and is started again in %.1f s", code, pause)
-                await asyncio.sleep(min(pause, LONGEST_PAUSE))
+                await asyncio.sleep(pause)
+                pause = min(pause * 4, LONGEST_PAUSE)
             log.warning("there is no console: %s", self.trouble)
             self._links.url = ""
             await self._found("")
@@ -82,7 +84,6 @@ class ConsoleHost:
             except BaseException:
                 ours.close()
                 raise
-        self.pid = process.pid
         reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
         try:
             await self._talk(reader, writer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import discord
@@ -107,7 +108,12 @@ class ReportCommands(commands.Cog):
         """When a stronger model took over, and why."""
         row = await self._row(ctx, thread)
         newest = await self.bot.records.newest(row.thread)
-        found = [rise for log in await self.bot.records.logs(row.thread) for rise in rises(log)]
+        links = self.bot.feed.links
+        found = [
+            replace(rise, details=links.task(row.thread, log[0].execution))
+            for log in await self.bot.records.logs(row.thread)
+            for rise in rises(log)
+        ]
         status = await self.bot.conversation.status(row.thread)
         text = told_of(found, status, report_text.tiers_of(newest) or self.bot.backstage.policy.tiers)
         text = _lines(text, await self.bot.expiry.of_thread(row.thread))

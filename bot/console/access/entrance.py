@@ -8,11 +8,13 @@ that says it was passed on.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import cast
+from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
@@ -41,6 +43,8 @@ class Entrance:
         self._sign_in, self._sessions, self._owner, self._url = sign_in, sessions, owner, url
         self._address = ConsoleAddress("", 0, url)
         self._form_key = secrets.token_urlsafe(24)
+        self._own: WeakKeyDictionary[asyncio.Transport, bool] = WeakKeyDictionary()
+        """Connections of which it is known whether they are of this user: to look costs milliseconds."""
 
     def will_listen_at(self, host: str) -> None:
         """Raise ``NoWayIn`` for an address that others reach, if nobody could sign in there."""
@@ -79,9 +83,19 @@ class Entrance:
         if (session := self._sessions.find(secret)) is not None:
             person = await self._owner() if session.everything else session.person
             return Viewer(person, session.everything, _form_key(secret), signed_in=True)
-        if self._address.local and _sent_by_own_user(request):
+        if self._address.local and self._sent_by_own_user(request):
             return Viewer(await self._owner(), True, self._form_key)
         return None
+
+    def _sent_by_own_user(self, request: web.Request) -> bool:
+        names = {name.lower() for name in request.headers}
+        if request.transport is None or names & PASSED_ON or any(name.startswith("x-forwarded-") for name in names):
+            return False
+        if (known := self._own.get(request.transport)) is None:
+            peer, here = _end(request, "peername"), _end(request, "sockname")
+            known = bool(peer and here and ip_address(peer[0]).is_loopback and is_own_user(peer, here))
+            self._own[request.transport] = known
+        return known
 
     def refused(self, request: web.Request) -> web.StreamResponse:
         """Answer somebody who has to sign in."""
@@ -100,14 +114,6 @@ def _own_address(request: web.Request) -> frozenset[str]:
     """The address that a connection reached us by, as a host: a number cannot be made to mean another machine."""
     here = _end(request, "sockname")
     return ConsoleAddress(*here).hosts if here else frozenset()
-
-
-def _sent_by_own_user(request: web.Request) -> bool:
-    names = {name.lower() for name in request.headers}
-    if names & PASSED_ON or any(name.startswith("x-forwarded-") for name in names):
-        return False
-    peer, here = _end(request, "peername"), _end(request, "sockname")
-    return peer is not None and here is not None and ip_address(peer[0]).is_loopback and is_own_user(peer, here)
 
 
 def _end(request: web.Request, name: str) -> tuple[str, int] | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from time import monotonic
 
 from agentic.core.events.execution_events import Person
 
-SECONDS = 30.0
-"""So long an answer counts: whoever loses a right sees nothing new after that."""
+SECONDS = 20.0
+"""So long an answer counts; the channel to the bot keeps it for ten more. Whoever loses a right sees nothing after that."""
 ANSWERS = 20_000
 
 Sees = Callable[[Person, str], Awaitable[bool]]
@@ -33,3 +33,14 @@ class Sight:
             while len(self._known) > ANSWERS:
                 self._known.popitem(last=False)
         return answer
+
+    async def among(self, person: Person, threads: Iterable[str], seconds: float) -> tuple[set[str], set[str]]:
+        """Threads that somebody sees, and those that there was no time to ask for within so many seconds."""
+        end, seen, left = self._clock() + seconds, set[str](), set[str]()
+        for thread in threads:
+            known = self._known.get((person.id, thread))
+            if (known is None or self._clock() - known[0] >= SECONDS) and self._clock() > end:
+                left.add(thread)
+            elif await self.sees(person, thread):
+                seen.add(thread)
+        return seen, left

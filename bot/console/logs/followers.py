@@ -123,7 +123,10 @@ class Followers:
             except AgenticError as error:
                 log.warning("task %s cannot be read now: %s", execution, error)
             if task is not None:
-                self._tell(execution, task)
+                try:
+                    self._tell(execution, task)
+                except Exception:  # of one view; whoever watches gets what comes next
+                    log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
             await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
 
     def _tell(self, execution: str, task: TaskLog) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import OrderedDict
+from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from agentic.core.events.execution_events import Envelope
-from agentic.ports.runtime import Store
+from agentic.ports.runtime import SessionRow, Store
 from bot.console.logs.task_log import TaskLog, without_secrets
 from bot.rendering.secrets import Discretion
 
@@ -26,24 +28,20 @@ class LogCache:
     def __init__(self, store: Store, discretion: Discretion) -> None:
         self._store, self._discretion = store, discretion
         self._logs: OrderedDict[str, TaskLog] = OrderedDict()
-        self._reading: dict[str, asyncio.Lock] = {}
+        self._reading = WeakValueDictionary[str, asyncio.Lock]()
 
     async def task(self, execution: str) -> TaskLog | None:
         """A task's log as it is now; None where there is none. Raises ``StoreError``."""
-        lock = self._reading.setdefault(execution, asyncio.Lock())
-        try:
-            async with lock:
-                return await self._read(execution)
-        finally:
-            if not lock.locked():
-                self._reading.pop(execution, None)
+        lock = self._reading.setdefault(execution, asyncio.Lock())  # kept by whoever waits for it
+        async with lock:
+            return await self._read(execution)
 
     async def _read(self, execution: str) -> TaskLog | None:
         row = await self._store.execution(execution)
         if row is None:
             self._logs.pop(execution, None)
             return None
-        log = self._logs.get(execution) or TaskLog(row, await self._store.session(row.thread))
+        log = self._logs.get(execution) or TaskLog(row, await self._session(row.thread))
         if row.head > len(log.events):
             batch: list[Envelope] = []
             taken = 0
@@ -58,7 +56,7 @@ class LogCache:
                         gc.freeze()
                     await asyncio.sleep(0)
             log.take(batch, self._discretion)
-        log.row = row
+        log.row = replace(row, task=self._discretion.text(row.task))
         if row.finished:
             outcome = await self._store.read_outcome(execution)
             log.outcome = [without_secrets(envelope, self._discretion) for envelope in outcome]
@@ -67,3 +65,7 @@ class LogCache:
         while len(self._logs) > 1 and sum(len(each.events) for each in self._logs.values()) > EVENTS_KEPT:
             self._logs.popitem(last=False)
         return log
+
+    async def _session(self, thread: str) -> SessionRow | None:
+        session = await self._store.session(thread)
+        return replace(session, title=self._discretion.text(session.title)) if session is not None else None

@@ -13,6 +13,8 @@ from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.views.story import Story
 from bot.rendering.secrets import Discretion
 
+MARK = 500
+"""The state after each so many events is kept; an earlier state is folded from the nearest one."""
 LEAST = 8
 """No secret is shorter."""
 APART = "\n\x00\n"
@@ -42,6 +44,8 @@ class TaskLog:
     story: Story = field(default_factory=Story)
     folded: Execution = field(default_factory=Execution)
     """The state that the rules read, after the last event."""
+    marks: list[Execution] = field(default_factory=list[Execution])
+    """The states after each ``MARK`` events. They share what did not change between them."""
     hidden: int = 0
     """Sequence number of the first event that a secret was taken out of; 0 for none."""
     _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
@@ -74,6 +78,13 @@ class TaskLog:
             self.events.append(shown)
             self.story.take(shown)
             self.folded = evolve(self.folded, shown)
+            if len(self.events) % MARK == 0:
+                self.marks.append(self.folded)
+
+    def near(self, seq: int) -> Execution:
+        """A state that is kept, after the event ``seq`` or some before it; the empty one where none is."""
+        place = min(max(seq, 0) // MARK, len(self.marks))
+        return self.marks[place - 1] if place else Execution()
 
 
 def shown_events(envelopes: Sequence[Envelope], discretion: Discretion) -> Sequence[Envelope]:

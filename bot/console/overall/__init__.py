@@ -3,5 +3,4 @@
 figures         what they show; pure
 task_summaries  a few figures of each of many tasks, kept
 home_lists      which tasks somebody sees, and what these cost
-seen_threads    who sees what, remembered for sums
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from aiohttp import web
 
@@ -18,7 +18,7 @@ from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.overall.figures.health_figures import told_health, troubles
 from bot.console.overall.figures.task_summary import TaskSummary
-from bot.console.overall.home_lists import WAIT_SECONDS, rows_since
+from bot.console.overall.home_lists import WAIT_SECONDS
 from reflexion.errors import ReflexionError
 
 SHOWN = 50
@@ -59,7 +59,7 @@ async def health(console: Console, request: web.Request, viewer: Viewer) -> web.
             told = await console.bot.health()
     except TimeoutError:
         told = {"parts": [{"name": "bot", "state": "failing", "what": "it does not answer", "todo": "Look at its log"}]}
-    rows = await rows_since(console, now - RECENT, most=1_000)
+    rows = await console.summaries.since(datetime.combine(now.date(), time(), UTC) - RECENT)
     missing = await console.summaries.read(rows, WAIT_SECONDS)
     tasks = [each for row in rows if (each := console.summaries.latest(row.execution)) is not None]
     opened = [row for row in await store.open_executions() if not is_child(row.execution)]

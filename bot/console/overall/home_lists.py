@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -19,7 +20,7 @@ OPEN = 200
 """Open tasks that are looked at."""
 LOOKED_THROUGH = 3_000
 """Tasks that are looked at for somebody who may not see all of them."""
-WAIT_SECONDS = 0.25
+WAIT_SECONDS = 0.15
 """So long a page waits for figures; the next update has the others."""
 SLACK = timedelta(days=14)
 """A task that began so long before the week, and ended in it, still counts in the week."""
@@ -63,7 +64,7 @@ class HomeLists:
     """Tasks whose figures are being worked out."""
 
 
-class Sight:
+class VisibleThreads:
     """What somebody sees, asked once a thread."""
 
     def __init__(self, console: Console, viewer: Viewer) -> None:
@@ -81,7 +82,7 @@ class Sight:
 
 async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLists:
     """The tasks that somebody may see; ``page`` 0 has those that finished last. Raises ``StoreError``."""
-    sees = Sight(console, viewer)
+    sees = VisibleThreads(console, viewer)
     rows = [row for row in reversed(await console.store.open_executions()) if not is_child(row.execution)]
     opened = [row for row in rows[:OPEN] if await sees(row.thread)]
     more = len(rows) - OPEN if viewer.everything and len(rows) > OPEN else 0
@@ -102,7 +103,9 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-async def _finished(console: Console, viewer: Viewer, sees: Sight, page: int) -> tuple[list[ExecutionRow], bool]:
+async def _finished(
+    console: Console, viewer: Viewer, sees: VisibleThreads, page: int
+) -> tuple[list[ExecutionRow], bool]:
     """A page of tasks that have finished, the last to begin first, and whether there is another."""
     wanted, limit, looked = (page + 1) * FINISHED, (page + 2) * FINISHED, 0
     found: list[ExecutionRow] = []
@@ -133,33 +136,20 @@ async def seen_of(console: Console, viewer: Viewer, threads: Iterable[str]) -> t
     wanted = set(threads)
     if viewer.everything:
         return wanted, set()
-
-    async def ask(thread: str) -> bool:
-        return await console.sees(viewer, await console.store.session(thread))
-
-    return await console.seen_threads.among(viewer.person.id, wanted, ask, WAIT_SECONDS)
+    return await console.sight.among(viewer.person, wanted, WAIT_SECONDS)
 
 
 async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, int]:
     """What tasks that somebody may see cost this week, and how many tasks are not in it yet. Raises ``StoreError``."""
     now = datetime.now(UTC)
-    rows = await rows_since(console, datetime.combine(monday_of(now.date()), time(), UTC) - SLACK)
+    key = viewer.person.id, viewer.everything, now.date()
+    if (known := console.sums.get(key)) is not None:
+        return known, 0
+    rows = await console.summaries.since(datetime.combine(monday_of(now.date()), time(), UTC) - SLACK)
     missing = await console.summaries.read(rows, WAIT_SECONDS)
     found = [each for row in rows if (each := console.summaries.latest(row.execution)) is not None]
     seen, left = await seen_of(console, viewer, (each.thread for each in found))
-    return spending_of([each for each in found if each.thread in seen], now.date()), missing + len(left)
-
-
-async def rows_since(console: Console, begin: datetime, most: int = 20_000) -> list[ExecutionRow]:
-    """The tasks that began since then, and older ones that are open, the newest first. Raises ``StoreError``."""
-    limit = 256
-    while True:
-        rows = await console.store.newest_executions(limit)
-        first = rows[0].started_at if rows else None
-        if len(rows) < limit or limit >= most or (first is not None and first < begin):
-            break
-        limit = min(limit * 4, most)
-    young = [row for row in reversed(rows) if row.started_at is None or row.started_at >= begin]
-    known = {row.execution for row in young}
-    old = [row for row in await console.store.open_executions() if row.execution not in known]
-    return [*young, *(row for row in old if not is_child(row.execution))]
+    report = await asyncio.to_thread(spending_of, [each for each in found if each.thread in seen], now.date())
+    if not missing and not left:
+        console.sums.put(key, report)
+    return report, missing + len(left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from bot.access.permissions import may
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.overall.figures.lesson_figures import ARMS, lesson_line, lesson_lines, went
-from bot.console.overall.home_lists import Sight
+from bot.console.overall.home_lists import VisibleThreads
 from bot.messages.lesson_text import ORDER, SIGNS, status_word
 from reflexion.errors import LessonRefused
 from reflexion.lessons.changes import approved, retired
@@ -54,7 +55,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
     store = _store(console)
     found = await _visible(console, viewer, await store.lessons(None))
     showings = await _showings(store, viewer, found)
-    report, lines = lesson_lines(found, showings)
+    report, lines = await asyncio.to_thread(lesson_lines, found, showings)
     status = request.query.get("status", "")
     wanted = [line for line in lines if not status or line.lesson.status == status]
     number = request.query.get("page", "1")
@@ -70,7 +71,7 @@ async def lesson(console: Console, request: web.Request, viewer: Viewer) -> web.
     """One lesson; with ``?thread=`` also what an attempt in that thread left for the next ones there."""
     id, thread = request.match_info["lesson"], request.query.get("thread", "")
     if thread and (reflection := await _reflection(console, viewer, thread, id)) is not None:
-        task = await _tasks(console, Sight(console, viewer), [(reflection.execution, "", None)])
+        task = await _tasks(console, VisibleThreads(console, viewer), [(reflection.execution, "", None)])
         return console.page("reflection.html", viewer, reflection=reflection, tasks=task, clean=console.discretion.text)
     return await _lesson_page(console, viewer, await _lesson(console, viewer, id))
 
@@ -112,7 +113,7 @@ def _meanwhile(lesson: Lesson) -> str:
 
 
 async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble: str = "") -> web.Response:
-    store, sees = _store(console), Sight(console, viewer)
+    store, sees = _store(console), VisibleThreads(console, viewer)
     showings = await _showings(store, viewer, [lesson], lesson.id)
     line = lesson_line(lessons_report([lesson], showings, ()).lessons[0])
     newest = showings[: -USES - 1 : -1]
@@ -131,7 +132,9 @@ async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble
     return answer
 
 
-async def _tasks(console: Console, sees: Sight, wanted: Iterable[tuple[str, str, datetime | None]]) -> list[LessonTask]:
+async def _tasks(
+    console: Console, sees: VisibleThreads, wanted: Iterable[tuple[str, str, datetime | None]]
+) -> list[LessonTask]:
     """The tasks among these that somebody may see."""
     found: list[LessonTask] = []
     for execution, words, at in wanted:
@@ -160,7 +163,7 @@ async def _visible(console: Console, viewer: Viewer, there: Iterable[Lesson]) ->
     """A lesson of a conversation is seen by who sees that, one of a server by who is in it, one for all by everybody."""
     if viewer.everything:
         return list(there)
-    sees, levels = Sight(console, viewer), dict[str, bool]()
+    sees, levels = VisibleThreads(console, viewer), dict[str, bool]()
     found: list[Lesson] = []
     for each in there:
         guild = each.scope.guild

@@ -12,7 +12,7 @@ from agentic.text.word_query import LONGEST, WordQuery
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
 from bot.console.overall.figures.found_words import Fragment, said_by, surroundings
-from bot.console.overall.home_lists import Sight
+from bot.console.overall.home_lists import VisibleThreads
 from bot.console.pages.task import TASK
 from bot.history.thread_search import ThreadSearch, words_of
 
@@ -44,7 +44,7 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
     if not query.phrases:
         words = NO_WORDS if typed.strip() else NOTHING_TYPED
         return console.page("search.html", viewer, q=typed, lines=(), words=words, page=1, more=False)
-    sees = Sight(console, viewer)
+    sees = VisibleThreads(console, viewer)
     found = await ThreadSearch(console.store).page(query, Wanted(), sees, page)
     lines = [_line(console, sees, hit, query) for hit in found.hits]
     words = " ".join(
@@ -54,7 +54,7 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
     return console.page("search.html", viewer, q=typed, lines=lines, words=words, page=page, more=more)
 
 
-def _line(console: Console, sees: Sight, hit: Hit, query: WordQuery) -> FoundLine:
+def _line(console: Console, sees: VisibleThreads, hit: Hit, query: WordQuery) -> FoundLine:
     said, session = words_of(hit), sees.sessions.get(hit.thread)
     title = console.discretion.text(session.title) if session is not None else ""
     return FoundLine(

@@ -14,12 +14,14 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from agentic.core.events.execution_events import Envelope
+from agentic.core.events.ids import is_child
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
 from agentic.ports.errors import AgenticError, StoreUnavailable
 from agentic.ports.runtime import ExecutionRow, Store
 from bot.console.logs.log_cache import LogCache
 from bot.console.overall.figures.task_summary import TaskSummary, summary_of
+from bot.console.overall.remembered import Remembered
 from bot.history.cost_summary import PriceOf
 
 MOST = 20_000
@@ -29,6 +31,8 @@ AT_ONCE = 100
 LEARNING = timedelta(minutes=10)
 """So long after its end a task may still cost something, since lessons are drawn from it."""
 AGAIN = timedelta(seconds=30)
+ROWS_SECONDS = 8.0
+"""So long the list of a time is taken as it was."""
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +46,12 @@ class TaskSummaries:
         self._wanted: OrderedDict[str, ExecutionRow] = OrderedDict()
         self._worker: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
+        self._since = Remembered[list[ExecutionRow]](ROWS_SECONDS)
 
     def known(self, row: ExecutionRow) -> TaskSummary | None:
         """A summary that is up to date, None where it has to be worked out."""
         found = self._known.get(row.execution)
-        if found is None or found[0] != (row.head, row.finished):
+        if found is None or found[0][0] < row.head or found[0][1] != (row.finished or found[0][1]):
             return None
         _, read, summary = found
         learning = bool(row.finished) and summary.since is not None and read - summary.since < LEARNING
@@ -58,7 +63,10 @@ class TaskSummaries:
         return found[2] if found is not None else None
 
     async def read(self, rows: Sequence[ExecutionRow], seconds: float) -> int:
-        """Work out what is missing of these tasks, the first one first; how many are missing after so many seconds."""
+        """Work out what is not up to date of these tasks, the first one first.
+
+        Returns of how many nothing is known after so many seconds.
+        """
         missing = {row.execution: row for row in rows if self.known(row) is None}
         for name, row in reversed(missing.items()):
             self._wanted[name] = row
@@ -70,7 +78,23 @@ class TaskSummaries:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds), self._progress:
                 await self._progress.wait_for(lambda: not missing.keys() & self._wanted.keys())
-        return len(missing.keys() & self._wanted.keys())
+        return sum(name not in self._known for name in missing)
+
+    async def since(self, begin: datetime) -> list[ExecutionRow]:
+        """The tasks that began since then, and older ones that are open, the newest first. Raises ``StoreError``."""
+        if (known := self._since.get(begin)) is not None:
+            return known
+        limit = 256
+        while True:
+            rows = await self._store.newest_executions(limit)
+            first = rows[0].started_at if rows else None
+            if len(rows) < limit or limit >= MOST or (first is not None and first < begin):
+                break
+            limit = min(limit * 4, MOST)
+        young = [row for row in reversed(rows) if row.started_at is None or row.started_at >= begin]
+        known_names = {row.execution for row in young}
+        old = [row for row in await self._store.open_executions() if row.execution not in known_names]
+        return self._since.put(begin, [*young, *(row for row in old if not is_child(row.execution))])
 
     async def close(self) -> None:
         """Work out nothing more."""
@@ -83,7 +107,7 @@ class TaskSummaries:
             name, row = next(iter(self._wanted.items()))
             try:
                 summary = await self._summary(row)
-                self._known[name] = (row.head, row.finished), datetime.now(UTC), summary
+                self._known[name] = (max(summary.head, row.head), row.finished), datetime.now(UTC), summary
                 self._known.move_to_end(name)
                 if len(self._known) > MOST:
                     self._known.popitem(last=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from typing import cast
 
 from aiohttp import web
 
@@ -143,10 +143,13 @@ async def _prompt(console: Console, log: TaskLog) -> tuple[str, list[JsonMap]]:
     if segments is None:
         return "", []
     system, tools = await console.store.get_blob(segments.system.sha), await console.store.get_blob(segments.tools.sha)
-    functions = [asdict(spec) for spec in specs_in(tools)] if tools is not None else []
+    functions = [
+        {"name": each.name, "description": each.description, "parameters": each.parameters}
+        for each in (specs_in(tools) if tools is not None else ())
+    ]
+    clean = cast("list[JsonMap]", console.discretion.everywhere(functions))
     return console.discretion.text(system.decode()) if system is not None else "", [
-        {"type": "function", "function": {name: each[name] for name in ("name", "description", "parameters")}}
-        for each in functions
+        {"type": "function", "function": each} for each in clean
     ]
 
 

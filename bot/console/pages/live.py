@@ -33,9 +33,8 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
         raise web.HTTPNotFound(text="There is no such view.")
     since = request.headers.get("Last-Event-ID") or request.query.get("since", "")
     begin = min(int(since[:9]), len(task.events)) if since.isdecimal() else len(task.events)
-    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    answer = web.StreamResponse()
     answer.content_type = "text/event-stream"
-    answer.headers["X-Content-Type-Options"] = "nosniff"
     await answer.prepare(request)
     if request.method == "HEAD":
         return answer

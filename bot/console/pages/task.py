@@ -25,6 +25,7 @@ TABS = (
     ("files", "Files"),
     ("terminal", "Terminal"),
     ("timeline", "Timeline"),
+    ("at", "Time travel"),
 )
 
 

@@ -37,7 +37,7 @@ def _deed(log: TaskLog, said: dict[str, str]) -> Deed:
     """The deed that a form describes. Raises ``HTTPBadRequest``."""
     do, _, option = said.get("do", "").partition(".")
     number, _, part = option.partition(".")
-    turn, form = said.get("turn", ""), said.get("form", "")
+    turn, form = said.get("turn", ""), said.get("once", "")
     if do not in WISHES or not form or (do == "choose" and not number.isdecimal()):
         raise web.HTTPBadRequest(text=NO_DEED)
     return Deed(

@@ -28,7 +28,7 @@ async def terminal(console: Console, request: web.Request, viewer: Viewer) -> we
 async def output(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The whole output of a call, ``?part=3`` of it; the event in the path is the one with the call's result."""
     log = await console.task(request, viewer)
-    seq = int(request.match_info["seq"][:8])
+    seq = int(request.match_info["seq"])
     event = log.events[seq - 1].event if 0 < seq <= len(log.events) else None
     if not isinstance(event, ToolFinished):
         raise web.HTTPNotFound(text="There is no such output.")
@@ -48,5 +48,5 @@ async def output(console: Console, request: web.Request, viewer: Viewer) -> web.
 
 ROUTES: tuple[Route, ...] = (
     ("GET", TASK + "/terminal", terminal),
-    ("GET", TASK + r"/terminal/{seq:\d+}", output),
+    ("GET", TASK + r"/terminal/{seq:\d{1,9}}", output),
 )

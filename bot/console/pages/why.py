@@ -9,10 +9,7 @@ from aiohttp import web
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
 from bot.console.pages.task import TASK, tab
-from bot.console.views.decision_trace import trace_of
-
-LONG = 10_000
-"""From so many events on it is said that this takes a moment."""
+from bot.console.views.decision_trace import NEAR, trace_of
 
 
 async def why(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -22,7 +19,7 @@ async def why(console: Console, request: web.Request, viewer: Viewer) -> web.Res
     events = log.events[:seq]
     if not 1 <= seq <= len(log.events):
         raise web.HTTPNotFound(text="There is no such event.")
-    trace = await asyncio.to_thread(trace_of, events, seq)
+    trace = await asyncio.to_thread(trace_of, events, seq, log.near(seq - NEAR))
     turn = next((turn for turn in reversed(log.story.turns) if turn.seq <= seq), log.story.turns[0])
     original = ""
     if trace.copied_from and (row := await console.store.execution(trace.copied_from)) is not None:
@@ -31,7 +28,7 @@ async def why(console: Console, request: web.Request, viewer: Viewer) -> web.Res
         original = task_path(source, f"why/{seq}") if source is not None and len(source.events) >= seq else ""
     return tab(
         console, viewer, log, "why", "why.html", trace=trace, turn=turn, envelope=events[-1], last=len(log.events),
-        original=original, long=seq >= LONG,
+        original=original,
     )  # fmt: skip
 
 

@@ -20,12 +20,17 @@ document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-copy]");
   if (!link || !navigator.clipboard) return;
   event.preventDefault();
-  const said = link.parentElement.querySelector("[role=status]");
   try {
     const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)));
     await navigator.clipboard.writeText(text);
-    if (said) said.textContent = "Copied.";
+    link.textContent = "Copied";
+    document.getElementById("copied")?.replaceChildren("Copied as Markdown.");
   } catch {
     location.href = link.href;
   }
+});
+
+document.addEventListener("htmx:error", () => {
+  const told = document.getElementById("act-said");
+  if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
 });

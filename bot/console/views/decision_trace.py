@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agentic.core.audit.verification import EventOrigin, Ruled, Source, origin_of
+from agentic.core.audit.verification import EventOrigin, Source, origin_of
 from agentic.core.events.execution_events import (
     Asked,
     BudgetRefused,
@@ -53,9 +53,11 @@ from agentic.core.state.execution import Execution
 from bot.console.views.read_facts import ReadFact, Reads
 from bot.messages.log_text import told
 
-DECISIVE = 2
+DECISIVE = 3
 """How many of the last facts that a rule read say why it passed."""
 MOST_FACTS = 60
+NEAR = 500
+"""So many events before an event its decision is found, nearly always."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,10 @@ class Trace:
     """The execution whose log has the original."""
 
 
-def trace_of(log: Sequence[Envelope], seq: int) -> Trace:
-    """Trace the event ``seq`` (from 1). Folds the log up to there, which takes about a second for 25,000 events."""
+def trace_of(log: Sequence[Envelope], seq: int, begin: Execution | None = None) -> Trace:
+    """Trace the event ``seq`` (from 1). ``begin``: the state after some event ``NEAR`` or more before it, to save time."""
     event = log[seq - 1].event
-    origin = origin_of(log, seq)
+    origin = origin_of(log, seq, begin)
     what = told(event).strip() or event.kind.replace("_", " ")
     if origin.source == "copied":
         first = log[0].event
@@ -114,7 +116,7 @@ def trace_of(log: Sequence[Envelope], seq: int) -> Trace:
     decided = origin.source in ("rules", "otherwise")
     ruled = origin.ruled
     if not decided and origin.after.rules == RULES_VERSION:
-        ruled = _ruled(origin.after)
+        ruled = origin.follows
     rule, passed = _asked(ruled.state) if ruled is not None else (None, ())
     return Trace(
         seq, what, origin.source, _words(event, origin), decided, rule,
@@ -150,11 +152,6 @@ def _to_note(action: Record | Ask | Finish) -> str:
     if isinstance(action, Finish):
         return f"end the task: {action.finished.reason.replace('_', ' ')}"
     return "note: " + "; ".join(told(event).strip() or event.kind.replace("_", " ") for event in action.events)
-
-
-def _ruled(state: Execution) -> Ruled:
-    action = next((action for rule in RULES if (action := rule(state)) is not None), None)
-    return Ruled(state, action or think(state))
 
 
 def _asked(state: Execution) -> tuple[AskedRule, tuple[AskedRule, ...]]:

@@ -126,7 +126,7 @@ def in_short(value: object) -> str:
     if isinstance(value, tuple | frozenset | list | dict | set):
         return _several(cast("Sequence[object] | Mapping[object, object]", value))
     if isinstance(value, int):
-        return str(value)
+        return f"{value:,}"
     return _whole(value)
 
 

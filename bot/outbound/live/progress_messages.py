@@ -262,7 +262,8 @@ class ProgressMessages:
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:
-            return progress_text(progress, self._feed.tail(execution), shown.verbosity, self.now())
+            details = self._feed.links.task(shown.thread)
+            return progress_text(progress, self._feed.tail(execution), shown.verbosity, self.now(), details)
 
         steer = steering(progress)
         if self._age(shown) > ROLL_SECONDS and progress.finished is None:
@@ -279,7 +280,7 @@ class ProgressMessages:
 
     def _let_go(self, execution: str, shown: ShownProgress, progress: Progress) -> None:
         """What has ended is shown once more, with its end, and then never again."""
-        ended = progress_text(progress, "", shown.verbosity)
+        ended = progress_text(progress, "", shown.verbosity, details=self._feed.links.task(shown.thread))
         if progress.finished is not None and shown.text == ended and not shown.steer:
             self._shown.pop(execution, None)
             self._feed.forget(execution)

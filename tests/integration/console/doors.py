@@ -22,6 +22,7 @@ from tests.integration.console import logs
 TOKEN = "a-token-that-is-long-enough-for-anybody"
 SECRET_WORDS, EXECUTION = "Plan the surprise party", "x1-known"
 OTHER_THREAD = "1575491652707940001"
+ONCE = re.compile(r'name="once"[^>]*')
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
@@ -29,6 +30,7 @@ class ToldChannel(BotChannel):
     """A bot that says who may see what, and counts how often it was asked."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.seen: set[tuple[str, str]] = set()
         self.asked: list[tuple[str, str]] = []
 
@@ -53,7 +55,7 @@ class Answer:
     def but(self, *own: str) -> bytes:
         """The whole answer without what the request itself said, the time, and keys that are drawn each time."""
         headers = sorted(f"{name}: {value}" for name, value in self.headers.items() if name != "date")
-        whole = "\n".join([str(self.status), *headers, self.text])
+        whole = "\n".join([str(self.status), *headers, ONCE.sub("…", self.text)])
         for each in own:
             whole = whole.replace(each, "…")
         return whole.encode()

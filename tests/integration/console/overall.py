@@ -25,7 +25,7 @@ from agentic.ports.runtime import LabelRow, Look, SessionRow, Store
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE, LESSONS
 from reflexion.lessons.changes import changed
-from reflexion.lessons.lesson import Lesson, Scope, Verdict
+from reflexion.lessons.lesson import Insight, Lesson, Reflection, Scope, Verdict
 from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
@@ -55,19 +55,23 @@ async def filled(folder: Path, now: datetime, done: int = 6) -> FilledHome:
     store = open_store(folder / DATABASE)
     for number in range(done):
         guild, who = (HERE, logs.ANN) if number % 2 == 0 else (ELSEWHERE, BOB)
-        log = [*_begun(number, f"Task {number}: mend the parser", who), *logs.turn(1), *_risen(number), *logs.end()]
-        await _write(store, number, guild, log)
+        await _write(store, number, guild, ended(number, who))
     asks = Asked(question="q", sort="approval", text="May I push?")
     pause = InputReceived(inbox="p", sort="pause", author=logs.ANN)
     await _write(store, 100, HERE, [*_begun(100, f"Clean the {HOSTILE} folder", logs.ANN), *logs.turn(1)])
     await _write(store, 101, HERE, [*_begun(101, "Deploy it", BOB), *logs.turn(1), asks])
     await _write(store, 102, ELSEWHERE, [*_begun(102, "Rename everything", BOB), *logs.turn(1), pause])
     for number in range(done):
-        await store.put_label(_label(number))
+        await store.put_label(label(number))
     await store.put_outbox([OutboxItem(key="k", thread=thread_of(0), execution="e0", sort="answer", text="Hello")])
     lessons = open_lessons(folder / LESSONS)
     await _teach(lessons, now, done)
     return FilledHome(folder, store, lessons)
+
+
+def ended(number: int, who: Person = logs.ANN) -> list[Event]:
+    """A task that ended; each third one was handed over to a stronger model."""
+    return [*_begun(number, f"Task {number}: mend the parser", who), *logs.turn(1), *_risen(number), *logs.end()]
 
 
 def _begun(number: int, task: str, who: Person) -> list[Event]:
@@ -98,7 +102,7 @@ async def _write(store: Store, number: int, guild: str, log: list[Event]) -> Non
     await logs.written(store, f"e{number}", log, thread=thread)
 
 
-def _label(number: int) -> LabelRow:
+def label(number: int) -> LabelRow:
     score = 90 - 15 * (number % 4)
     look = Look(turn=1, features={}, self_report=95, heuristic=70, shown=score, role="python-coder")
     return LabelRow(
@@ -123,6 +127,24 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
     known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
     for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
         await lessons.amend(each)
+    insight = Insight(
+        what_worked="",
+        what_failed="It guessed",
+        root_cause=HOSTILE,
+        strategy_change="Look first",
+        key_insight="Rows vary",
+    )
+    left = Reflection(
+        id="r1",
+        thread=thread_of(0),
+        guild=HERE,
+        execution="e0",
+        task="mend",
+        cause="failed",
+        insight=insight,
+        created=now,
+    )
+    await lessons.keep_reflection(left)
     for number in range(done):
         guild, ok = (HERE if number % 2 == 0 else ELSEWHERE), number % 4 != 3
         shown = Showing(

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from agentic.core.events.execution_events import Person
+from agentic.core.events.ids import call_id
 from bot.config.home import CONSOLE_SESSIONS
 from bot.console.access import sight
 from bot.console.access.browser_sessions import BrowserSessions
@@ -22,15 +23,15 @@ KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
-TRIED = ("1", "a", "thoughts", "shell", "src/part_3.py", "a" * 64, "html", "json", "md", "call-r1-0")
-"""Values for parameters of a path, of which the first that fits is taken."""
+TRIED = (call_id("r1", 0), "4", "system", "thoughts", "a", "a" * 64)
+"""Values for parameters of a path that name no task, of which the first that fits is taken."""
 
 
 def address(path: str, thread: str, execution: str) -> str:
     """A route's path with these ids wherever ids can stand, also in the query."""
 
     def filled(found: re.Match[str]) -> str:
-        if found[1] in ("thread", "execution"):
+        if found[1] in ("thread", "execution", "a", "b"):
             return thread if found[1] == "thread" else execution
         fitting = next((each for each in TRIED if re.fullmatch(found[2] or r"[^{}/]+", each)), None)
         assert fitting is not None, f"no value for {found[0]} of {path}: add one to TRIED"

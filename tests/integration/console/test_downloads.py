@@ -8,17 +8,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+import orjson
 import pytest_asyncio
 
-from agentic.core.events.execution_events import Envelope, FeedbackGiven, ToolFinished
+from agentic.core.events.execution_events import (
+    Envelope,
+    FeedbackGiven,
+    ModelRequested,
+    Segments,
+    SubagentFinished,
+    ToolFinished,
+)
 from agentic.core.events.ids import call_id
+from agentic.core.state.conversation import ToolSpec
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from bot.console.process import console
-from tests.integration.console.logs import ANN, BEGAN, THREAD, end, started, turn, written
+from tests.integration.console.logs import ANN, BEGAN, THREAD, end, events, started, turn, written
 
 SECRET = "ghp_" + "a1B2" * 9
+HELPER, FOREIGN = "c" + "1" * 15, "c" + "2" * 15
 TASK = f"/t/{THREAD}/x1"
 Get = Callable[[str], Awaitable["Answer"]]
 
@@ -38,12 +48,21 @@ async def get(tmp_path: Path) -> AsyncIterator[Get]:
     """Asks the console for a path; its store has one task of three turns, with a secret everywhere."""
     store = open_store(tmp_path / DATABASE)
     ref = await store.put_blob(f"{SECRET} and all the rest of it".encode())
+    tool = ToolSpec("shell", f"Runs with {SECRET}", {"type": "object"}, "unkeyed", "execute")
+    system = await store.put_blob(f"You are an agent. {SECRET}".encode())
+    segments = Segments(system=system, tools=await store.put_blob(orjson.dumps([tool])))
+    request, *rest = turn(1, result=f"it says {SECRET}")
+    assert isinstance(request, ModelRequested)
     log = [
-        started(f"Fix it with {SECRET}"), *turn(1, result=f"it says {SECRET}"), *turn(2, text=f"I see {SECRET}"),
+        started(f"Fix it with {SECRET}"), request.model_copy(update={"segments": segments}), *rest,
+        *turn(2, text=f"I see {SECRET}"),
+        *(SubagentFinished(child=child, result="done") for child in (HELPER, FOREIGN)),
         *turn(3)[:-2],
         ToolFinished(call=call_id("r3", 0), outcome="ok", preview="cut", output=ref), *end(),
     ]  # fmt: skip
     await written(store, "x1", log)
+    await written(store, HELPER, events(1))
+    await written(store, FOREIGN, [started("secret plans", thread="99")], thread="99")
     vote = FeedbackGiven(by=ANN, vote="down", why=f"it printed {SECRET}")
     await store.append_outcome("x1", [Envelope(execution="x1", seq=1, at=BEGAN, fence=1, event=vote)])
     await store.close()
@@ -77,9 +96,11 @@ async def test_each_file_is_a_download_without_secrets(get: Get) -> None:
     lines = [Envelope.model_validate_json(line) for line in found["export.jsonl"].text.splitlines()]
     assert [each.event.kind for each in lines[-2:]] == ["finished", "feedback_given"]
     assert [each.seq for each in lines[:-1]] == list(range(1, len(lines)))
-    assert (
-        json.loads(found["export.atif.json"].text)["steps"][1]["observation"]["results"][0]["source_call_id"] == "r1.0"
-    )
+    trajectory = json.loads(found["export.atif.json"].text)
+    assert trajectory["steps"][0]["message"] == "You are an agent. [redacted]"
+    assert trajectory["steps"][2]["observation"]["results"][0]["source_call_id"] == "r1.0"
+    assert trajectory["agent"]["tool_definitions"][0]["function"]["description"] == "Runs with [redacted]"
+    assert [each["trajectory_id"] for each in trajectory["subagent_trajectories"]] == [HELPER]
     assert found["turn/1.md"].text.startswith("## Turn 1\n")
     assert "Turn 2" not in found["turn/1.md"].text
 

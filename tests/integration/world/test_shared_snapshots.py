@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -17,6 +18,7 @@ from agentic.ports.errors import PathRefused
 from agentic.workspace.snapshots import shared_copies
 from agentic.workspace.snapshots.shared_copies import SHOWN_FILES, SharedCopies
 from agentic.workspace.snapshots.snapshot_store import SnapshotLost, Snapshots
+from bot.console.logs.file_versions import FileVersions
 from bot.equipment import thread_skills
 from bot.equipment.thread_skills import laid_out
 from bot.workspace.browse import Shelf, fetch, look
@@ -153,6 +155,13 @@ async def test_files_on_another_machine_are_looked_at_without_being_brought(
             await fetch(seen, path, 99)
     with pytest.raises(PathRefused, match="no such folder"):
         await look(seen, "nowhere")
+    console = FileVersions(tmp_path / "g", SharedCopies(objects, tmp_path / "g" / "checkpoints"))
+    assert await console.now(THREAD, "src/one.py") == b"this is src/one.py"
+    assert (await console.now(THREAD, "link"), await console.now(THREAD, "odd\ufffd")) == (None, b"named oddly")
+    one = hashlib.sha256(b"this is src/one.py").hexdigest()
+    assert await console.versions(THREAD, {"src/one.py": [one], "empty": [one]}) == {
+        ("src/one.py", one): b"this is src/one.py"
+    }
     monkeypatch.setattr(thread_skills, "MOST_BYTES", 39)
     async with laid_out(seen, (".agents/skills",)) as root:
         found = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}

@@ -43,6 +43,7 @@ from bot.progress.text import (
     money,
     progress_text,
 )
+from bot.rendering.console_links import ConsoleLinks
 from bot.rendering.discord_text import LIMIT, length
 from tests.unit.bot.following import ANN, PARTS, REQUESTED, START, STARTED, after, called, ended, log_of
 
@@ -52,6 +53,21 @@ def test_the_turn_is_shown_without_its_limit() -> None:
     assert "Thinking" in text
     assert "turn 3 " in text
     assert "20" not in text.replace("<t:", "").split("started")[0]
+
+
+def test_what_is_shown_leads_to_the_console_where_there_is_one() -> None:
+    links, running, over = (
+        ConsoleLinks("http://127.0.0.1:8094"),
+        after(STARTED, REQUESTED),
+        after(STARTED, REQUESTED, Finished(reason="done", answer="ok")),
+    )
+    details = links.task("15")
+    text = progress_text(running, details=details)
+    assert "· [turn 3](http://127.0.0.1:8094/t/15#turn-3) ·" in text
+    assert text.endswith(" · [details](http://127.0.0.1:8094/t/15)")
+    assert progress_text(running, verbosity="quiet", details=details).endswith(f"stops me · [details]({details})")
+    assert footer(over, details=links.task("15", "x1")).endswith(" · [details](http://127.0.0.1:8094/t/15/x1)")
+    assert "details" not in progress_text(running, details=ConsoleLinks().task("15")) + footer(over)
 
 
 def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> None:

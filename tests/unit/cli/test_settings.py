@@ -195,3 +195,20 @@ def test_what_cannot_be_a_name_or_an_address_on_aws_is_told_by_its_variable(monk
     assert {name: words in told[name] for name, (_, words) in wrong.items()} == dict.fromkeys(wrong, True)
     assert not any("token" in words for words in told.values())
     assert all(words.endswith("See .env.example for what may stand there") for words in told.values())
+
+
+def test_the_console_has_an_address_a_free_port_or_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_settings().console_address == ("127.0.0.1", 8094)
+    for written, address in (("0.0.0.0:80", ("0.0.0.0", 80)), ("127.0.0.1:0", ("127.0.0.1", 0)), ("off", None)):
+        monkeypatch.setenv("THREADWRIGHT_CONSOLE", written)
+        assert read_settings().console_address == address
+    assert Settings(store="memory").console_address is None
+    monkeypatch.setenv("THREADWRIGHT_CONSOLE", "somewhere")
+    monkeypatch.setenv("THREADWRIGHT_CONSOLE_URL", "console.example.org")
+    monkeypatch.setenv("THREADWRIGHT_CONSOLE_TOKEN", "t" * 31)
+    monkeypatch.setenv("DISCORD_CLIENT_ID", "my bot")
+    told = mistakes_by_name()
+    assert "write 127.0.0.1:8094" in told["THREADWRIGHT_CONSOLE"]
+    assert "begins with https://" in told["THREADWRIGHT_CONSOLE_URL"]
+    assert "fewer than 32 characters" in told["THREADWRIGHT_CONSOLE_TOKEN"]
+    assert "developer portal" in told["DISCORD_CLIENT_ID"]

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.events.execution_events import Started
+from agentic.core.audit.verification import origin_of
+from agentic.core.events.execution_events import CallBlock, InputReceived, ModelAnswered, Started
+from agentic.core.fold.fold import evolve, fold
+from agentic.core.rules.decide import decide
+from agentic.core.state.actions import Record
+from agentic.core.state.execution import Execution
 from bot.console.views.decision_trace import Trace, trace_of
+from tests.integration.console import logs
 from tests.unit.console.test_read_facts import RUNS, log_of
 
 
@@ -52,6 +58,21 @@ def test_a_rule_is_asked_in_the_state_in_which_it_decided() -> None:
     assert "a person must allow it" in gated.words
 
 
+def test_facts_that_are_recorded_together_follow_from_one_decision() -> None:
+    request, answer = logs.turn(1)[:2]
+    assert isinstance(answer, ModelAnswered)
+    call = CallBlock(provider_id="p2", tool="shell", arguments={"command": "ls"})
+    stop = InputReceived(inbox="1", sort="stop", author=logs.ANN)
+    events = [logs.started(), request, answer.model_copy(update={"blocks": (*answer.blocks, call)}), stop]
+    decided = decide(fold(logs.enveloped("x1", events)))
+    assert isinstance(decided, Record)
+    log = logs.enveloped("x1", [*events, *decided.events])
+    traces = [trace_of(log, seq) for seq in (5, 6)]
+    assert [(trace.source, trace.rule and trace.rule.name, trace.state_seq) for trace in traces] == [
+        ("rules", "stopping", 4), ("rules", "stopping", 4),
+    ]  # fmt: skip
+
+
 def test_what_came_from_outside_says_so_with_the_rule_that_answered_next() -> None:
     stop = traced("stopped_4", "input_received")
     assert (stop.source, stop.decided) == ("outside", False)
@@ -94,3 +115,22 @@ def test_what_the_rules_would_not_have_decided_is_said() -> None:
     wrong = [e.model_copy(update={"event": last.event}) if e.seq == turned else e for e in log]
     assert trace_of(wrong, turned).source == "otherwise"
     assert trace_of(wrong, turned + 1).what, "what follows is still shown"
+
+
+@pytest.mark.parametrize("scene", ["asked_4", "interrupted_4", "out_of_time_4"])
+def test_each_event_comes_from_the_same_state_wherever_the_walk_begins(scene: str) -> None:
+    """From a state nearby as from the first event, also where the decision came before that state."""
+    log = log_of(next(run for run in RUNS if run.stem == scene))
+    states = [Execution()]
+    for envelope in log:
+        states.append(evolve(states[-1], envelope))
+    whole = [origin_of(log, envelope.seq) for envelope in log]
+    assert {origin.source for origin in whole} == {"rules", "outside"}
+    for seq, origin in enumerate(whole, 1):
+        assert origin.after == states[seq]
+        if origin.ruled is not None:
+            assert decide(origin.ruled.state) == origin.ruled.action
+            assert origin.ruled.state == states[origin.ruled.state.seq]
+        for before in (2, 12):
+            near = origin_of(log, seq, states[max(seq - before, 0)])
+            assert (near.source, near.ruled, near.follows) == (origin.source, origin.ruled, origin.follows), seq

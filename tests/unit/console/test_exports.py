@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib
 import json
 import sys
@@ -174,6 +176,8 @@ def test_the_html_file_has_the_turns_the_results_and_nothing_from_elsewhere() ->
     policy = next(value for _, value in elements.attributes if value.startswith("default-src"))
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in policy
     text = "".join(elements.text)
     for said in (
         "I think about step 2.",

@@ -24,6 +24,8 @@ from bot.history.cost_summary import PriceOf, Spent, spent
 NEEDS = ("asks", "paused", "set_aside")
 """States that only a person ends."""
 NOBODY = Person(id="", name="", level="viewer")
+ASKED = 300
+"""Characters of a question."""
 UNREADABLE = "Its log can't be read"
 
 
@@ -58,6 +60,8 @@ class TaskSummary:
     state: str = "damaged"
     """As the status line of a task has it."""
     words: str = UNREADABLE
+    asks: str = ""
+    """The question that is open, its beginning."""
     turn: int = 0
     tier: int = 0
     confidence: int | None = None
@@ -92,7 +96,9 @@ def summary_of(
         execution, thread, guild, len(log),
         requester=folded.requester,
         role=(folded.triage.role if folded.triage is not None else "") or (folded.started.role if folded.started else ""),
-        state=state, words=words, turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
+        state=state, words=words,
+        asks=folded.question.text[:ASKED] if folded.question is not None else "",
+        turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
         since=_since(folded),
         costs=_costs(log, outcome, folded),
         spent=spent(log, None, price) if folded.finished is not None else None,

@@ -1,0 +1,86 @@
+"""A thread or a task as a person names it: an id, or a link out of Discord or the console."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from agentic.core.events.ids import is_child
+from agentic.ports.runtime import Store
+from agentic.stores.factory import open_store
+from bot.config.settings import Settings
+
+LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.25, 2.0
+"""How often the store is looked at: here, and where each look costs money."""
+LEAST = 15
+"""Digits of a thread's id in a link; shorter numbers there are ports and turns."""
+LONGEST = 500
+_PARTS = re.compile(r"[A-Za-z0-9]+")
+_TASK = re.compile(r"[xc][0-9a-f]{15}")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTask:
+    """Where a task is; ``execution`` is '' for a thread in which none has begun."""
+
+    store: Store
+    thread: str
+    execution: str
+    at_once: float
+    """Seconds between looks at its store."""
+
+    @property
+    def is_child(self) -> bool:
+        """Whether it is a helper, which no other task of the thread follows."""
+        return is_child(self.execution)
+
+
+@dataclass(frozen=True, slots=True)
+class NotFound:
+    """Nothing has this name; ``deleted`` is the task's id where there was one."""
+
+    deleted: str = ""
+
+
+def names_in(text: str) -> list[str]:
+    """What a person may mean, the most exact first: tasks of a link before its threads, the last thread first.
+
+    A link to the message that began a thread ends with the thread's id; one to a message in a thread has the thread before.
+    """
+    text = text[:LONGEST].strip()
+    if "/" not in text:
+        return [text.strip("<#> ")]
+    parts = _PARTS.findall(text)
+    tasks = [part for part in parts if _TASK.fullmatch(part)]
+    return tasks + [part for part in reversed(parts) if part.isdecimal() and len(part) >= LEAST]
+
+
+@asynccontextmanager
+async def found(settings: Settings, text: str) -> AsyncGenerator[FoundTask | NotFound]:
+    """The task that somebody names, or the newest one of the thread. Raises ``StoreError``."""
+    names = names_in(text)
+    gone = ""
+    for place in settings.stores():
+        store = open_store(place)
+        try:
+            for name in names:
+                if (
+                    task := await _of(store, name, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
+                ) is not None:
+                    yield task
+                    return
+                gone = gone or (name if await store.was_buried(name) is not None else "")
+        finally:
+            await store.close()
+    yield NotFound(gone)
+
+
+async def _of(store: Store, name: str, at_once: float) -> FoundTask | None:
+    if (row := await store.execution(name)) is not None:
+        return FoundTask(store, row.thread, name, at_once)
+    if not name.isdecimal() or await store.session(name) is None:
+        return None
+    rows = await store.executions(name)
+    return FoundTask(store, name, rows[-1].execution if rows else "", at_once)

@@ -1,0 +1,119 @@
+"""The console as a child of the bot: found again after its death, gone with the bot however that ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot.app.console_link.console_host import ConsoleHost
+from bot.config.settings import Settings, read_settings
+from bot.console.bot_channel import BotChannel
+from bot.console.process import serve
+from bot.rendering.console_links import ConsoleLinks
+from tests.e2e.processes import environment, started
+
+SECONDS = 30.0
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    try:
+        async with asyncio.timeout(SECONDS):
+            while not holds():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        pytest.fail(f"it never came to this: {what}")
+
+
+def consoles(home: Path) -> list[int]:
+    """The processes of this home's console."""
+    found: list[int] = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            ours = f"THREADWRIGHT_HOME={home}".encode() in (place / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if ours and b"--channel" in words:
+            found.append(int(place.name))
+    return found
+
+
+async def answers(url: str) -> bool:
+    try:
+        async with aiohttp.ClientSession() as session, session.get(url) as answer:
+            return answer.status == 200 and "Threadwright" in await answer.text()
+    except aiohttp.ClientError:
+        return False
+
+
+async def test_a_console_that_dies_is_back_where_it_was_and_dies_with_the_bot(tmp_path: Path) -> None:
+    env = environment(tmp_path, {}, THREADWRIGHT_CONSOLE="127.0.0.1:0", THREADWRIGHT_SANDBOX="host")
+    async with started("run", env=env, cwd=tmp_path) as bot:
+        url = (await bot.until_said(r"does and costs is shown at (\S+)"))[1]
+        assert await answers(url)
+        assert re.search(rf"console\s+{url}", (await bot.until_said(r"console +.*[^$]*store"))[0])
+        (first,) = consoles(tmp_path)
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: first not in consoles(tmp_path) and len(consoles(tmp_path)) == 1, "another one")
+        async with asyncio.timeout(SECONDS):
+            while not await answers(url):
+                await asyncio.sleep(0.05)
+        assert "is started again" in bot.output
+        await bot.kill()
+        await until(lambda: not consoles(tmp_path), "the console ends by itself")
+
+
+async def nothing(_: Mapping[str, object]) -> Mapping[str, object]:
+    return {}
+
+
+async def nowhere(_: str) -> None:
+    return None
+
+
+async def test_where_the_address_is_taken_it_says_so_and_the_bot_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("THREADWRIGHT_CONSOLE", f"127.0.0.1:{taken.getsockname()[1]}")
+        monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
+        host = ConsoleHost(read_settings(), links := ConsoleLinks("http://before"), nothing, nowhere)
+        async with asyncio.timeout(SECONDS):
+            await host.run()
+        assert f"{taken.getsockname()[1]} is taken. Set THREADWRIGHT_CONSOLE to another address" in host.trouble
+        assert links.url == ""
+        assert not consoles(tmp_path)
+
+
+class Told(BotChannel):
+    """Where the console says that it is."""
+
+    url = ""
+
+    async def listens(self, url: str, trouble: str = "") -> None:
+        self.url = url
+        self.gone.set()
+
+
+async def test_the_usual_port_gives_way_where_nobody_chose_it(tmp_path: Path) -> None:
+    usual = Settings(home=tmp_path).console_address
+    assert usual is not None
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(usual)
+            other.listen()
+        except OSError:  # somebody else has it, which is the same
+            pass
+        told = Told()
+        await serve(Settings(home=tmp_path), told, asyncio.Event())
+    assert told.url.startswith("http://127.0.0.1:")
+    assert told.url != f"http://127.0.0.1:{usual[1]}"

@@ -1,0 +1,222 @@
+"""What people do on the console's pages, in a browser, with a whole bot behind them and the chat beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from agentic.core.events.execution_events import InputReceived, Person
+from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.runtime.clock import SystemClock
+from bot.access.denials import ANSWERED, ENDED, VIEWER
+from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
+from bot.app.console_link.console_answers import ConsoleAnswers
+from bot.app.health_checks import discord_check, store_check
+from bot.console.bot_channel import Deed
+from bot.local_discord.local_discord import LocalGuild
+from bot.local_discord.model.permission_flags import Permission
+from bot.telemetry.process_state import ProcessState
+from tests.faults.whole import Mind, Whole
+from tests.integration.bot.whole import whole as running_bot
+from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
+
+__all__ = ["chromium"]
+pytestmark = ON_THE_PAGE
+SENT_TWICE = """async () => {
+  const box = document.querySelector("#act-box");
+  box.elements.text.value = "only once";
+  const send = () => fetch(box.action, { method: "POST", body: new URLSearchParams([...new FormData(box), ["do", "say"]]) });
+  return (await Promise.all([send(), send()])).map((answer) => answer.status);
+}"""
+"""A double click: the same form twice at once, without scripts of ours."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def model() -> AsyncIterator[tuple[ScriptedEndpoint, Mind]]:
+    mind = Mind()
+    async with ScriptedEndpoint.start(mind) as endpoint:
+        yield endpoint, mind
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def bot(model: tuple[ScriptedEndpoint, Mind], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Whole]:
+    """A bot that is online, with its console."""
+    endpoint, mind = model
+    async with await LocalGuild.start() as guild:
+        viewers = guild.add_role("viewer").id
+        guild.add_member("looker", (viewers,))
+        home: Path = tmp_path_factory.mktemp("home")
+        async with running_bot(home, endpoint, guild, viewers=(str(viewers),), sandbox="host") as one:
+            one.app.begin_console()
+            assert one.app.console is not None
+            await one.app.console.settled.wait()
+            yield Whole(one.app, guild, mind)
+            mind.go.set()
+
+
+@pytest.fixture
+def here(bot: Whole, model: tuple[ScriptedEndpoint, Mind], monkeypatch: pytest.MonkeyPatch) -> Whole:
+    """The same, with the model's key in the environment."""
+    for name, value in model[0].environment().items():
+        monkeypatch.setenv(name, value)
+    model[1].go.clear()
+    model[1].asked.clear()
+    return bot
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def page(chromium: Browser) -> AsyncIterator[Page]:
+    one = await chromium.new_page()
+    errors: list[str] = []
+    one.on("pageerror", lambda error: errors.append(str(error)))
+    one.set_default_timeout(40_000)
+    yield one
+    assert errors == []
+    await one.close()
+
+
+async def opened(here: Whole, page: Page, thread: int) -> None:
+    """The task's page, by the link in the chat's text."""
+    said = await here.says(thread, "[details](")
+    link = re.search(r"\[details\]\((\S+?)\)", said.content)
+    assert link is not None
+    await page.goto(link[1])
+    await expect(page.locator("#acts")).to_be_visible()
+
+
+async def press(page: Page, name: str, told: str) -> None:
+    await page.get_by_role("button", name=name, exact=True).click()
+    await expect(page.locator("#act-said")).to_have_text(told)
+
+
+async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
+    thread = await here.mention("hold one")
+    await here.says(thread, "[details](")
+    await page.goto(here.guild.link())
+    await page.get_by_role("button", name=re.compile("^Thread hold one")).first.click()
+    async with page.context.expect_page() as clicked:
+        await page.get_by_role("link", name="details").click()
+    page = await clicked.value
+    await here.until(lambda: here.mind.asked, "the model is asked")
+    box = page.get_by_label("Your words")
+    await box.fill("use the second")
+    await press(page, "Pause", "⏸ Pausing after this step.")
+    await here.says(thread, "Pausing")
+    await box.focus()
+    await page.keyboard.type(" file")
+    here.mind.go.set()
+    await expect(page.get_by_role("button", name="Resume")).to_be_visible()  # by the live view, not by a new page
+    await expect(box).to_be_focused()
+    await expect(box).to_have_value("use the second file")
+    await press(page, "Send", "Got it, I'll use that in the next step.")
+    await expect(box).to_have_value("")
+    await here.says(thread, "wrote on the console:\n>>> use the second file")
+    await press(page, "Resume", "▶ Resuming.")
+    assert await here.ended(thread) == ["done"]
+    await expect(box).to_be_hidden()
+    assert "use the second file" in here.mind.asked[-1]
+
+
+async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whole, page: Page) -> None:
+    thread = await here.mention("ask one")
+    await opened(here, page, thread)
+    await page.get_by_role("button", name="that", exact=True).click()
+    await expect(page.locator("#act-said")).to_have_text("Got it, thanks.")
+    await here.says(thread, "✔ **that**")
+    assert await here.ended(thread) == ["done"]
+
+    thread = await here.mention("ask two")
+    await opened(here, page, thread)
+    await page.get_by_label("Your words").fill("the second one")
+    await press(page, "Send", "Got it, thanks.")
+    await here.says(thread, "✔ **that**")
+    assert await here.ended(thread) == ["done"]
+
+    thread = await here.mention("work one")
+    await here.says(thread, "answered <work one>")
+    await opened(here, page, thread)
+    await page.get_by_text("Go on from an earlier turn").click()
+    await page.get_by_label("What to do there").fill("do more")
+    await press(page, "Fork into a new thread", "On it. I'll link the new thread here.")
+    linked = await here.says(thread, "<#")
+    assert "it starts there with what you wrote" in linked.content
+
+    thread = await here.mention("hold two")
+    await opened(here, page, thread)
+    await press(page, "Stop", "🛑 Stopping.")
+    await here.says(thread, "🛑 **Stopped**")
+    assert await here.ended(thread) == ["stopped"]
+    await press(page, "Try again", "🔄 On it. I'll say in the thread how it went.")
+    here.mind.go.set()
+    await here.until(lambda: here.app.threads.state(str(thread)) == "busy", "it is tried again")
+    assert await here.ended(thread) == ["stopped", "done"]
+
+
+async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: Whole, page: Page) -> None:
+    thread = await here.mention("hold three")
+    await opened(here, page, thread)
+    statuses = await page.evaluate(SENT_TWICE)
+    assert statuses == [200, 200]
+    task = (await here.app.store.executions(str(thread)))[-1].execution
+    acts, looker = (
+        ConsoleActs(here.app.bot),
+        next(m.id for m in here.guild.state.members.values() if m.name == "looker"),
+    )
+    stop = Deed("a form", str(thread), task, "stop")
+    assert (await acts.act(stop, str(looker), everything=False)).words == VIEWER
+    assert (await acts.act(stop, "1575491652707949999", everything=False)).words == NO_TASK
+    assert here.app.threads.state(str(thread)) == "busy"
+    old = Deed("an old form", str(thread), "another", "stop")
+    assert (await acts.act(old, str(looker), everything=True)).words == ENDED
+    late = Deed("a late form", str(thread), task, "say", "yes", question="decided before")
+    assert (await acts.act(late, str(looker), everything=True)).words == ANSWERED
+    owner = await acts.owner()
+    assert owner == Person(id=str(here.guild.state.identity.owner_id), name="you", level="owner")
+    assert (await acts.act(stop, owner.id, everything=False)).words == "🛑 Stopping."
+    assert await here.ended(thread) == ["stopped"]
+    heard = [
+        envelope.event async for envelope in here.app.store.read(task) if isinstance(envelope.event, InputReceived)
+    ]
+    assert [(event.sort, event.text, event.author.id) for event in heard] == [
+        ("guidance", "only once", owner.id),
+        ("stop", "", owner.id),
+    ]
+
+
+async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
+    here.mind.go.set()
+    members = {member.name: str(member.id) for member in here.guild.state.members.values()}
+    channel = here.guild.add_channel("secret")
+    posted = await here.guild.post(channel.id, f"{here.guild.bot.mention} hide this")
+    alone = await here.guild.post((await here.guild.open_dm("you")).id, "tell nobody")
+    await here.says(posted.id, "answered")
+    await here.says(alone.channel_id, "answered")
+
+    async def sees(person: str, thread: int) -> bool:
+        asked = {"ask": "sees", "person": members.get(person, person), "thread": str(thread)}
+        return (await answers_of(here).answer(asked))["sees"] is True
+
+    assert await sees("looker", posted.id)
+    here.guild.deny(channel.id, Permission.VIEW_CHANNEL, member="looker")
+    assert not await sees("looker", posted.id)
+    assert await sees("you", posted.id)
+    assert not await sees("1575491652707949999", posted.id)
+    assert not await sees("nonsense", posted.id)
+    assert not await sees("you", 1575491652707949998)
+    assert await sees("you", alone.channel_id)
+    assert not await sees("looker", alone.channel_id)
+    health = await answers_of(here).answer({"ask": "health"})
+    assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
+    assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)
+
+
+def answers_of(here: Whole) -> ConsoleAnswers:
+    """As they are for a console that was just started: nothing is remembered."""
+    state = ProcessState(here.app.store, SystemClock(), lambda _: 0.0, lambda: {"idle": 1})
+    checks = (store_check(here.app.store), discord_check(here.app.bot))
+    return ConsoleAnswers(here.app.bot, checks, state, lambda: 0.0, lambda: 0)

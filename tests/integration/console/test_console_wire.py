@@ -1,0 +1,188 @@
+"""The console over bare sockets: foreign pages, renamed hosts, odd requests, slow and many connections."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from bot.console import listener
+from bot.console.access import form_data
+from tests.integration.console import logs
+from tests.integration.console.doors import EXECUTION, FORM, SECRET_WORDS, TOKEN, Answer, Door, open_door, parsed
+from tests.walls.tally import Wall
+
+TASK = f"/t/{logs.THREAD}/{EXECUTION}"
+POLICY = ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'")
+GUARDS = {
+    "x-content-type-options": "nosniff", "x-frame-options": "DENY", "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin", "cache-control": "no-store",
+}  # fmt: skip
+
+
+@pytest_asyncio.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    async with open_door(tmp_path, console_token=TOKEN) as one:
+        yield one
+
+
+def guarded(answer: Answer) -> bool:
+    """Whether an answer has every header that keeps other pages away."""
+    policy = answer.headers.get("content-security-policy", "")
+    kept = all(answer.headers.get(name) == value for name, value in GUARDS.items())
+    return kept and all(part in policy for part in POLICY) and "unsafe" not in policy
+
+
+@pytest.mark.wall("http")
+async def test_another_host_or_page_is_refused(door: Door, wall: Wall) -> None:
+    port = door.port
+    hosts = (
+        "evil.test", f"evil.test:{port}", "127.0.0.1", f"127.0.0.1:{port}.evil.test", f"127.0.0.1.evil.test:{port}", "", " ",
+        f"x@127.0.0.1:{port}", f"127.0.0.2:{port}", f"[::1]:{port}", f"127.0.0.1:{port}, evil.test", f"0.0.0.0:{port}",
+    )  # fmt: skip
+    for host in hosts:
+        answer = await door.ask("/", headers={"Host": host})
+        wall.held(f"Host {host}", answer.status in (400, 421) and SECRET_WORDS not in answer.text)
+    two = await door.raw(
+        f"GET / HTTP/1.1\r\nHost: {door.name}\r\nHost: evil.test\r\nConnection: close\r\n\r\n".encode()
+    )
+    wall.held("two hosts", SECRET_WORDS not in two.decode())
+    none = await door.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+    wall.held("no host", SECRET_WORDS not in none.decode())
+    whole = await door.ask("http://evil.test/", headers={"Host": "evil.test"})
+    wall.held("a whole address", whole.status in (400, 421))
+    own = f"http://{door.name}"
+    for origin in (
+        "http://evil.test",
+        "null",
+        "",
+        "-",
+        f"https://{door.name}",
+        "http://127.0.0.1:1",
+        own + ".evil.test",
+        own + "/",
+    ):
+        answer = await door.send("/sign-in", {"token": TOKEN}, {"Origin": origin})
+        wall.held(f"Origin {origin}", answer.status == 403 and not answer.cookies)
+    for site in ("cross-site", "same-site", "x"):
+        posted = await door.send("/sign-in", {"token": TOKEN}, {"Sec-Fetch-Site": site})
+        wall.held(f"{site} sends", posted.status == 403 and not posted.cookies)
+        for mode, dest in (("no-cors", "script"), ("no-cors", "image"), ("cors", "empty"), ("navigate", "iframe")):
+            asked = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+            answer = await door.ask(TASK, headers=asked)
+            wall.held(f"{site} asks for a {dest}", answer.status == 403 and SECRET_WORDS not in answer.text)
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert SECRET_WORDS in (await door.ask(TASK, headers=link)).text, "a link from Discord leads here"
+    assert (await door.ask("/", headers={"Host": f"LOCALHOST:{port}"})).status == 200
+
+
+@pytest.mark.wall("http")
+async def test_every_answer_keeps_other_pages_away(door: Door, wall: Wall) -> None:
+    for method, path, headers, status in (
+        ("GET", "/", {}, 200), ("GET", TASK + "/logs", {}, 200), ("GET", "/sign-in", {}, 200), ("GET", "/none", {}, 404),
+        ("GET", "/t/1/none", {}, 404), ("PUT", "/", {"Origin": f"http://{door.name}"}, 405), ("GET", "/", {"Host": "x"}, 421),
+        ("POST", "/sign-in", {}, 403), ("GET", "/", {"X-Forwarded-For": "1.2.3.4"}, 303), ("HEAD", "/", {}, 200),
+        ("GET", TASK + "/live?view=none", {}, 404), ("HEAD", TASK + "/live?view=thoughts", {}, 200),
+        ("GET", "/sign-in/discord", {}, 404), ("GET", "/sign-in/discord/back?code=x&state=", {}, 404),
+    ):  # fmt: skip
+        answer = await door.ask(path, method, headers)
+        assert answer.status == status, (method, path)
+        wall.held(f"{method} {path}", guarded(answer), str(answer.headers))
+        assert (answer.content == b"") == (method == "HEAD" or status == 303)
+    static = await door.ask("/static/console.css")
+    wall.held("a file", guarded(Answer(200, static.headers | {"cache-control": "no-store"}, b"")))
+
+
+@pytest.mark.wall("http")
+async def test_odd_requests_are_refused_in_few_words_and_paths_lead_nowhere_else(
+    door: Door, wall: Wall, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path in (
+        "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py", "/static/..%5cserver.py", "/static/..",
+        "/static/.", "/static/", "/static", "/static/%00", "/static//etc/passwd", "/static/%2fetc%2fpasswd", "/static/x.css",
+        "/static/console.css%00.js", "//etc/passwd", "/../../etc/passwd", "/t/../static/../../process.py", "/base.html",
+        f"{TASK}/event/0", f"{TASK}/event/99999999999999999999", f"{TASK}/event/\u0663", f"{TASK}%2flogs", "/t/" + "9" * 400,
+        f"/t/{logs.THREAD}/" + "x" * 400, "/%", "/%ff", "*", "\\",
+    ):  # fmt: skip
+        answer = await door.ask(path)
+        wall.held(path, answer.status in (400, 404) and b"root:" not in answer.content, str(answer.status))
+    for method in ("PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "PROPFIND", "CONNECT", "get", "X" * 300, "POST"):
+        answer = await door.ask("/", method, {"Origin": f"http://{door.name}"})
+        wall.held(method, answer.status in (400, 403, 404, 405), str(answer.status))
+    assert (await door.ask("/", "PUT", {"Origin": f"http://{door.name}"})).headers["allow"] == "GET,HEAD"
+    for name, sent in {
+        "a long line": b"GET /" + b"x" * 9_000 + b" HTTP/1.1\r\n\r\n",
+        "a long header": b"GET / HTTP/1.1\r\nX: " + b"x" * 9_000 + b"\r\n\r\n",
+        "many headers": b"GET / HTTP/1.1\r\n" + b"".join(b"X%d: x\r\n" % n for n in range(400)) + b"\r\n",
+        "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200,
+        "both lengths": b"POST /sign-in HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "a folded header": b"GET / HTTP/1.1\r\nX: a\r\n Host: b\r\n\r\n",
+    }.items():
+        answer = parsed(await door.raw(sent))
+        wall.held(
+            name, answer.status == 400 and len(answer.content) < 9_500, f"{answer.status} {answer.content[:200]!r}"
+        )
+    big = gzip.compress(b"token=" + b"x" * 3_000_000)
+    bodies = {
+        "JSON": ({"Content-Type": "application/json"}, b"{}", 415),
+        "several parts": ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x--\r\n", 415),
+        "no such letters": ({"Content-Type": f"{form_data.SENT_AS}; charset=klingon"}, b"token=x", 400),
+        "no letters": ({"Content-Type": f"{form_data.SENT_AS}; charset=utf-8"}, b"token=\xff\xfe", 400),
+        "too much": (FORM, b"token=" + b"x" * 300_000, 413),
+        "much from little": (FORM | {"Content-Encoding": "gzip"}, big, 413),
+    }
+    for name, (headers, body, status) in bodies.items():
+        answer = await door.ask("/sign-in", "POST", {"Origin": f"http://{door.name}", **headers}, body)
+        wall.held(name, answer.status == status and guarded(answer), str(answer.status))
+    assert caplog.text == ""
+    assert SECRET_WORDS in (await door.ask("/")).text
+
+
+@pytest.mark.wall("http")
+async def test_slow_clients_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(listener, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(form_data, "SECONDS", 0.2)
+    async with open_door(tmp_path, console_token=TOKEN) as door:
+        assert await door.raw(b"") == b""
+        assert await door.raw(b"GET / HTTP/1.1\r\nHost: ") == b""
+        head = f"POST /sign-in HTTP/1.1\r\nHost: {door.name}\r\nOrigin: http://{door.name}\r\n"
+        slow = head + f"Content-Type: {form_data.SENT_AS}\r\nContent-Length: 100\r\nConnection: close\r\n\r\ntoken="
+        assert parsed(await door.raw(slow.encode())).status == 408
+
+
+@pytest.mark.wall("http")
+async def test_two_hundred_open_tabs_work_and_too_many_are_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "CONNECTIONS", 205)
+    monkeypatch.setattr(listener, "TURNED_AWAY", 5)
+    monkeypatch.setattr(listener, "LINGER_SECONDS", 0.2)
+    async with open_door(tmp_path, console_token=TOKEN) as door:
+        await door.signed_in()
+        head = f"Host: {door.name}\r\nCookie: {'; '.join(map('='.join, door.jar.items()))}\r\n\r\n"
+        live = f"GET {TASK}/live?view=status&since=0 HTTP/1.1\r\n{head}".encode()
+        tabs = [await asyncio.open_connection(door.host, door.port) for _ in range(200)]
+        for _, writer in tabs:
+            writer.write(live)
+        for reader, _ in tabs:
+            async with asyncio.timeout(20):
+                await reader.readuntil(b"Turn")
+        assert (await door.ask(TASK)).status == 200
+        more = [await asyncio.open_connection(door.host, door.port) for _ in range(5)]
+        refused = await door.ask(TASK)
+        assert (refused.status, refused.headers["retry-after"]) == (503, "10")
+        assert "Close some" in refused.text
+        silent = [await asyncio.open_connection(door.host, door.port) for _ in range(30)]
+        async with asyncio.timeout(20):
+            ended = await asyncio.gather(*(reader.read() for reader, _ in silent), return_exceptions=True)
+        assert all(one == b"" or isinstance(one, ConnectionResetError) for one in ended), "they are cut off"
+        for _, writer in (*tabs, *more, *silent):
+            writer.close()
+        async with asyncio.timeout(20):
+            while (await door.ask(TASK)).status != 200:
+                await asyncio.sleep(0.01)

@@ -1,0 +1,254 @@
+"""Home, search, lessons, judgement and health, with real stores, over HTTP and in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+from aiohttp import web
+from playwright.async_api import Browser, async_playwright, expect
+
+from agentic.core.events.execution_events import Level, Person
+from bot.config.settings import Settings
+from bot.console import process
+from bot.console.access.entrance import Entrance
+from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import BotChannel
+from bot.console.pages import home_page
+from tests.integration.console import logs, overall
+from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
+from tests.integration.local_discord.access import faults
+from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+AS_BOB = {"X-As": "bob"}
+KEY = "form-key"
+
+
+class Door(Entrance):
+    """Whoever says so is Bob, who sees what Discord shows him; everybody else runs the bot."""
+
+    async def viewer(self, request: web.Request) -> Viewer | None:
+        bob = request.headers.get("X-As") == "bob"
+        return Viewer(BOB if bob else logs.ANN, not bob, KEY)
+
+
+class Bot(BotChannel):
+    """A bot that tells rights: Bob is in one server alone."""
+
+    told: dict[str, object] | None = None
+    owns: str = ""
+
+    async def sees(self, person: Person, thread: str) -> bool:
+        return thread in {thread_of(number) for number in (1, 3, 5, 102)}
+
+    async def level(self, person: Person, guild: str) -> Level | None:
+        return ("owner" if guild == self.owns else "executor") if guild == ELSEWHERE else None
+
+    async def health(self) -> dict[str, object] | None:
+        return self.told
+
+
+@dataclass
+class Ground:
+    home: FilledHome
+    bot: Bot
+    url: str
+    http: aiohttp.ClientSession
+
+    async def get(self, path: str, status: int = 200, *, bob: bool = False) -> str:
+        async with self.http.get(self.url + path, headers=AS_BOB if bob else {}) as answer:
+            assert answer.status == status, path
+            return await answer.text()
+
+    async def post(self, path: str, revision: int, status: int, *, bob: bool = False) -> str:
+        form = {"form_key": KEY, "revision": str(revision)}
+        headers = {"Origin": self.url, **(AS_BOB if bob else {})}
+        async with self.http.post(self.url + path, data=form, headers=headers, allow_redirects=False) as answer:
+            assert answer.status == status, path
+            return await answer.text()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ground(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ground]:
+    folder: Path = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logs, "BEGAN", overall.recent())
+        patch.setattr(process, "Entrance", Door)
+        patch.setattr(home_page, "LOOK_SECONDS", 1)
+        home, bot = await filled(folder, datetime.now(UTC)), Bot()
+        settings = Settings(home=folder, max_daily_usd=1.0)
+        async with process.console(settings, bot) as server, aiohttp.ClientSession() as http:
+            await server.open("127.0.0.1", 0)
+            one = Ground(home, bot, f"http://127.0.0.1:{server.address[1]}", http)
+            yield one
+        await home.store.close()
+        await home.lessons.close()
+
+
+async def until(read: Callable[[], Awaitable[str]], gone: str) -> str:
+    """The page once it no longer says that figures are missing; each look waits for them itself."""
+    for _ in range(100):
+        if gone not in (text := await read()):
+            return text
+    raise AssertionError(gone)
+
+
+def part(page: str, section: str) -> str:
+    """A section of a page, by the id of its heading."""
+    found = re.search(rf'id="{section}".*?</section>', page, re.DOTALL)
+    assert found is not None
+    return found[0]
+
+
+async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
+    page = await until(lambda: ground.get("/"), "figures follow")
+    needs, running, finished = (part(page, f"{name}-name") for name in ("needs", "running", "finished"))
+    assert page.index(needs) < page.index(running) < page.index(finished)
+    assert ("Deploy it" in needs, "Rename everything" in needs, "Waiting for an approval" in needs) == (
+        True,
+        True,
+        True,
+    )
+    assert "May I push?" in needs
+    assert "Clean the &lt;img" in running
+    assert HOSTILE not in page
+    assert finished.count("mend the parser") == 6
+    assert "Ann · Thread 4 · server 990 · turn 1 · tier 2 · $0.003 · confidence 81" in finished
+    spending = part(page, "spending-name")
+    assert "<dd>$0.128</dd>" in spending
+    assert all(name in spending for name in ("990", "991", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5"))
+
+
+async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Ground) -> None:
+    page = await until(lambda: ground.get("/", bob=True), "figures follow")
+    assert page.count("mend the parser") == 3
+    assert "Rename everything" in page
+    assert "Deploy it" not in page
+    assert "Clean the" not in page
+    spending = await until(lambda: ground.get("/overview/spending", bob=True), "still to be added")
+    assert "<dd>$0.062</dd>" in spending
+    assert (HERE in spending, "Ann" in spending) == (False, False)
+    assert "Task 0" not in await ground.get("/search?q=mend", bob=True)
+    assert "never" not in await ground.get("/lessons", bob=True)
+    listed = await ground.get("/lessons", bob=True)
+    assert ("/lessons/l4" in listed, "/lessons/l1" in listed) == (True, False)
+    assert "6 showings" not in listed
+    await ground.get("/lessons/l1", 404, bob=True)
+    await ground.get("/health", 404, bob=True)
+    assert "3 tasks with a known outcome" in await ground.get("/judgement", bob=True)
+
+
+async def test_search_finds_words_and_leads_to_the_turn(ground: Ground) -> None:
+    page = await ground.get("/search?q=%22python+-m%22+PYTEST")
+    assert "<mark>pytest</mark>" in page
+    link = re.search(r'href="(/t/\d+/e\d+/at/\d+)"', page)
+    assert link is not None
+    async with ground.http.get(ground.url + link[1], allow_redirects=False) as answer:
+        assert answer.headers["Location"] == f"{link[1].partition('/at/')[0]}?turn=1#turn-1"
+    hostile = await ground.get("/search?q=onerror")
+    assert "<mark>onerror</mark>" in hostile
+    assert "<img" not in hostile
+    odd = {
+        "": "Type words", "%00%20": "Type words", "%21%3F": "There is no letter", "zzzz": "Nothing has all",
+        "a" * 900: "Nothing has all", "%22": "There is no letter", "mend&page=9999": "Nothing has all",
+        "mend&page=x": "<mark>",
+    }  # fmt: skip
+    for query, words in odd.items():
+        assert words in await ground.get(f"/search?q={query}"), query
+
+
+async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(ground: Ground) -> None:
+    page = await ground.get("/lessons/l1")
+    assert "/t/1575491652707950000/e0" in page
+    assert "told of it: went well" in page
+    assert "withheld at random, to measure it: went well" in page
+    assert "95 % interval" in page
+    await ground.get("/lessons/none", 404)
+    left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
+    assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
+    await ground.get(f"/lessons/r1?thread={thread_of(0)}", 404, bob=True)
+
+
+async def test_a_lesson_is_retired_once_and_a_form_of_before_changes_nothing(ground: Ground) -> None:
+    lessons = ground.home.lessons
+    known = await lessons.lesson(ELSEWHERE, "l4")
+    assert known is not None
+    await ground.post("/lessons/l4/retire", known.revision, 403, bob=True)
+    ground.bot.owns = ELSEWHERE
+    await ground.post("/lessons/l4/retire", known.revision, 303, bob=True)
+    now = await lessons.lesson(ELSEWHERE, "l4")
+    assert now is not None
+    assert (now.status, now.history[-1].what) == ("retired", "Retired by Bob.")
+    assert "is retired already" in await ground.post("/lessons/l4/retire", known.revision, 409)
+    late = await ground.post("/lessons/l4/approve", known.revision, 409)
+    assert "was changed meanwhile: Retired by Bob." in late
+    assert await lessons.lesson(ELSEWHERE, "l4") == now
+
+
+async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> None:
+    page = await until(lambda: ground.get("/judgement"), "still to be read")
+    assert "6 tasks with a known outcome, 83 % right" in page
+    assert "2 tasks of 6 handed over to a stronger model" in page
+    assert "openai/gpt-judge" in page
+    assert "as checks: 5 of 6" in page
+
+
+async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: Ground) -> None:
+    page = await ground.get("/health")
+    assert "The bot does not run, or this console was started beside it" in page
+    assert "Thread 101" in part(page, "leases")
+    assert "Thread 0" in part(page, "outbox")
+    assert "the whole bot" in part(page, "budgets")
+    state = {"name": "discord", "state": "failing", "what": "it is not connected", "todo": "Check the network"}
+    ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4}}
+    told = await ground.get("/health/now")
+    assert ("it is not connected" in told, "Check the network" in told, "0.900 s" in told, "slots" in told) == (
+        True,
+    ) * 4
+    ground.bot.told = None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
+        yield one
+        await one.close()
+
+
+@pytest.mark.chromium
+@NEEDS_CHROMIUM
+async def test_the_pages_in_a_browser(ground: Ground, chromium: Browser) -> None:
+    """Nothing of a model's words runs, no page is wider than a phone, home keeps up, and a lesson is approved by keyboard."""
+    page = await chromium.new_page(viewport={"width": 390, "height": 800})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    paths = ("/health", "/judgement", "/lessons", "/search?q=onerror", "/lessons/l1", "/lessons/l2", "/")
+    for number, path in enumerate(paths):
+        await page.emulate_media(color_scheme="dark" if number % 2 else "light")
+        await page.goto(ground.url + path)
+        assert await page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        assert "Threadwright" in await page.title()
+        assert await page.locator("h1").count() == 1
+        assert await faults(page) == [], path
+    await expect(page.locator("#task-e200")).to_have_count(0)
+    await page.get_by_role("link", name="Deploy it").focus()
+    begun = [logs.started("A task that began later", thread=thread_of(200)), *logs.turn(1)]
+    await logs.written(ground.home.store, "e200", begun, thread=thread_of(200))
+    await expect(page.locator("#task-e200")).to_contain_text("turn 1")
+    assert await page.evaluate("document.activeElement.textContent") == "Deploy it"
+    await page.goto(f"{ground.url}/lessons/l2")
+    await page.get_by_role("button", name="Approve").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("Approved by Ann.").first).to_be_visible()
+    assert (await page.title(), errors) == ("Lesson l2 · Threadwright", [])
+    await page.close()

@@ -1,0 +1,76 @@
+"""What is told to open pages, and how often."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import cast
+
+from bot.console.logs.followers import Followers
+from bot.console.logs.log_cache import LogCache
+from bot.console.logs.task_log import TaskLog
+
+
+@dataclass
+class Growing:
+    """A log, and the cache that has it, as far as followers look at them."""
+
+    events: list[int] = field(default_factory=list[int])
+    outcome: tuple[()] = ()
+    ended: bool = False
+
+    async def task(self, execution: str) -> Growing:
+        return self
+
+
+async def test_a_view_that_rests_is_told_of_the_last_change_once_it_is_due_and_all_who_watch_it_together() -> None:
+    growing, now = Growing(), [10.2]
+    followers = Followers(cast("LogCache", growing), 0.0, lambda: now[0])
+    rendered: list[tuple[str, int]] = []
+
+    def renders(name: str) -> None:
+        def update(log: TaskLog, since: int) -> str:
+            rendered.append((name, since))
+            return f"{name} {len(log.events)}"
+
+        followers.add_view(name, update, 1.0 if name == "slow" else 0.0)
+
+    renders("quick")
+    renders("slow")
+    async with (
+        followers.watching("e", "quick", 0) as quick,
+        followers.watching("e", "slow", 0) as slow,
+        followers.watching("e", "slow", 0) as slower,
+    ):
+        for one in (quick, slow, slower):
+            assert await one.updates.get() is not None  # what the page lacked when it was opened
+        growing.events.append(1)
+        assert [await one.updates.get() for one in (quick, slow, slower)] == [
+            b"id: 1\ndata: quick 1\n\n", *[b"id: 1\ndata: slow 1\n\n"] * 2,
+        ]  # fmt: skip
+        for _ in range(3):
+            growing.events.append(1)
+            await quick.updates.get()
+        assert (slow.updates.empty(), slower.updates.empty()) == (True, True)
+        now[0] = 11.0  # the next full second, for all of them
+        assert [await one.updates.get() for one in (slow, slower)] == [b"id: 4\ndata: slow 4\n\n"] * 2
+        assert rendered[-1] == ("slow", 1)
+        assert rendered.count(("slow", 1)) == 1
+
+
+async def test_a_fault_in_a_view_ends_nothing() -> None:
+    growing = Growing([1])
+    followers = Followers(cast("LogCache", growing), 0.0)
+
+    def update(log: TaskLog, since: int) -> str:
+        assert len(log.events) != 2
+        return f"{len(log.events)} since {since}"
+
+    followers.add_view("view", update)
+    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+        await one.updates.get()
+        growing.events.append(2)
+        while one.told != (2, 0):
+            await asyncio.sleep(0)
+        growing.events.append(3)
+        assert await one.updates.get() == b"id: 3\ndata: 3 since 1\n\n"
