@@ -73,8 +73,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         stack.push_async_callback(summaries.close)
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion,
-            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store), summaries,
-            Remembered[SpendingReport](SUMS_SECONDS),
+            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
+            summaries, Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)

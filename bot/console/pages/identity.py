@@ -30,6 +30,7 @@ def _without_secrets(console: Console, who: AgentIdentity) -> AgentIdentity:
         who,
         parts=tuple(replace(part, text=text(part.text), origin=text(part.origin)) for part in who.parts),
         stored=text(who.stored),
+        role_origin=text(who.role_origin),
         tools=tuple(replace(tool, description=text(tool.description)) for tool in who.tools),
     )
 

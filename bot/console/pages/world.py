@@ -33,9 +33,10 @@ Row = tuple[Envelope, ModelRequested]
 
 @dataclass(frozen=True, slots=True)
 class ShownPiece:
-    """A part of a message on a page."""
+    """A part of a message on a page, cut."""
 
     piece: Piece
+    about: str
     text: str
     cut: bool
 
@@ -142,13 +143,15 @@ class _Page:
     def messages(
         self, messages: Iterable[Message], first: int = 1, same: int | None = None, breaks: int = 0
     ) -> list[ShownMessage]:
-        return [
-            ShownMessage(
-                place, message.role, message.landmark, same is not None and place > same, place == breaks,
-                tuple(ShownPiece(each, *self.text(each.text)) for each in sent_request.pieces_of(place, message)),
-            )
-            for place, message in enumerate(messages, first)
-        ]  # fmt: skip
+        shown: list[ShownMessage] = []
+        for place, message in enumerate(messages, first):
+            pieces = tuple(map(self._piece, sent_request.pieces_of(place, message)))
+            added = same is not None and place > same
+            shown.append(ShownMessage(place, message.role, message.landmark, added, place == breaks, pieces))
+        return shown
+
+    def _piece(self, piece: Piece) -> ShownPiece:
+        return ShownPiece(piece, self._discretion.text(piece.about), *self.text(piece.text))
 
     def text(self, text: str) -> tuple[str, bool]:
         """As much of a text as is shown at first, without secrets, and whether there is more."""
@@ -202,12 +205,12 @@ def _others(rows: Sequence[Row], row: Row) -> list[Row]:
 
 
 def _turns(rows: Sequence[Row], row: Row) -> tuple[int, int, int]:
-    """The turn before, the next one, the last one; 0 for none."""
-    numbers = sorted({event.turn for _, event in rows if event.purpose == "turn"})
+    """The turn before, -1 for none; the next one, 0 for none; the last one. Turn 0 is what came before the first."""
+    numbers = {event.turn for _, event in rows}
     return (
-        max((number for number in numbers if number < row[1].turn), default=0),
+        max((number for number in numbers if number < row[1].turn), default=-1),
         min((number for number in numbers if number > row[1].turn), default=0),
-        numbers[-1] if numbers else 0,
+        max(numbers),
     )
 
 

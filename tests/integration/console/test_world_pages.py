@@ -61,6 +61,13 @@ async def test_a_task_is_explained_from_its_prompt_to_each_request(consoled: Con
     async with aiohttp.ClientSession() as client:
         async with client.get(consoled.task("w1", "reasoning/7")) as answer:
             assert "<h1>Reasoning of turn 7</h1>" in await answer.text()
+        await written(consoled.store, "w2", sent([started(instructions="Gone."), triaged(), *turn(1)])[0])
+        for tab, words in (
+            ("identity", "The stored prompt has been deleted"),
+            ("world", "have been deleted, as old data is"),
+        ):
+            async with client.get(consoled.task("w2", tab)) as answer:
+                assert words in await answer.text()
         for missing in ("world?turn=77", "world?request=1", "world/1/system", "reasoning/99"):
             async with client.get(consoled.task("w1", missing)) as answer:
                 assert answer.status == 404
