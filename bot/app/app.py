@@ -499,7 +499,14 @@ class App:
             answers = ConsoleAnswers(
                 self.bot, self._checks(), self._watched, self.watchdog.longest, lambda: self.sandboxes.held
             )
-            self.console = ConsoleHost(self.settings, self.bot.feed.links, answers.answer, self._found_console)
+            sign_in: dict[str, str] = {}
+            if self.guild is not None:  # people sign in with the Discord that there is
+                sign_in = {
+                    "THREADWRIGHT_DISCORD_API": self.guild.rest_base,
+                    "DISCORD_CLIENT_ID": str(self.guild.bot_user_id),
+                    "DISCORD_CLIENT_SECRET": self.guild.client_secret,
+                }
+            self.console = ConsoleHost(self.settings, self.bot.feed.links, answers.answer, self._found_console, sign_in)
             self.beside("console", self.console.run())
         else:
             self.beside("where the console is", self._follow_console())

@@ -46,10 +46,10 @@ def consoles(home: Path) -> list[int]:
     return found
 
 
-async def answers(url: str) -> bool:
+async def answers(url: str, words: str = "Threadwright") -> bool:
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
-            return answer.status == 200 and "Threadwright" in await answer.text()
+            return answer.status == 200 and words in await answer.text()
     except aiohttp.ClientError:
         return False
 
@@ -59,6 +59,7 @@ async def test_a_console_that_dies_is_back_where_it_was_and_dies_with_the_bot(tm
     async with started("run", env=env, cwd=tmp_path) as bot:
         url = (await bot.until_said(r"does and costs is shown at (\S+)"))[1]
         assert await answers(url)
+        assert await answers(f"{url.rstrip('/')}/sign-in", "Sign in with Discord"), "with the one of this machine"
         assert re.search(rf"console\s+{url}", (await bot.until_said(r"console +.*[^$]*store"))[0])
         (first,) = consoles(tmp_path)
         os.kill(first, signal.SIGKILL)

@@ -10,13 +10,16 @@ import pytest
 from playwright.async_api import Page, expect
 
 from agentic.ports.runtime import SessionRow
+from bot.config.home import LESSONS
 from bot.console.server import ROUTES
+from reflexion.lessons.lesson import Lesson, Scope
+from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
-from tests.integration.console.doors import ONCE
+from tests.integration.console.doors import LESSON, ONCE
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
 from tests.integration.console.test_console_rights import address
 
-from .hostile_log import FORMS, PLACES, Words, task_log
+from .hostile_log import FORMS, PLACES, Words, filled, task_log
 from .tally import Wall
 
 __all__ = ["chromium", "consoled", "page"]
@@ -98,6 +101,11 @@ async def _pages(ground: ConsoleGround, thread: str) -> dict[str, tuple[str, str
 @pytest.mark.wall("xss")
 async def test_no_form_is_more_than_text_on_any_page(consoled: ConsoleGround, page: Page, wall: Wall) -> None:
     await _written(consoled, HOSTILE, Words(hostile=True))
+    lessons = open_lessons(consoled.home / LESSONS)
+    learned = filled(Lesson, lambda: Words(hostile=True)(3, "every other"))
+    scope = Scope(kind="guild", guild=logs.GUILD)
+    await lessons.amend(learned.model_copy(update={"id": LESSON, "scope": scope, "status": "active", "revision": 0}))
+    await lessons.close()
     hostile = await _pages(consoled, HOSTILE)
     hits: Counter[int] = Counter()
     asked: list[str] = []

@@ -35,14 +35,19 @@ log = logging.getLogger(__name__)
 
 
 class ConsoleHost:
-    """Keeps a console for as long as ``run`` runs; ``links`` say where it is, and ``settled`` that this is known."""
+    """Keeps a console for as long as ``run`` runs; ``links`` say where it is, and ``settled`` that this is known.
+
+    ``variables``: settings that it gets beside those of the environment.
+    """
 
     def __init__(
         self, settings: Settings, links: ConsoleLinks,
         answer: Callable[[Mapping[str, object]], Awaitable[Mapping[str, object]]],
         found: Callable[[str], Awaitable[None]],
+        variables: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self._settings, self._links, self._answer, self._found = settings, links, answer, found
+        self._variables = variables or {}
         self.settled = asyncio.Event()
         """It listens, or it will not."""
         self.trouble = ""
@@ -99,7 +104,7 @@ class ConsoleHost:
         return await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", "bot.cli.main", *file, "console", "--channel", str(descriptor),
             "--port", str(self._port),
-            env={**os.environ, "PYTHONPATH": str(_ROOT), "THREADWRIGHT_HOME": str(settings.home)},
+            env={**os.environ, "PYTHONPATH": str(_ROOT), "THREADWRIGHT_HOME": str(settings.home), **self._variables},
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, pass_fds=(descriptor,),
             start_new_session=True,
         )  # fmt: skip

@@ -11,17 +11,21 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from agentic.core.events.execution_events import Person
+from agentic.core.events.ids import call_id
 from agentic.ports.runtime import SessionRow
 from agentic.stores.factory import open_store
-from bot.config.home import DATABASE
+from bot.config.home import DATABASE, LESSONS
 from bot.config.settings import Settings
 from bot.console.bot_channel import BotChannel
 from bot.console.process import console
+from reflexion.lessons.lesson import Scope
+from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
+from tests.integration.console.overall import lesson
 
 TOKEN = "a-token-that-is-long-enough-for-anybody"
 SECRET_WORDS, EXECUTION = "Plan the surprise party", "x1-known"
-OTHER_THREAD = "1575491652707940001"
+OTHER_THREAD, LESSON = "1575491652707940001", call_id("r1", 0)
 ONCE = re.compile(r'name="once"[^>]*')
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -131,7 +135,7 @@ def parsed(content: bytes) -> Answer:
 
 @asynccontextmanager
 async def open_door(home: Path, host: str = "127.0.0.1", **settings: object) -> AsyncIterator[Door]:
-    """A console with a task, ``EXECUTION``, that has the words ``SECRET_WORDS``, and one in ``OTHER_THREAD``."""
+    """A console with a task, ``EXECUTION``, and a lesson with the words ``SECRET_WORDS``, and one in ``OTHER_THREAD``."""
     home.chmod(0o700)
     store = open_store(home / DATABASE)
     if await store.execution(EXECUTION) is None:
@@ -144,6 +148,12 @@ async def open_door(home: Path, host: str = "127.0.0.1", **settings: object) -> 
             [logs.started("Water them", thread=OTHER_THREAD), *logs.end(answer="They grow.")],
             thread=OTHER_THREAD,
         )
+    lessons = open_lessons(home / LESSONS)
+    scope = Scope(kind="thread", guild=logs.GUILD, thread=logs.THREAD)
+    await lessons.amend(
+        lesson(LESSON, logs.GUILD, logs.BEGAN, scope=scope, trigger=SECRET_WORDS, executions=(EXECUTION,))
+    )
+    await lessons.close()
     channel = ToldChannel()
     async with console(Settings.model_validate({"home": home, **settings}), channel) as server:
         await server.open(host, 0)

@@ -9,22 +9,21 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from agentic.core.events.execution_events import Person
-from agentic.core.events.ids import call_id
 from bot.config.home import CONSOLE_SESSIONS
 from bot.console.access import sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
 from bot.console.server import ROUTES
 from tests.integration.console import logs
-from tests.integration.console.doors import EXECUTION, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
+from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
 
 EVE, ANN = Person(id="666", name="Eve", level="viewer"), Person(id="7", name="Ann", level="viewer")
 KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
-TRIED = (call_id("r1", 0), "4", "system", "thoughts", "a", "a" * 64)
-"""Values for parameters of a path that name no task, of which the first that fits is taken."""
+TRIED = (LESSON, "4", "system", "thoughts", "a", "a" * 64)
+"""Values for parameters of a path that name no task, of which the first that fits is taken: a call or a lesson, an event, …"""
 
 
 def address(path: str, thread: str, execution: str) -> str:
@@ -92,7 +91,14 @@ async def test_whoever_may_see_it_does_until_they_may_not(tmp_path: Path, monkey
     async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
         door.jar = {f"threadwright-session-{door.port}": secret}
         door.channel.seen = {(ANN.id, logs.THREAD)}
-        for path in ("/", f"/t/{logs.THREAD}", f"/t/{logs.THREAD}/{EXECUTION}", f"/t/{logs.THREAD}/{EXECUTION}/logs"):
+        for path in (
+            "/",
+            "/lessons",
+            f"/lessons/{LESSON}",
+            f"/t/{logs.THREAD}",
+            f"/t/{logs.THREAD}/{EXECUTION}",
+            f"/t/{logs.THREAD}/{EXECUTION}/logs",
+        ):
             assert SECRET_WORDS in (await door.ask(path)).text, path
         door.channel.seen = set()
         assert (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).status == 404
