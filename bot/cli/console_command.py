@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 
 from agentic.ports.errors import AgenticError
@@ -39,7 +40,7 @@ async def console(settings: Settings, descriptor: int | None, port: int) -> int:
     try:
         await serve(settings, channel, stopped, port)
     except OSError as error:
-        return fail(f"The console can't listen at {settings.console}: {error.strerror or error}.")
+        return fail(f"The console can't listen at {settings.console}: {os.strerror(error.errno or 0)}.")
     except NoWayIn as error:
         return fail(str(error))
     except AgenticError as error:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from agentic.ports.errors import StoreError
-from agentic.ports.runtime import SessionRow, Store
+from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
@@ -30,6 +30,8 @@ Handler = Callable[["Console", web.Request, Viewer], Awaitable[web.StreamRespons
 Route = tuple[str, str, Handler]
 """Method, path and what answers; the path in aiohttp's form."""
 
+NO_THREAD = "0"
+"""A thread that nobody has."""
 NO_TASK = "There is no such task, or you may not see it."
 
 
@@ -55,6 +57,14 @@ class Console:
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""
         return viewer.everything or (session is not None and await self.sight.sees(viewer.person, session.thread))
+
+    async def row(self, viewer: Viewer, execution: str) -> ExecutionRow | None:
+        """A task that somebody may see; None for any other, after the same work whether it is there or not."""
+        row = await self.store.execution(execution)
+        thread = row.thread if row is not None else NO_THREAD
+        session = await self.store.session(thread)
+        allowed = viewer.everything or (await self.sight.sees(viewer.person, thread) and session is not None)
+        return row if allowed else None
 
     async def session(self, request: web.Request, viewer: Viewer) -> SessionRow:
         """The thread in the path; one that somebody may not see answers as one that does not exist, after the same work."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
@@ -72,8 +73,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         stack.push_async_callback(summaries.close)
         whole = Console(
             settings, store, lessons, logs, followers, pages, bot, discretion,
-            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
-            summaries, Remembered[SpendingReport](SUMS_SECONDS),
+            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store), summaries,
+            Remembered[SpendingReport](SUMS_SECONDS),
         )  # fmt: skip
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
@@ -145,5 +146,5 @@ def address_of(server: ConsoleServer) -> str:
 
 
 def _not_there(settings: Settings, error: OSError) -> str:
-    taken = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror or error})"
+    taken = "is taken" if error.errno == errno.EADDRINUSE else f"cannot be used ({os.strerror(error.errno or 0)})"
     return f"{settings.console} {taken}. Set THREADWRIGHT_CONSOLE to another address, or to off, and restart the bot"

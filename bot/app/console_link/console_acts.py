@@ -109,7 +109,11 @@ class ConsoleActs:
             act = self._acts[key] = asyncio.create_task(self._done(deed, f"page-{key}", person, everything=everything))
             while len(self._acts) > REMEMBERED:
                 self._acts.popitem(last=False)
-        done = await asyncio.shield(act)
+        try:
+            done = await asyncio.shield(act)
+        except Exception:
+            self._acts.pop(key, None)
+            raise
         if not done.done:  # it may be sent again once what stood in its way is gone
             self._acts.pop(key, None)
         return done
@@ -168,7 +172,9 @@ class ConsoleActs:
             return Reply(TOO_LONG if text else NO_WORDS)
         if scene.state in ("idle", "unknown") or deed.execution != scene.execution:
             return Reply(ENDED)
-        if deed.wish == "say" and deed.question != scene.question:  # a “yes” counts for what they read, and nothing else
+        if (
+            deed.wish == "say" and deed.question != scene.question
+        ):  # a “yes” counts for what they read, and nothing else
             return Reply(ANSWERED if deed.question else ASKS_NOW)
         said = MessageEvent(
             hand.id, deed.thread, deed.thread, f". btw {text}" if deed.wish == "side" else text, hand.at, hand.speaker,

@@ -160,8 +160,7 @@ async def _prompt(console: Console, log: Sequence[Envelope]) -> str | NotStored:
 
 async def _seen(console: Console, viewer: Viewer, execution: str) -> TaskLog:
     """A task that somebody may see. Raises ``HTTPNotFound``."""
-    row = await console.store.execution(execution)
-    if row is None or not await console.sees(viewer, await console.store.session(row.thread)):
+    if await console.row(viewer, execution) is None:
         raise web.HTTPNotFound(text=NO_TASK)
     log = await console.logs.task(execution)
     if log is None or not log.events:
@@ -177,12 +176,8 @@ async def _named(console: Console, viewer: Viewer, given: str) -> ExecutionRow |
         channel = _CHANNEL.search(given)
         thread = thread or (channel[1] if channel else given if given.isdecimal() else "")
         rows = await console.store.executions(thread) if thread else []
-        row = rows[-1] if rows else None
-    else:
-        row = await console.store.execution(execution[:120])
-    if row is None or not await console.sees(viewer, await console.store.session(row.thread)):
-        return None
-    return row
+        execution = rows[-1].execution if rows else ""
+    return await console.row(viewer, execution[:120])
 
 
 async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> list[Pair]:

@@ -174,7 +174,14 @@ def _bar(begun: float, seconds: float, whole: float, kind: TimeKind) -> Bar:
 
 
 def _path(split: TimeSplit, kind: TimeKind) -> str:
-    """When something of a kind was, over the whole time: how much of each of equal parts, as a bar's height."""
+    """When something of a kind was, over the whole time.
+
+    Of many moments, how much of each of ``POINTS`` equal parts, as a bar's height.
+    """
+    if len(split.moments) <= POINTS:
+        scale = WIDTH / (split.total or 1.0)
+        spans = [(begun * scale, ended * scale) for each, begun, ended in split.moments if each == kind]
+        return "".join(f"M{begun:.1f} 10V0H{max(ended, begun + 1):.1f}V10z" for begun, ended in spans)
     width = split.total / POINTS or 1.0
     shares = [0.0] * POINTS
     for each, begun, ended in split.moments:

@@ -34,3 +34,10 @@ document.addEventListener("htmx:error", () => {
   const told = document.getElementById("act-said");
   if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
 });
+
+// Whoever signs in first comes to the turn that the link named: what stands behind the # never reaches the console.
+addEventListener("DOMContentLoaded", () => {
+  if (location.pathname !== "/sign-in" || !location.hash) return;
+  for (const to of document.querySelectorAll("input[name=to]")) to.value += location.hash;
+  for (const link of document.querySelectorAll("a[href^='/sign-in/discord?to=']")) link.href += encodeURIComponent(location.hash);
+});

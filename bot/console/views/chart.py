@@ -27,7 +27,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class ChartPath:
-    """A path. ``sort``: line, range or bar."""
+    """A path. ``sort``: line, range or column."""
 
     sort: str
     style: int
@@ -116,7 +116,7 @@ def bars(frame: Frame, series: Sequence[Series]) -> Drawing:
                 continue
             bottom, top = _y(sum(values[:place]), most), _y(sum(values[: place + 1]), most)
             path.append(f"M{at * width + gap / 2:.1f} {bottom:.2f}V{top:.2f}h{width - gap:.1f}V{bottom:.2f}Z")
-        shapes.append(ChartPath("bar", one.style, "".join(path)))
+        shapes.append(ChartPath("column", one.style, "".join(path)))
     return _drawing(frame, series, most, shapes)
 
 

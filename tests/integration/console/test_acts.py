@@ -132,6 +132,7 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
 
     thread = await here.mention("ask two")
     await opened(here, page, thread)
+    await expect(page.locator("#act-question")).to_be_visible()
     await page.get_by_label("Your words").fill("the second one")
     await press(page, "Send", "Got it, thanks.")
     await here.says(thread, "✔ **that**")

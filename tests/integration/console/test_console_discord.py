@@ -65,7 +65,7 @@ async def test_somebody_signs_in_as_who_they_are_and_sees_what_they_see_there(
     await page.goto(guild.link())
     await expect(page.get_by_text("Local server").first).to_be_visible()
     await page.wait_for_function("localStorage.getItem('session')")
-    await page.goto(f"http://{door.name}{TASK}")
+    await page.goto(f"http://{door.name}{TASK}#turn-1")
     await page.get_by_role("link", name="Sign in with Discord").click()
     await expect(page.get_by_role("heading", name="Threadwright asks who you are")).to_be_visible()
     assert await faults(page) == []
@@ -74,7 +74,7 @@ async def test_somebody_signs_in_as_who_they_are_and_sees_what_they_see_there(
     await page.get_by_role("link", name="Sign in with Discord").click()
     await page.get_by_label("Sign in as").select_option("ana")
     await page.get_by_role("button", name="Authorize").click()
-    await page.wait_for_url(f"**{TASK}")
+    await page.wait_for_url(f"**{TASK}#turn-1")
     await expect(page.get_by_text(SECRET_WORDS).first).to_be_visible()
     await page.get_by_role("button", name="Sign out").click()
     await page.goto(f"http://{door.name}{TASK}")

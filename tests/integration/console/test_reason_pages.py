@@ -176,6 +176,17 @@ async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(writte
     assert "Where they part" in by_thread
 
 
+async def test_what_a_fork_copied_leads_to_where_it_was_decided(written: ConsoleGround) -> None:
+    copied, blobs = prompted(golden("many_turns_4")[:20], "You are an agent.", forked_from=("first", 20))
+    await logs.written(written.store, "fork", [*copied, *logs.end()], blobs=blobs)
+    why = await got(written, f"/t/{logs.THREAD}/fork/why/8")
+    assert f'href="/t/{logs.THREAD}/first/why/8"' in why
+    assert "The rule" not in words(why)
+    chosen = await got(written, "/compare?a=fork")
+    assert 'href="/compare/first/fork"' in chosen
+    assert "a task and its fork after event 20" in words(chosen)
+
+
 async def _fits(page: Page) -> None:
     """The page itself needs no scrolling to the side."""
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")

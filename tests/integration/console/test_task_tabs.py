@@ -27,11 +27,11 @@ async def fits_a_phone(page: Page) -> bool:
 
 
 async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled: ConsoleGround, page: Page) -> None:
-    log = logs.events(130, ended=False)
+    log = logs.events(110, ended=False)
     lease = await logs.written(consoled.store, "figures", log)
     times = await page.context.new_page()
     await times.goto(consoled.task("figures", "timeline"))
-    await expect(times.locator("#times tr", has_text="tools")).to_contain_text("4 min 20 s")
+    await expect(times.locator("#times tr", has_text="tools")).to_contain_text("3 min 40 s")
     await expect(times.locator("tbody[id^=turn-]")).to_have_count(40)
     assert await fits_a_phone(times)
 
@@ -44,20 +44,18 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
     await page.get_by_role("button", name="Show").press("Enter")
     await expect(page.get_by_role("status")).to_contain_text("There is no turn 999.")
     chart = page.get_by_role("img", name="Confidence by turn")
-    await expect(chart).to_have_accessible_name(
-        "Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70."
-    )
-    await expect(page.get_by_role("row", name="130", exact=False).last).to_contain_text("70 moderate")
+    await expect(chart).to_have_accessible_name("Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70.")
+    await expect(page.get_by_role("row", name="110", exact=False).last).to_contain_text("70 moderate")
     assert await fits_a_phone(page)
 
-    await page.locator("#parts-129 summary").click()
-    await expect(page.locator("#parts-129")).to_contain_text("self-report 70 · calls that worked 100 % · same error 0×")
-    new = logs.turn(131)
+    await page.locator("#parts-109 summary").click()
+    await expect(page.locator("#parts-109")).to_contain_text("self-report 70 · calls that worked 100 % · same error 0×")
+    new = logs.turn(111)
     await logs.added(consoled.store, "figures", lease, new, len(log))
-    await expect(page.locator("#turn-131")).to_contain_text("$0.003")
-    await expect(page.locator("#figures > p")).to_contain_text("for 131 turns")
-    await expect(page.locator("#parts-129")).to_have_attribute("open", "")
-    await expect(times.locator("#turn-131")).to_contain_text("shell")
+    await expect(page.locator("#turn-111")).to_contain_text("$0.003")
+    await expect(page.locator("#figures > p")).to_contain_text("for 111 turns")
+    await expect(page.locator("#parts-109")).to_have_attribute("open", "")
+    await expect(times.locator("#turn-111")).to_contain_text("shell")
     await times.close()
 
 
@@ -126,12 +124,12 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
     await expect(page.get_by_text("out.txt")).to_have_count(0)
     assert await fits_a_phone(page)
     await page.get_by_role("link", name="Turn 1").press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
+    await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
     await page.get_by_role("link", name="Turn 2").press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("+<script>alert(1)</script>\n+key = '[redacted]'")
+    await expect(page.locator(".file-diff")).to_contain_text("+<script>alert(1)</script>\n+key = '[redacted]'")
     await expect(page.get_by_text("The versions before turn 2 and after turn 2 were not kept")).to_be_visible()
     await page.get_by_role("link", name="a.py").first.press("Enter")
-    await expect(page.locator(".diff")).to_contain_text("-one = 1\n+one = 2")
+    await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")
     for link, content in (("as it was before the task", versions[0]), ("as it is now", versions[2])):
         async with page.expect_download() as coming:
             await page.get_by_role("link", name=link).press("Enter")

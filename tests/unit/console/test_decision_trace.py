@@ -111,6 +111,7 @@ def test_what_the_rules_would_not_have_decided_is_said() -> None:
     assert trace.source == "otherwise"
     assert trace.rule is not None
     assert (trace.rule.name, trace.action) == ("completed", "end the task: done")
+    assert trace_of(log, last.seq, fold(log[: last.seq - 9])) == trace, "nor does a walk from nearby find a decision"
     turned = next(envelope.seq for envelope in log if envelope.event.kind == "turn_ended")
     wrong = [e.model_copy(update={"event": last.event}) if e.seq == turned else e for e in log]
     assert trace_of(wrong, turned).source == "otherwise"
