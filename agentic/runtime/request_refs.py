@@ -155,6 +155,14 @@ async def as_sent(store: Store, log: Sequence[Envelope], request: str) -> Sent:
     raise NotStored(f"there is no request {request!r} in it")
 
 
+def messages_of(execution: Execution, specs: tuple[ToolSpec, ...], purpose: Purpose) -> tuple[Message, ...]:
+    """The messages of a request, from the tools that were sent with it and the state in which it was recorded."""
+    if purpose == "advice" and execution.started is not None:  # it names the tools of the task, and is sent none
+        tools = execution.started.tools
+        specs = tuple(ToolSpec(tool.name, "", {}, tool.effect, tool.permission) for tool in tools)
+    return prompt_for(execution, specs, purpose).messages
+
+
 def requests_in(log: Sequence[Envelope]) -> list[ModelRequested]:
     """All requests of a log, in order."""
     return [envelope.event for envelope in log if isinstance(envelope.event, ModelRequested)]
@@ -168,6 +176,6 @@ async def _sent(store: Store, execution: Execution, event: ModelRequested) -> Se
     if system is None or tools is None:
         raise NotStored(f"the system text or the tools of request {event.request} are not stored any more")
     specs = specs_in(tools)
-    messages = prompt_for(execution, specs, event.purpose).messages
+    messages = messages_of(execution, specs, event.purpose)
     prompt = Prompt(system=system.decode(), tools=specs, messages=messages, tail=segments.tail)
     return Sent(event, prompt, exact=chain_of(messages) == segments.history_sha)

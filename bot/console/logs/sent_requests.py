@@ -11,7 +11,7 @@ from agentic.core.fold.fold import evolve, fold
 from agentic.core.state.conversation import Message, ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
-from agentic.runtime.request_refs import BESIDE, chain_of, prompt_for, specs_in
+from agentic.runtime.request_refs import BESIDE, chain_of, messages_of, specs_in
 from bot.console.logs.task_log import TaskLog
 from bot.console.views.sent_request import SentRequest
 
@@ -90,7 +90,7 @@ class SentRequests:
         def history() -> tuple[tuple[Message, ...], bool | None]:
             if event.purpose != "turn" and event.purpose not in BESIDE:
                 return (), None
-            messages = prompt_for(state, specs or (), event.purpose).messages
+            messages = messages_of(state, specs or (), event.purpose)
             return messages, chain_of(messages) == segments.history_sha if segments is not None else None
 
         messages, exact = await asyncio.to_thread(history)

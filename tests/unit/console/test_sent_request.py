@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from agentic.core.events.execution_events import (
     Compacted,
     Event,
+    ModelAnswered,
     ModelFailed,
     ModelRequested,
     Perceived,
+    Purpose,
     RuleFile,
     StaleFile,
+    TextBlock,
 )
 from bot.console.views import sent_request
 from tests.integration.console.logs import end, guidance, started, triaged, turn
@@ -120,3 +123,16 @@ async def test_a_failure_is_the_answer() -> None:
     log = [started(), triaged(), *turn(1)[:1], ModelFailed(request="r1", failure="rate_limited", message="wait")]
     events, (only,) = await rebuilt(log)
     assert sent_request.answer_to(events, only).failure == "rate limited: wait"
+
+
+async def test_requests_beside_the_turns_are_rebuilt_too() -> None:
+    def beside(purpose: Purpose, number: int) -> list[Event]:
+        asked = ModelRequested(request=purpose, turn=number, purpose=purpose, tier=1, model="a/small")
+        return [asked, ModelAnswered(request=purpose, blocks=(TextBlock(text="It fits."),))]
+
+    log = [started(), *beside("triage", 0), triaged(), *turn(1), *beside("summary", 1), *beside("advice", 1), *turn(2)]
+    _, requests = await rebuilt(log)
+    assert [request.event.purpose for request in requests] == ["triage", "turn", "summary", "advice", "turn"]
+    assert [request.exact for request in requests] == [True] * 5
+    assert requests[2].messages[:3] == requests[4].messages[:3]
+    assert requests[3].tools == ()
