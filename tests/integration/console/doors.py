@@ -148,12 +148,12 @@ async def open_door(home: Path, host: str = "127.0.0.1", **settings: object) -> 
             [logs.started("Water them", thread=OTHER_THREAD), *logs.end(answer="They grow.")],
             thread=OTHER_THREAD,
         )
-    lessons = open_lessons(home / LESSONS)
-    scope = Scope(kind="thread", guild=logs.GUILD, thread=logs.THREAD)
-    await lessons.amend(
-        lesson(LESSON, logs.GUILD, logs.BEGAN, scope=scope, trigger=SECRET_WORDS, executions=(EXECUTION,))
-    )
-    await lessons.close()
+        lessons = open_lessons(home / LESSONS)
+        scope = Scope(kind="thread", guild=logs.GUILD, thread=logs.THREAD)
+        await lessons.amend(
+            lesson(LESSON, logs.GUILD, logs.BEGAN, scope=scope, trigger=SECRET_WORDS, executions=(EXECUTION,))
+        )
+        await lessons.close()
     channel = ToldChannel()
     async with console(Settings.model_validate({"home": home, **settings}), channel) as server:
         await server.open(host, 0)
