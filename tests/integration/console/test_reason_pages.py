@@ -152,7 +152,7 @@ async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(written: Console
     fork = moment.locator("form.fork")
     await expect(fork.locator("[name=do]")).to_have_value("fork")
     await expect(fork.locator("option").first).to_have_text("after turn 3")
-    assert len(await fork.locator("[name=form]").input_value()) == 16
+    assert len(await fork.locator("[name=once]").input_value()) == 16
     assert re.fullmatch("[0-9a-f]{6}", await fork.get_by_label("Saved state").input_value())
     await _fits(page)
     await moment.get_by_role("link", name="a.py").click()
