@@ -127,7 +127,7 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
         "why did it do that": (done, ["Turn 2: Why"], ("think", "paused")),
         "what did a turn cost": (done, ["Metrics"], ("$0.001", "By turn")),
         "which lesson was used and why": (done, ["Identity"], ("Chosen because", "scored 33", shown.state)),
-        "where did these two part": (done, compared, ("first difference", "nothing", shown.state)),
+        "where did these two part": (done, compared, ("Where they part", "here they part", "nothing", shown.state)),
         "what did the model see": (done, ["Turn 2: Request"], ("exactly as sent", "Messages", shown.state)),
         "who asked for it, and what may it do": (done, ["Identity"], ("you (owner)", "python-coder", "may execute")),
         "what did the command print": (done, ["Terminal"], ("the total is right", "exit 0")),
