@@ -494,6 +494,8 @@ class App:
         """Start the console beside the bot, or learn where another process has it; once this one is online."""
         if self.settings.console_address is None:
             return
+        here = self.guild is not None or self.settings.discord_api != DISCORD  # whoever chats is on this machine
+        self.bot.feed.links.posted = here or bool(self.settings.console_url)
         if self.roles.talks and self.bot.shard.first:
             assert self._watched is not None
             answers = ConsoleAnswers(

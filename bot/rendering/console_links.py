@@ -12,10 +12,12 @@ class ConsoleLinks:
 
     url: str = ""
     """Where the console is."""
+    posted: bool = True
+    """Whoever reads the chat can reach it; else no message links to it."""
 
     def task(self, thread: str, execution: str = "") -> str:
         """The newest task of a thread, or a certain one."""
-        if not self.url:
+        if not self.url or not self.posted:
             return ""
         place = f"{self.url}/t/{quote(thread, safe='')}"
         return f"{place}/{quote(execution, safe='')}" if execution else place

@@ -67,7 +67,8 @@ def test_what_is_shown_leads_to_the_console_where_there_is_one() -> None:
     assert text.endswith(" · [details](http://127.0.0.1:8094/t/15)")
     assert progress_text(running, verbosity="quiet", details=details).endswith(f"stops me · [details]({details})")
     assert footer(over, details=links.task("15", "x1")).endswith(" · [details](http://127.0.0.1:8094/t/15/x1)")
-    assert "details" not in progress_text(running, details=ConsoleLinks().task("15")) + footer(over)
+    for nowhere in (ConsoleLinks(), ConsoleLinks("http://127.0.0.1:8094", posted=False)):
+        assert "details" not in progress_text(running, details=nowhere.task("15")) + footer(over)
 
 
 def test_a_running_step_is_said_in_plain_words_and_then_what_came_of_it() -> None:
