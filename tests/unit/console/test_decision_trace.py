@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentic.core.audit.verification import origin_of
 from agentic.core.events.execution_events import CallBlock, InputReceived, ModelAnswered, Started
-from agentic.core.fold.fold import evolve, fold
+from agentic.core.fold.fold import fold
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Record
-from agentic.core.state.execution import Execution
 from bot.console.views.decision_trace import Trace, trace_of
 from tests.integration.console import logs
 from tests.unit.console.test_read_facts import RUNS, log_of
@@ -116,22 +114,3 @@ def test_what_the_rules_would_not_have_decided_is_said() -> None:
     wrong = [e.model_copy(update={"event": last.event}) if e.seq == turned else e for e in log]
     assert trace_of(wrong, turned).source == "otherwise"
     assert trace_of(wrong, turned + 1).what, "what follows is still shown"
-
-
-@pytest.mark.parametrize("scene", ["asked_4", "interrupted_4", "out_of_time_4"])
-def test_each_event_comes_from_the_same_state_wherever_the_walk_begins(scene: str) -> None:
-    """From a state nearby as from the first event, also where the decision came before that state."""
-    log = log_of(next(run for run in RUNS if run.stem == scene))
-    states = [Execution()]
-    for envelope in log:
-        states.append(evolve(states[-1], envelope))
-    whole = [origin_of(log, envelope.seq) for envelope in log]
-    assert {origin.source for origin in whole} == {"rules", "outside"}
-    for seq, origin in enumerate(whole, 1):
-        assert origin.after == states[seq]
-        if origin.ruled is not None:
-            assert decide(origin.ruled.state) == origin.ruled.action
-            assert origin.ruled.state == states[origin.ruled.state.seq]
-        for before in (2, 12):
-            near = origin_of(log, seq, states[max(seq - before, 0)])
-            assert (near.source, near.ruled, near.follows) == (origin.source, origin.ruled, origin.follows), seq

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from agentic.core.audit.verification import as_written, verify
+from agentic.core.audit.verification import as_written, origin_of, verify
 from agentic.core.events.execution_events import (
     Asked,
     CheckpointSaved,
@@ -30,7 +30,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.values import FileChange
-from agentic.core.fold.fold import fold
+from agentic.core.fold.fold import evolve, fold
 from agentic.core.rules.decide import RULES_VERSION, decide
 from agentic.core.state.actions import (
     Ask,
@@ -40,6 +40,8 @@ from agentic.core.state.actions import (
     Think,
     Wait,
 )
+from agentic.core.state.execution import Execution
+from tests.unit.console.test_read_facts import RUNS, log_of
 from tests.unit.core.building import BOSS, Log
 from tests.unit.core.simulating import simulate
 
@@ -346,3 +348,22 @@ def test_an_empty_log_and_one_without_a_beginning_hold_nothing_to_judge() -> Non
     assert verify([]).decisions == ()
     log = Log(saved=False)
     assert verify(log.envelopes[1:]).decisions == ()
+
+
+@pytest.mark.parametrize("scene", ["asked_4", "interrupted_4", "out_of_time_4", "work_4"])
+def test_each_event_comes_from_the_same_state_wherever_the_walk_begins(scene: str) -> None:
+    """From a state nearby as from the first event, also where the decision came before that state."""
+    log = log_of(next(run for run in RUNS if run.stem == scene))
+    states = [Execution()]
+    for envelope in log:
+        states.append(evolve(states[-1], envelope))
+    whole = [origin_of(log, envelope.seq) for envelope in log]
+    assert {origin.source for origin in whole} == {"rules", "outside"}
+    for seq, origin in enumerate(whole, 1):
+        assert origin.after == states[seq]
+        if origin.ruled is not None:
+            assert decide(origin.ruled.state) == origin.ruled.action
+            assert origin.ruled.state == states[origin.ruled.state.seq]
+        for before in (1, 2, 12):
+            near = origin_of(log, seq, states[max(seq - before, 0)])
+            assert (near.source, near.ruled, near.follows) == (origin.source, origin.ruled, origin.follows), seq
