@@ -153,6 +153,10 @@ async def open_door(home: Path, host: str = "127.0.0.1", **settings: object) -> 
         await lessons.amend(
             lesson(LESSON, logs.GUILD, logs.BEGAN, scope=scope, trigger=SECRET_WORDS, executions=(EXECUTION,))
         )
+        wide = Scope(kind="global")
+        await lessons.amend(
+            lesson("wide", "", logs.BEGAN, scope=wide, trigger=f"{SECRET_WORDS} anywhere", author_trust="operator")
+        )
         await lessons.close()
     channel = ToldChannel()
     async with console(Settings.model_validate({"home": home, **settings}), channel) as server:
