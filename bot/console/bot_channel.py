@@ -30,6 +30,8 @@ LINE_BYTES = 256_000
 AT_ONCE = 32
 """So many questions are open at once; more wait."""
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
+LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health"), 10.0
+"""What is not asked again so soon after a question that had no answer: a page asks about many threads."""
 OWNER_SECONDS = 60.0
 """So long it is known as whom the owner acts."""
 LEAVE_SECONDS = 5.0
@@ -90,6 +92,7 @@ class BotChannel:
         self._open: dict[int, asyncio.Future[dict[str, object]]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._owner, self._owner_until = NOBODY, 0.0
+        self._silent_until = 0.0
 
     @classmethod
     async def over(cls, descriptor: int) -> Self:
@@ -159,6 +162,8 @@ class BotChannel:
             self._writer = None
 
     async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
+        if what in LOOKS and time.monotonic() < self._silent_until:
+            raise BotSilent(SILENT)
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds), self._room:
@@ -169,6 +174,7 @@ class BotChannel:
                 await self._writer.drain()
                 return await answered
         except TimeoutError as late:
+            self._silent_until = time.monotonic() + SILENT_SECONDS
             raise BotSilent(SILENT) from late
         except OSError as broken:
             raise BotSilent(ALONE) from broken
