@@ -38,6 +38,7 @@ LEAVE_SECONDS = 5.0
 """A console whose bot is gone ends within this time, whatever it does."""
 
 ALONE = "The bot isn't running, so nothing was done. Start it with `threadwright run`, then try again."
+UNKNOWN = "The bot can't say just now what you may see. Try again in a moment."
 SILENT = "The bot didn't answer in time. It may still have got this: look at the task before you send it again."
 
 LEVELS = ("viewer", "executor", "operator", "owner")
@@ -92,7 +93,8 @@ class BotChannel:
         self._open: dict[int, asyncio.Future[dict[str, object]]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._owner, self._owner_until = NOBODY, 0.0
-        self._silent_until = 0.0
+        self._answered = self._silent_until = 0.0
+        """When the last answer came, and until when none is waited for, by a clock that never runs backwards."""
 
     @classmethod
     async def over(cls, descriptor: int) -> Self:
@@ -110,21 +112,25 @@ class BotChannel:
         return self._writer is not None and not self.gone.is_set()
 
     async def sees(self, person: Person, thread: str) -> bool:
-        """Whether somebody may see a thread, as in the chat; False where that cannot be asked."""
-        try:
-            answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
-        except BotSilent:
-            return False
-        return answer.get("sees") is True
+        """Whether somebody may see a thread, as in the chat. Raises ``BotSilent`` where that is not known now."""
+        answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
+        if not isinstance(sees := answer.get("sees"), bool):
+            raise BotSilent(UNKNOWN)
+        return sees
 
     async def level(self, person: Person, guild: str) -> Level | None:
-        """What somebody may do in a server, as in the chat; None where they are not in it, or that cannot be asked."""
-        try:
-            answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
-        except BotSilent:
-            return None
-        level = answer.get("level")
-        return level if level in LEVELS else None
+        """What somebody may do in a server, '' for any that the bot is in; None where they are in none.
+
+        Raises ``BotSilent``.
+        """
+        answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
+        if "level" not in answer:
+            raise BotSilent(UNKNOWN)
+        return level if (level := answer["level"]) in LEVELS else None
+
+    async def health(self) -> dict[str, object] | None:
+        """How the bot is, as ``ConsoleAnswers`` tells it; None where there is no bot. Raises ``BotSilent``."""
+        return await self._ask("health", {}, ASK_SECONDS) if self.connected else None
 
     async def owner(self) -> Person:
         """As whom somebody acts who runs the bot; the last answer where it is silent."""
@@ -139,13 +145,6 @@ class BotChannel:
         asked = {"deed": asdict(deed), "person": viewer.person.id, "everything": viewer.everything}
         answer = await self._ask("act", asked, ACT_SECONDS)
         return Done(str(answer.get("words", "")), answer.get("done") is True)
-
-    async def health(self) -> dict[str, object] | None:
-        """How the bot is, as ``ConsoleAnswers`` tells it: parts, queues, threads and more; None where it is silent."""
-        try:
-            return await self._ask("health", {}, ASK_SECONDS)
-        except BotSilent:
-            return None
 
     async def listens(self, url: str, trouble: str = "") -> None:
         """Tell the bot where the console is; or, with '' for where, why it is nowhere."""
@@ -163,7 +162,7 @@ class BotChannel:
 
     async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
         if what in LOOKS and time.monotonic() < self._silent_until:
-            raise BotSilent(SILENT)
+            raise BotSilent(UNKNOWN)
         number = next(self._numbers)
         try:
             async with asyncio.timeout(seconds), self._room:
@@ -174,7 +173,8 @@ class BotChannel:
                 await self._writer.drain()
                 return await answered
         except TimeoutError as late:
-            self._silent_until = time.monotonic() + SILENT_SECONDS
+            if time.monotonic() - self._answered >= seconds:
+                self._silent_until = time.monotonic() + SILENT_SECONDS
             raise BotSilent(SILENT) from late
         except OSError as broken:
             raise BotSilent(ALONE) from broken
@@ -185,6 +185,7 @@ class BotChannel:
         try:
             while line := await reader.readline():
                 answer = cast("dict[str, object]", orjson.loads(line))
+                self._answered, self._silent_until = time.monotonic(), 0.0
                 waiting = self._open.get(cast("int", answer.get("id")))
                 if waiting is not None and not waiting.done():
                     waiting.set_result(answer)

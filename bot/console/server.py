@@ -17,6 +17,7 @@ from agentic.ports.errors import AgenticError
 from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import UNKNOWN, BotSilent
 from bot.console.console_context import Console, Handler, Route
 from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
@@ -138,6 +139,8 @@ class ConsoleServer:
             answer = self._trouble(refused.status, refused.text or refused.reason)
             if "Allow" in refused.headers:
                 answer.headers["Allow"] = refused.headers["Allow"]
+        except BotSilent:
+            answer = self._trouble(503, UNKNOWN)
         except (AgenticError, ReflexionError) as error:
             answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
         except (asyncio.CancelledError, ConnectionError):

@@ -23,7 +23,7 @@ class Sight:
         self._known: OrderedDict[tuple[str, str], tuple[float, bool]] = OrderedDict()
 
     async def sees(self, person: Person, thread: str) -> bool:
-        """Whether somebody may see a thread."""
+        """Whether somebody may see a thread. Raises ``BotSilent``, which is not remembered."""
         key, now = (person.id, thread), self._clock()
         at, answer = self._known.get(key, (now - SECONDS, False))
         if now - at >= SECONDS:

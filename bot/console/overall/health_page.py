@@ -15,6 +15,7 @@ from aiohttp import web
 from agentic.core.events.ids import is_child
 from agentic.runtime.budget_ledger import BudgetLedger, DailyCaps, Day
 from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import BotSilent
 from bot.console.console_context import Console, Route
 from bot.console.overall.figures.health_figures import told_health, troubles
 from bot.console.overall.figures.task_summary import TaskSummary
@@ -57,7 +58,7 @@ async def health(console: Console, request: web.Request, viewer: Viewer) -> web.
     try:
         async with asyncio.timeout(ASKED_SECONDS):
             told = await console.bot.health()
-    except TimeoutError:
+    except (TimeoutError, BotSilent):
         told = {"parts": [{"name": "bot", "state": "failing", "what": "it does not answer", "todo": "Look at its log"}]}
     rows = await console.summaries.since(datetime.combine(now.date(), time(), UTC) - RECENT)
     missing = await console.summaries.read(rows, WAIT_SECONDS)

@@ -84,8 +84,9 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
     """The tasks that somebody may see; ``page`` 0 has those that finished last. Raises ``StoreError``."""
     sees = VisibleThreads(console, viewer)
     rows = [row for row in reversed(await console.store.open_executions()) if not is_child(row.execution)]
-    opened = [row for row in rows[:OPEN] if await sees(row.thread)]
-    more = len(rows) - OPEN if viewer.everything and len(rows) > OPEN else 0
+    seen, unknown = await seen_of(console, viewer, [row.thread for row in rows])
+    rows = [row for row in rows if row.thread in seen]
+    opened, more = [row for row in rows[:OPEN] if await sees(row.thread)], max(len(rows) - OPEN, 0)
     ended, older = await _finished(console, viewer, sees, page)
     missing = await console.summaries.read([*opened, *ended], WAIT_SECONDS)
     listed = [_listed(console, row, sees.sessions[row.thread]) for row in opened]
@@ -96,7 +97,7 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
         finished=tuple(_listed(console, row, sees.sessions[row.thread]) for row in ended),
         more=more,
         older=older,
-        missing=missing,
+        missing=missing + len(unknown),
     )
 
 

@@ -160,7 +160,7 @@ async def _lesson(console: Console, viewer: Viewer, id: str) -> Lesson:
 
 
 async def _visible(console: Console, viewer: Viewer, there: Iterable[Lesson]) -> list[Lesson]:
-    """A lesson of a conversation is seen by who sees that, one of a server by who is in it, one for all by who works in any."""
+    """A lesson of a conversation is seen by who sees that, one of a server by who is in it, one for all by who is in any."""
     if viewer.everything:
         return list(there)
     sees, levels = VisibleThreads(console, viewer), dict[str, bool]()
@@ -169,7 +169,7 @@ async def _visible(console: Console, viewer: Viewer, there: Iterable[Lesson]) ->
         guild = each.scope.guild if each.scope.kind == "guild" else ""
         if each.scope.kind in ("guild", "global") and guild not in levels:
             level = await console.bot.level(viewer.person, guild)
-            levels[guild] = level is not None and (may(level, "see") if guild else level != "viewer")
+            levels[guild] = level is not None and may(level, "see")
         if levels[guild] if each.scope.kind in ("guild", "global") else await sees(each.scope.thread):
             found.append(each)
     return found

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from agentic.core.events.execution_events import Person
+from agentic.core.events.execution_events import Level, Person
 from agentic.core.events.ids import call_id
 from agentic.ports.runtime import SessionRow
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE, LESSONS
 from bot.config.settings import Settings
-from bot.console.bot_channel import BotChannel
+from bot.console.bot_channel import BotChannel, BotSilent
 from bot.console.process import console
 from reflexion.lessons.lesson import Scope
 from reflexion.stores.factory import open_lessons
@@ -37,10 +37,16 @@ class ToldChannel(BotChannel):
         super().__init__()
         self.seen: set[tuple[str, str]] = set()
         self.asked: list[tuple[str, str]] = []
+        self.silent = False
 
     async def sees(self, person: Person, thread: str) -> bool:
         self.asked.append((person.id, thread))
+        if self.silent:
+            raise BotSilent
         return (person.id, thread) in self.seen
+
+    async def level(self, person: Person, guild: str) -> Level | None:
+        return None
 
 
 @dataclass

@@ -125,3 +125,17 @@ async def test_a_right_is_asked_for_again_after_a_while_and_answers_are_bounded(
     for thread in "3451":
         await looking.sees(ANN, thread)
     assert asked == ["1", "2", "1", "3", "4", "5", "1"], "the oldest answer went"
+
+
+async def test_a_bot_that_does_not_answer_makes_nobody_blind_and_shows_nobody_anything(tmp_path: Path) -> None:
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(ANN, everything=False)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.jar = {f"threadwright-session-{door.port}": secret}
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+        door.channel.silent = True
+        for path in ("/", f"/t/{logs.THREAD}/{EXECUTION}"):
+            answer = await door.ask(path)
+            assert (answer.status, SECRET_WORDS in answer.text) == (503, False), path
+            assert "can&#39;t say just now what you may see" in answer.text
+        door.channel.silent = False
+        assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"

@@ -141,6 +141,9 @@ async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Grou
     assert ("/lessons/l4" in listed, "/lessons/l1" in listed) == (True, False)
     assert "6 showings" not in listed
     await ground.get("/lessons/l1", 404, bob=True)
+    own = await ground.get("/lessons/l4", bob=True)
+    assert "The output it is based on" not in own, "as in the chat: for who decides"
+    assert "The output it is based on" in await ground.get("/lessons/l4")
     await ground.get("/health", 404, bob=True)
     assert "3 tasks with a known outcome" in await ground.get("/judgement", bob=True)
 
