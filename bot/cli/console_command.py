@@ -16,7 +16,10 @@ from bot.console.bot_channel import BotChannel
 from bot.console.process import serve
 
 IN_MEMORY = "THREADWRIGHT_STORE is 'memory', which no other process can read. Set it to 'sqlite'."
-OPEN = "Open {url} in a browser. It only shows: what people do goes through the bot's own console. Ctrl-C ends it."
+OPEN = (
+    "Open {url} in a browser. Tasks are only shown: what people do with them goes through the bot's own console. Ctrl-C "
+    "ends it."
+)
 
 
 class _Told(BotChannel):

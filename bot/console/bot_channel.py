@@ -24,7 +24,7 @@ import orjson
 from agentic.core.events.execution_events import Level, Person
 from bot.console.access.viewer import Viewer
 
-NOBODY = Person(id="console", name="Console", level="owner")
+NOBODY = Person(id="console", name="Whoever runs the bot", level="owner")
 LINE_BYTES = 256_000
 """A question or an answer is shorter."""
 AT_ONCE = 32

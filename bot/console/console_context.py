@@ -23,6 +23,7 @@ from bot.console.overall.figures.spending import SpendingReport
 from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
+from bot.history.run_history import newest_task
 from bot.rendering.secrets import Discretion
 from reflexion.ports import LessonStore
 
@@ -80,10 +81,7 @@ class Console:
         session = await self.session(request, viewer)
         execution = request.match_info.get("execution", "")
         try:
-            if execution:
-                row = await self.store.execution(execution)
-            else:
-                row = next(reversed(await self.store.executions(session.thread)), None)
+            row = await self.store.execution(execution or await newest_task(self.store, session.thread))
             log = await self.logs.task(row.execution) if row is not None and row.thread == session.thread else None
         except StoreError as error:
             raise web.HTTPServiceUnavailable(text=f"The task cannot be read now: {error}. Try again.") from error

@@ -66,7 +66,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         discretion = Discretion(settings.secrets)
         logs = LogCache(store, discretion)
         followers = Followers(logs, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
-        pages = Pages()
+        pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))

@@ -22,6 +22,9 @@ from agentic.core.events.execution_events import (
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, Store
 
+LOOKED_THROUGH = 50
+"""So many executions of a thread are looked at for one that is no side question."""
+
 log = logging.getLogger(__name__)
 
 Verdict = BranchMerged | BranchRejected
@@ -182,3 +185,17 @@ def told_later(past: Past) -> tuple[str, ...]:
         else:
             told.append(f"Its branch {created.branch} is offered and not decided on.")
     return tuple(told)
+
+
+async def newest_task(store: Store, thread: str) -> str:
+    """Return the newest execution of a thread that is no side question, or the newest of all; '' where there is none.
+
+    Raises ``StoreError``.
+    """
+    rows = await store.executions(thread)
+    for row in reversed(rows[-LOOKED_THROUGH:]):
+        async for envelope in store.read(row.execution):
+            if not (isinstance(envelope.event, Started) and envelope.event.side):
+                return row.execution
+            break
+    return rows[-1].execution if rows else ""

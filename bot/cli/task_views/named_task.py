@@ -11,6 +11,7 @@ from agentic.core.events.ids import is_child
 from agentic.ports.runtime import Store
 from agentic.stores.factory import open_store
 from bot.config.settings import Settings
+from bot.history.run_history import newest_task
 
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.25, 2.0
 """How often the store is looked at: here, and where each look costs money."""
@@ -82,5 +83,4 @@ async def _of(store: Store, name: str, at_once: float) -> FoundTask | None:
         return FoundTask(store, row.thread, name, at_once)
     if not name.isdecimal() or await store.session(name) is None:
         return None
-    rows = await store.executions(name)
-    return FoundTask(store, name, rows[-1].execution if rows else "", at_once)
+    return FoundTask(store, name, await newest_task(store, name), at_once)

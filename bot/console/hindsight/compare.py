@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from agentic.core.events.execution_events import Envelope, ModelRequested, Started
+from agentic.core.text.foreign_text import mark_of
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import NotStored, as_sent
@@ -30,6 +31,7 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.views.decision_trace import NEAR, Trace, trace_of
 from bot.console.views.task_status import status_of
 from bot.console.views.time_split import TimeReading, TimeSplit
+from bot.history.run_history import newest_task
 
 LOOKED_AT = 40
 """So many of the newest tasks, and of those of a thread, are looked at for attempts at the same one."""
@@ -155,7 +157,9 @@ async def _prompt(console: Console, log: Sequence[Envelope]) -> str | NotStored:
     except NotStored as missing:
         return missing
     opening = sent.prompt.messages[0].text if sent.prompt.messages else ""
-    return console.discretion.text(f"{sent.prompt.system}\n\n[first message]\n{opening}")
+    text = console.discretion.text(f"{sent.prompt.system}\n\n[first message]\n{opening}")
+    mark = mark_of(started) if isinstance(started := log[0].event, Started) else ""
+    return text.replace(mark, "#mark") if mark else text  # it is another one in each task
 
 
 async def _seen(console: Console, viewer: Viewer, execution: str) -> TaskLog:
@@ -175,8 +179,7 @@ async def _named(console: Console, viewer: Viewer, given: str) -> ExecutionRow |
     if not execution or (not link and (execution.isdecimal() or "/" in execution)):
         channel = _CHANNEL.search(given)
         thread = thread or (channel[1] if channel else given if given.isdecimal() else "")
-        rows = await console.store.executions(thread) if thread else []
-        execution = rows[-1].execution if rows else ""
+        execution = await newest_task(console.store, thread) if thread else ""
     return await console.row(viewer, execution[:120])
 
 

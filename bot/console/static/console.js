@@ -30,6 +30,14 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// A page that is no longer kept up to date says so, until it is again.
+function tellLive(words) {
+  const told = document.getElementById("live-state");
+  if (told) told.textContent = words;
+}
+document.addEventListener("htmx:sse:error", () => tellLive("Not live: the console can't be reached. Trying again…"));
+document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
+
 document.addEventListener("htmx:error", () => {
   const told = document.getElementById("act-said");
   if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, cast
+
+import orjson
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
@@ -21,12 +23,14 @@ from agentic.core.events.execution_events import (
     Intervened,
     ModelAnswered,
     ModelRequested,
+    OwnerChanged,
     ReasoningBlock,
     Started,
     TextBlock,
     ToolFinished,
     ToolStarted,
     TurnEnded,
+    WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
 from bot.messages.log_text import NOTE, told
@@ -102,6 +106,8 @@ class Story:
         self._place: dict[str, StoryTurn] = {}
         self._models: dict[str, tuple[str, int]] = {}
         self._labels: dict[str, str] = {}
+        self._restored = False
+        """The last event put an earlier state back: the new owner that follows is part of that."""
 
     def turn(self, number: int) -> StoryTurn | None:
         """A turn by its number."""
@@ -129,7 +135,9 @@ class Story:
                 self._begin(event.turn, envelope)
         turn = self._placed(event)
         turn.last, turn.until = envelope.seq, envelope.at
-        self._show(turn, envelope)
+        if not (self._restored and isinstance(event, OwnerChanged)):
+            self._show(turn, envelope)
+        self._restored = isinstance(event, WorkspaceRestored)
 
     def _begin(self, number: int, envelope: Envelope) -> None:
         self.turns.append(StoryTurn(number, envelope.seq, envelope.at))
@@ -217,11 +225,26 @@ class Story:
 
 
 def about(arguments: Iterable[tuple[str, object]]) -> str:
-    """A call's arguments in a line; the reason that it gives is left out."""
-    shown = [(name, value) for name, value in arguments if name not in ("reasoning", "expectation")]
-    if len(shown) == 1:
-        return str(shown[0][1])
-    return " · ".join(f"{name}: {value}" for name, value in shown)
+    """A call's arguments in a line; the reason that it gives, and what holds nothing, are left out."""
+    shown = [(name, _plain(value)) for name, value in arguments if name not in ("reasoning", "expectation")]
+    shown = [(name, text) for name, text in shown if text]
+    if len(shown) == 1 or (shown and shown[0][0] == "answer"):
+        return shown[0][1]
+    return " · ".join(f"{name}: {text}" for name, text in shown)
+
+
+def _plain(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "yes" if value else "no"
+        case list() if all(isinstance(each, str) for each in cast("list[object]", value)):
+            return ", ".join(cast("list[str]", value))
+        case list() | dict():
+            return orjson.dumps(value).decode() if value else ""
+        case _:
+            return str(value)
 
 
 def _said(sort: Sort, seq: int, at: datetime, who: str, text: str) -> Item:

@@ -123,6 +123,8 @@ class TimeReading:
     """A pause, or being left alone after crashes: it goes on when a person says so."""
     _away: _Begun | None = None
     """Nobody works on it."""
+    _restored: bool = False
+    """The last event put an earlier state back: the new owner that follows is part of that."""
 
     def take(self, envelope: Envelope) -> None:
         """Add an event."""
@@ -132,7 +134,8 @@ class TimeReading:
         if isinstance(event, WorkspaceRestored) and event.way == "rewind":
             self._restart(event, envelope)
         before, self._now = self._now, max(self._now, (envelope.at - self.begun).total_seconds())
-        crashed = isinstance(event, OwnerChanged) and self._away is None
+        crashed = isinstance(event, OwnerChanged) and self._away is None and not self._restored
+        self._restored = isinstance(event, WorkspaceRestored)
         if crashed:
             self._leave(before, envelope.seq, "its process ended")
         kind = self._kind()

@@ -60,3 +60,17 @@ async def test_the_log_shows_each_event_and_can_be_filtered(consoled: ConsoleGro
     await expect(page.locator("#lines .line")).to_have_count(2)
     await page.locator("#lines .line a").first.click()
     await expect(page.locator("pre.whole")).to_contain_text('"outcome": "ok"')
+
+
+async def test_a_threads_link_leads_to_its_task_and_not_to_a_question_beside_it(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    thread = "1575491652707942777"
+    await logs.written(consoled.store, "main", [logs.started("Mend it", thread=thread), *logs.turn(1)], thread=thread)
+    aside = logs.started("How long will it take?", thread=thread, side=True, parent="main")
+    await logs.written(consoled.store, "aside", [aside, *logs.end()], thread=thread)
+    await page.goto(f"{consoled.url}/t/{thread}")
+    await expect(page.locator("#turn-0 .words")).to_have_text("Mend it")
+    await page.goto(f"{consoled.url}/t/{thread}/aside")
+    await page.get_by_role("link", name="the task beside it").click()
+    await expect(page.locator("#turn-0 .words")).to_have_text("Mend it")

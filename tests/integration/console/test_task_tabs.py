@@ -37,12 +37,10 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
 
     await page.goto(f"{consoled.task('figures', 'metrics')}#turn-7")
     await expect(page.locator("#turn-7")).to_be_in_viewport()
-    await expect(page.get_by_role("status")).to_contain_text(
-        "Turn 7 cost $0.003: 2.2k tokens in, 180 out; it took 10 s."
-    )
+    await expect(page.locator("p.found")).to_contain_text("Turn 7 cost $0.003: 2.2k tokens in, 180 out; it took 10 s.")
     await page.get_by_label("What did turn").fill("999")
     await page.get_by_role("button", name="Show").press("Enter")
-    await expect(page.get_by_role("status")).to_contain_text("There is no turn 999.")
+    await expect(page.locator("p.found")).to_contain_text("There is no turn 999.")
     chart = page.get_by_role("img", name="Confidence by turn")
     await expect(chart).to_have_accessible_name("Confidence by turn shown from 60 (turn 20) to 79 (turn 19), last 70.")
     await expect(page.get_by_role("row", name="110", exact=False).last).to_contain_text("70 moderate")

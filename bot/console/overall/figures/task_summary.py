@@ -67,6 +67,9 @@ class TaskSummary:
     confidence: int | None = None
     side: bool = False
     """A side question, which is no task of its own."""
+    attempt: int = 1
+    fork: bool = False
+    """It goes on from another task, and is no further attempt at it."""
     since: datetime | None = None
     """Since when it is in this state."""
     costs: tuple[DayCost, ...] = ()
@@ -99,6 +102,8 @@ def summary_of(
         state=state, words=words,
         asks=folded.question.text[:ASKED] if folded.question is not None else "",
         turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
+        attempt=folded.started.attempt if folded.started is not None else 1,
+        fork=folded.started is not None and folded.started.forked_from is not None and folded.started.attempt == 1,
         since=_since(folded),
         costs=_costs(log, outcome, folded),
         spent=spent(log, None, price) if folded.finished is not None else None,
