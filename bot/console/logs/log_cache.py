@@ -46,29 +46,38 @@ class LogCache:
             self._held.pop(execution, None)
             return None
         log = self._held.get(execution) or TaskLog(row, await self._session(row.thread))
+        self._logs[execution] = self._held[execution] = log  # a reading that is broken off is continued by the next one
         if row.head > len(log.events):
             batch: list[Envelope] = []
             taken = 0
             async for envelope in self._store.read(execution, len(log.events)):
                 batch.append(envelope)
                 if len(batch) == AT_ONCE:
-                    log.take(batch, self._discretion)
+                    self._take(log, batch)
                     batch.clear()
                     taken += AT_ONCE
                     if taken % FROZEN == 0:
                         gc.collect(1)
                         gc.freeze()
                     await asyncio.sleep(0)
-            log.take(batch, self._discretion)
+            self._take(log, batch)
         log.row = replace(row, task=self._discretion.text(row.task))
         if row.finished:
             outcome = await self._store.read_outcome(execution)
             log.outcome = [without_secrets(envelope, self._discretion) for envelope in outcome]
-        self._logs[execution] = self._held[execution] = log
+        self._logs[execution] = log
         self._logs.move_to_end(execution)
         while len(self._logs) > 1 and self._too_much():
             self._logs.popitem(last=False)
         return log
+
+    def _take(self, log: TaskLog, batch: list[Envelope]) -> None:
+        try:
+            log.take(batch, self._discretion)
+        except Exception:  # it may be half taken in: nothing is added to such a log
+            self._logs.pop(log.execution, None)
+            self._held.pop(log.execution, None)
+            raise
 
     def _too_much(self) -> bool:
         kept = self._logs.values()
