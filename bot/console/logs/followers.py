@@ -21,7 +21,7 @@ from bot.console.logs.task_log import TaskLog
 WAITING = 64
 """Updates that wait for a watcher at most."""
 RESTED_SECONDS = 2.0
-"""How often a task that has ended is looked at, for what follows the end."""
+"""How often a task is looked at that has ended, for what follows the end, or that cannot be read."""
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 """What ends a line of an event stream: a text of a log must not begin a field of its own."""
@@ -116,12 +116,21 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
+        task: TaskLog | None = None
+        said = set[type[Exception]]()
         while True:
-            task = None
             try:
                 task = await self._logs.task(execution)
-            except AgenticError as error:
-                log.warning("task %s cannot be read now: %s", execution, error)
+                said.clear()
+            except Exception as error:
+                if type(error) not in said:  # once until it works again
+                    said.add(type(error))
+                    if isinstance(error, AgenticError):
+                        log.warning("task %s cannot be read now: %s", execution, error)
+                    else:
+                        log.exception("a fault of ours: task %s cannot be read", execution)
+                await asyncio.sleep(RESTED_SECONDS)
+                continue
             if task is not None:
                 try:
                     self._tell(execution, task)
