@@ -51,6 +51,7 @@ async def test_a_view_that_rests_is_told_of_the_last_change_once_it_is_due_and_a
     ):
         for one in (quick, slow, slower):
             assert await one.updates.get() is not None  # what the page lacked when it was opened
+        assert rendered == [("quick", 0), ("slow", 0)]
         growing.events.append(1)
         assert [await one.updates.get() for one in (quick, slow, slower)] == [
             b"id: 1\ndata: quick 1\n\n", *[b"id: 1\ndata: slow 1\n\n"] * 2,
