@@ -71,16 +71,23 @@ class Discretion:
         return content if shown == text else shown.encode()
 
     def everywhere(self, value: object) -> object:
-        """Redact all strings of a nested value."""
+        """Redact all strings of a nested value, each as if it were assigned to the name that it has there."""
         match value:
             case str():
                 return self.text(value)
             case dict():
-                return {key: self.everywhere(each) for key, each in cast("dict[str, object]", value).items()}
+                return {
+                    self.text(key): self._named(key, each) if isinstance(each, str) else self.everywhere(each)
+                    for key, each in cast("dict[str, object]", value).items()
+                }
             case list():
                 return [self.everywhere(each) for each in cast("list[object]", value)]
             case _:
                 return value
+
+    def _named(self, name: str, value: str) -> str:
+        shown, begin = self.text(f"{name}={value}"), f"{name}="
+        return shown[len(begin) :] if shown.startswith(begin) else REDACTED
 
     def _without_values(self, text: str) -> str:
         return text if self._values is None else self._values.sub(REDACTED, text)

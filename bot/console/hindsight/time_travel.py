@@ -43,7 +43,9 @@ async def file_then(console: Console, request: web.Request, viewer: Viewer) -> w
     known = await console.files.versions(place_of(log), {path: (file.sha,)}, CONTENT_BYTES)
     content = known.get((path, file.sha))
     binary = content is not None and b"\0" in content[:8_000]
-    text = console.discretion.text(content.decode("utf-8", "replace")) if content is not None and not binary else None
+    text = None
+    if content is not None and not binary:
+        text = await asyncio.to_thread(console.discretion.text, content.decode("utf-8", "replace"))
     return tab(
         console, viewer, log, "at", "file_then.html",
         then=then, file=file, text=text, binary=binary, size=len(content or b""),

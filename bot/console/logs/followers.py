@@ -21,7 +21,7 @@ from bot.console.logs.task_log import TaskLog
 WAITING = 64
 """Updates that wait for a watcher at most."""
 RESTED_SECONDS = 2.0
-"""How often a task that has ended is looked at, for what follows the end."""
+"""How often a task is looked at that has ended, for what follows the end, or that cannot be read."""
 
 LINE_END = re.compile(r"\r\n|\r|\n")
 """What ends a line of an event stream: a text of a log must not begin a field of its own."""
@@ -68,6 +68,8 @@ class Followers:
         self._followed: dict[str, _Followed] = {}
         self._views: dict[str, Update] = {}
         self._rests: dict[str, float] = {}
+        self._firsts: dict[str, tuple[tuple[str, int, int, int], bytes]] = {}
+        """What was rendered last of each view for a page that was just opened."""
 
     def add_view(self, name: str, update: Update, rest: float = 0.0) -> None:
         """Name what renders the updates of a view; ``rest``: seconds between two updates at least."""
@@ -88,8 +90,8 @@ class Followers:
         watcher = Watcher(view, since)
         task = await self._logs.task(execution)
         if task is not None:
-            if first := self._views[view](task, since):
-                watcher.tell(event_of(first, len(task.events)))
+            if first := self._missed(task, execution, view, since):
+                watcher.tell(first)
             watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
         followed = self._followed.get(execution)
         if followed is None:
@@ -116,18 +118,35 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
+        task: TaskLog | None = None
+        said = set[type[Exception]]()
         while True:
-            task = None
             try:
                 task = await self._logs.task(execution)
-            except AgenticError as error:
-                log.warning("task %s cannot be read now: %s", execution, error)
+                said.clear()
+            except Exception as error:
+                if type(error) not in said:  # once until it works again
+                    said.add(type(error))
+                    if isinstance(error, AgenticError):
+                        log.warning("task %s cannot be read now: %s", execution, error)
+                    else:
+                        log.exception("a fault of ours: task %s cannot be read", execution)
+                await asyncio.sleep(RESTED_SECONDS)
+                continue
             if task is not None:
                 try:
                     self._tell(execution, task)
                 except Exception:  # of one view; whoever watches gets what comes next
                     log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
             await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
+
+    def _missed(self, task: TaskLog, execution: str, view: str, since: int) -> bytes:
+        """What a page lacks as it is opened: rendered once for all that open while nothing happens."""
+        key = execution, since, len(task.events), len(task.outcome)
+        if view not in self._firsts or self._firsts[view][0] != key:
+            update = self._views[view](task, since)
+            self._firsts[view] = key, event_of(update, len(task.events)) if update else b""
+        return self._firsts[view][1]
 
     def _tell(self, execution: str, task: TaskLog) -> None:
         rendered: dict[tuple[str, int], bytes] = {}

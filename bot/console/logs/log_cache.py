@@ -15,6 +15,8 @@ from bot.rendering.secrets import Discretion
 
 EVENTS_KEPT = 80_000
 """Events of all logs together that stay in memory, besides the log that was used last."""
+CHARACTERS_KEPT = 150_000_000
+"""Characters of the texts in them, likewise."""
 AT_ONCE = 100
 """So many events are taken in before others have their turn."""
 FROZEN = 5_000
@@ -23,11 +25,12 @@ every page for half a second, and events, which have no cycles, go without it.""
 
 
 class LogCache:
-    """Reads logs of tasks, each once, and what was added since."""
+    """Reads logs of tasks, each once, and what was added since. A log that somebody holds is not read anew, kept or not."""
 
     def __init__(self, store: Store, discretion: Discretion) -> None:
         self._store, self._discretion = store, discretion
         self._logs: OrderedDict[str, TaskLog] = OrderedDict()
+        self._held = WeakValueDictionary[str, TaskLog]()
         self._reading = WeakValueDictionary[str, asyncio.Lock]()
 
     async def task(self, execution: str) -> TaskLog | None:
@@ -40,31 +43,45 @@ class LogCache:
         row = await self._store.execution(execution)
         if row is None:
             self._logs.pop(execution, None)
+            self._held.pop(execution, None)
             return None
-        log = self._logs.get(execution) or TaskLog(row, await self._session(row.thread))
+        log = self._held.get(execution) or TaskLog(row, await self._session(row.thread))
+        self._logs[execution] = self._held[execution] = log  # a reading that is broken off is continued by the next one
         if row.head > len(log.events):
             batch: list[Envelope] = []
             taken = 0
             async for envelope in self._store.read(execution, len(log.events)):
                 batch.append(envelope)
                 if len(batch) == AT_ONCE:
-                    log.take(batch, self._discretion)
+                    self._take(log, batch)
                     batch.clear()
                     taken += AT_ONCE
                     if taken % FROZEN == 0:
                         gc.collect(1)
                         gc.freeze()
                     await asyncio.sleep(0)
-            log.take(batch, self._discretion)
+            self._take(log, batch)
         log.row = replace(row, task=self._discretion.text(row.task))
         if row.finished:
             outcome = await self._store.read_outcome(execution)
             log.outcome = [without_secrets(envelope, self._discretion) for envelope in outcome]
         self._logs[execution] = log
         self._logs.move_to_end(execution)
-        while len(self._logs) > 1 and sum(len(each.events) for each in self._logs.values()) > EVENTS_KEPT:
+        while len(self._logs) > 1 and self._too_much():
             self._logs.popitem(last=False)
         return log
+
+    def _take(self, log: TaskLog, batch: list[Envelope]) -> None:
+        try:
+            log.take(batch, self._discretion)
+        except Exception:  # it may be half taken in: nothing is added to such a log
+            self._logs.pop(log.execution, None)
+            self._held.pop(log.execution, None)
+            raise
+
+    def _too_much(self) -> bool:
+        kept = self._logs.values()
+        return sum(len(each.events) for each in kept) > EVENTS_KEPT or sum(each.size for each in kept) > CHARACTERS_KEPT
 
     async def _session(self, thread: str) -> SessionRow | None:
         session = await self._store.session(thread)

@@ -32,7 +32,7 @@ class LogReading(Protocol):
 R = TypeVar("R", bound=LogReading)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class TaskLog:
     """A task's events so far. ``row`` is as it was when the log was read last; ``session`` is its thread."""
 
@@ -48,6 +48,8 @@ class TaskLog:
     """The states after each ``MARK`` events. They share what did not change between them."""
     hidden: int = 0
     """Sequence number of the first event that a secret was taken out of; 0 for none."""
+    size: int = 0
+    """Characters of all texts in it."""
     _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
         default_factory=dict[type[LogReading], tuple[LogReading, int]]
     )
@@ -72,7 +74,9 @@ class TaskLog:
 
     def take(self, envelopes: Sequence[Envelope], discretion: Discretion) -> None:
         """Add events that were just read, without the secrets in them."""
-        for envelope, shown in zip(envelopes, shown_events(envelopes, discretion), strict=True):
+        shown_ones, size = shown_events(envelopes, discretion)
+        self.size += size
+        for envelope, shown in zip(envelopes, shown_ones, strict=True):
             if shown is not envelope:
                 self.hidden = self.hidden or envelope.seq
             self.events.append(shown)
@@ -87,15 +91,18 @@ class TaskLog:
         return self.marks[place - 1] if place else Execution()
 
 
-def shown_events(envelopes: Sequence[Envelope], discretion: Discretion) -> Sequence[Envelope]:
-    """Events as they may be shown; the very same ones where they hold no secret, which is looked for in all at once."""
+def shown_events(envelopes: Sequence[Envelope], discretion: Discretion) -> tuple[Sequence[Envelope], int]:
+    """Events as they may be shown, and how many characters their texts have.
+
+    They are the very same events where they hold no secret, which is looked for in all at once.
+    """
     texts: list[str] = []
     for envelope in envelopes:
         _collect(envelope.event.model_dump(mode="json"), texts)
     joined = APART.join(texts)
     if discretion.text(joined) == joined:
-        return envelopes
-    return [without_secrets(envelope, discretion) for envelope in envelopes]
+        return envelopes, len(joined)
+    return [without_secrets(envelope, discretion) for envelope in envelopes], len(joined)
 
 
 def without_secrets(envelope: Envelope, discretion: Discretion) -> Envelope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -111,7 +112,7 @@ async def download(console: Console, request: web.Request, viewer: Viewer) -> we
             raise web.HTTPNotFound(text=NOT_KEPT)
     name = safe_name(PurePosixPath(file.path).name)
     return web.Response(
-        body=console.discretion.content(content, made=False),
+        body=await asyncio.to_thread(console.discretion.content, content, made=False),
         content_type="application/octet-stream",
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
@@ -133,15 +134,19 @@ async def _contents(console: Console, log: TaskLog, wanted: Collection[ChangedFi
     shas = {file.path: {sha for each in file.versions for sha in (each.before, each.after)} for file in wanted}
     known = await console.files.versions(place_of(log), shas, TEXT_BYTES)
     for file in wanted:
-        for version in file.versions:
-            if not version.call or (file.path, version.after) in known:
-                continue
-            call = log.events[version.call - 1].event
-            before = known.get((file.path, version.before)) if version.before else None
-            content = follows(version, before, call.arguments) if isinstance(call, ToolStarted) else None
-            if content is not None:
-                known[file.path, version.after] = content
+        await asyncio.to_thread(_follow, log, file, known)
     return known
+
+
+def _follow(log: TaskLog, file: ChangedFile, known: Contents) -> None:
+    for version in tuple(file.versions):
+        if not version.call or (file.path, version.after) in known:
+            continue
+        call = log.events[version.call - 1].event
+        before = known.get((file.path, version.before)) if version.before else None
+        content = follows(version, before, call.arguments) if isinstance(call, ToolStarted) else None
+        if content is not None:
+            known[file.path, version.after] = content
 
 
 async def _diffs(
@@ -149,7 +154,7 @@ async def _diffs(
 ) -> list[FileDiff]:
     """Each file from before the first of these changes to after the last."""
     known = await _contents(console, log, [file for file, _ in wanted])
-    return [_diff(console, file, changes, known) for file, changes in wanted]
+    return [await asyncio.to_thread(_diff, console, file, tuple(changes), known) for file, changes in wanted]
 
 
 def _diff(console: Console, file: ChangedFile, changes: Sequence[FileVersion], known: Contents) -> FileDiff:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
 
 from aiohttp import web
 
@@ -11,8 +12,13 @@ from bot.console.console_context import Console, Route
 from bot.console.logs.followers import Update
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
+from bot.console.pages.figures_page import ROWS_AT_ONCE as ROWS
+from bot.console.pages.figures_page import TURNS_AT_ONCE as TIMES
 from bot.console.pages.figures_page import figures_of, rows_of, times_of, turn_times_of
+from bot.console.pages.task import AT_ONCE as TURNS
+from bot.console.pages.task import LINES_AT_ONCE as LINES
 from bot.console.pages.task import TASK
+from bot.console.pages.terminal_page import COMMANDS_AT_ONCE as COMMANDS
 from bot.console.views.act_choices import choices_of
 from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
@@ -23,6 +29,8 @@ BEAT_SECONDS = 15.0
 
 RESTS = {"metrics": 1.0, "timeline": 1.0}
 """Seconds between two updates of a view at least."""
+
+T = TypeVar("T")
 
 
 async def live(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
@@ -54,46 +62,42 @@ def views(pages: Pages) -> dict[str, Update]:
     """What renders the updates of each view, by name."""
 
     def thoughts(log: TaskLog, since: int) -> str:
-        turns = log.story.changed_since(since)
+        turns, behind = _newest(log.story.changed_since(since), TURNS)
+        before = len(log.story.turns) - len(turns) if behind else 0
         return pages.render(
-            "live_thoughts.html", log=log, turns=turns, since=since, status=status_of(log), choices=choices_of(log)
-        )
+            "live_thoughts.html", log=log, turns=turns, since=since, behind=behind, before=before, after=0,
+            status=status_of(log), choices=choices_of(log),
+        )  # fmt: skip
 
     def lines(log: TaskLog, since: int) -> str:
-        new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[since:], since)]
-        return pages.render("live_logs.html", log=log, lines=new, status=status_of(log))
+        first = max(since, len(log.events) - LINES)
+        new = [(n, e, told(e.event) or e.event.kind.replace("_", " ")) for n, e in enumerate(log.events[first:], first)]
+        return pages.render("live_logs.html", log=log, lines=new, behind=first > since, status=status_of(log))
 
     def status(log: TaskLog, since: int) -> str:
         return pages.render("live_status.html", log=log, status=status_of(log))
 
     def metrics(log: TaskLog, since: int) -> str:
-        numbers = [turn.number for turn in log.story.changed_since(since)]
+        numbers, behind = _newest([turn.number for turn in log.story.changed_since(since)], ROWS)
         return pages.render(
-            "live_metrics.html",
-            log=log,
-            since=since,
-            status=status_of(log),
-            rows=rows_of(log, numbers),
-            **figures_of(log),
-        )
+            "live_metrics.html", log=log, since=since, behind=behind, status=status_of(log),
+            rows=rows_of(log, frozenset(numbers)), **figures_of(log),
+        )  # fmt: skip
 
     def timeline(log: TaskLog, since: int) -> str:
-        numbers = [turn.number for turn in log.story.changed_since(since)]
+        numbers, behind = _newest([turn.number for turn in log.story.changed_since(since)], TIMES)
         return pages.render(
-            "live_timeline.html",
-            log=log,
-            since=since,
-            status=status_of(log),
-            turns=turn_times_of(log, numbers),
-            **times_of(log),
-        )
+            "live_timeline.html", log=log, since=since, behind=behind, status=status_of(log),
+            turns=turn_times_of(log, numbers), **times_of(log),
+        )  # fmt: skip
 
     def terminal(log: TaskLog, since: int) -> str:
         session = log.reading(ShellSession)
-        changed = session.changed_since(since)
+        changed, behind = _newest(session.changed_since(since), COMMANDS)
         return pages.render(
-            "live_terminal.html", log=log, since=since, session=session, commands=changed, status=status_of(log)
-        )
+            "live_terminal.html", log=log, since=since, behind=behind, session=session, commands=changed,
+            status=status_of(log),
+        )  # fmt: skip
 
     return {
         "thoughts": thoughts,
@@ -103,6 +107,11 @@ def views(pages: Pages) -> dict[str, Update]:
         "timeline": timeline,
         "terminal": terminal,
     }
+
+
+def _newest(changed: list[T], most: int) -> tuple[list[T], bool]:
+    """What an update shows of what changed, and whether there is too much: then the page's list begins anew with that."""
+    return changed[-most:], len(changed) > most
 
 
 ROUTES: tuple[Route, ...] = (("GET", TASK + "/live", live),)

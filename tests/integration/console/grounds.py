@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,14 @@ from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from bot.console.process import console
 from bot.console.server import ConsoleServer
+from bot.rendering.secrets import Discretion
 from tests.integration.console.logs import THREAD
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 
 IN_A_BROWSER = [pytest.mark.chromium, NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
+
+CONTENT = ("one = ", "print(")
+"""How files of tests begin."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +80,27 @@ async def page(chromium: Browser) -> AsyncIterator[Page]:
     yield one
     await context.close()
     assert errors == []
+
+
+@pytest.fixture
+def read_beside(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Texts in which secrets were looked for beside the event loop; what begins as a file of a test does fails on it."""
+    beside: list[str] = []
+    text, content = Discretion.text, Discretion.content
+
+    def seen(shown: str) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            beside.append(shown)
+        assert shown in beside or not shown.startswith(CONTENT)
+
+    def looked(self: Discretion, shown: str) -> str:
+        seen(shown)
+        return text(self, shown)
+
+    def passed(self: Discretion, shown: bytes, *, made: bool = True) -> bytes:
+        seen(shown.decode())
+        return content(self, shown, made=made)
+
+    monkeypatch.setattr(Discretion, "text", looked)
+    monkeypatch.setattr(Discretion, "content", passed)
+    return beside

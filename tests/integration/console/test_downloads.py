@@ -10,14 +10,18 @@ from pathlib import Path
 import aiohttp
 import orjson
 import pytest_asyncio
+from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
+    CallBlock,
     Envelope,
     FeedbackGiven,
+    ModelAnswered,
     ModelRequested,
     Segments,
     SubagentFinished,
     ToolFinished,
+    ToolStarted,
 )
 from agentic.core.events.ids import call_id
 from agentic.core.state.conversation import ToolSpec
@@ -28,6 +32,8 @@ from bot.console.process import console
 from tests.integration.console.logs import ANN, BEGAN, THREAD, end, events, started, turn, written
 
 SECRET = "ghp_" + "a1B2" * 9
+NAMED = "abcd1234efgh5678ijkl"
+"""A secret by its name alone."""
 HELPER, FOREIGN = "c" + "1" * 15, "c" + "2" * 15
 TASK = f"/t/{THREAD}/x1"
 Get = Callable[[str], Awaitable["Answer"]]
@@ -51,8 +57,16 @@ async def get(tmp_path: Path) -> AsyncIterator[Get]:
     tool = ToolSpec("shell", f"Runs with {SECRET}", {"type": "object"}, "unkeyed", "execute")
     system = await store.put_blob(f"You are an agent. {SECRET}".encode())
     segments = Segments(system=system, tools=await store.put_blob(orjson.dumps([tool])))
-    request, *rest = turn(1, result=f"it says {SECRET}")
+    request, answered, begun, *rest = turn(1, result=f"it says {SECRET}")
     assert isinstance(request, ModelRequested)
+    assert isinstance(answered, ModelAnswered)
+    assert isinstance(begun, ToolStarted)
+    given: dict[str, JsonValue] = {"command": "look", "api_key": NAMED, "env": {"token": NAMED}, "note": "as it was"}
+    call = CallBlock(provider_id="p1", tool="shell", arguments=given)
+    rest = [
+        answered.model_copy(update={"blocks": (*answered.blocks[:-1], call)}),
+        begun.model_copy(update={"arguments": given}), *rest,
+    ]  # fmt: skip
     log = [
         started(f"Fix it with {SECRET}"), request.model_copy(update={"segments": segments}), *rest,
         *turn(2, text=f"I see {SECRET}"),
@@ -87,7 +101,12 @@ async def test_each_file_is_a_download_without_secrets(get: Get) -> None:
     assert {path: (each.status, each.kind) for path, each in found.items()} == {
         path: (200, kind) for path, kind in kinds.items()
     }
-    assert [path for path, each in found.items() if SECRET[6:] in each.text] == []
+    seen = {
+        **found,
+        **{path: await get(f"{TASK}{path}") for path in ("", "/logs", "/event/3", "/event/4", "/terminal")},
+    }
+    assert [path for path, each in seen.items() if SECRET[6:] in each.text or NAMED in each.text] == []
+    assert [path for path in ("export.jsonl", "/event/3", "/event/4") if "as it was" not in seen[path].text] == []
     assert [path for path, each in found.items() if "[redacted]" not in each.text] == []
     assert found["export.html"].name == 'attachment; filename="threadwright-x1.html"'
     assert found["call/r3.0.md"].name == 'attachment; filename="threadwright-x1-call-r3.0.md"'

@@ -27,9 +27,9 @@ from agentic.runtime.effects import Blob, blob
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.config.home import CHECKPOINTS
 from tests.integration.console import logs
-from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
+from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page, read_beside
 
-__all__ = ["chromium", "consoled", "page"]
+__all__ = ["chromium", "consoled", "page", "read_beside"]
 
 pytestmark = IN_A_BROWSER
 RUNS = Path(__file__).parents[2] / "golden" / "0.1.0" / "runs"
@@ -135,7 +135,9 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
     await _fits(page)
 
 
-async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(written: ConsoleGround, page: Page) -> None:
+async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(
+    written: ConsoleGround, page: Page, read_beside: list[str]
+) -> None:
     await page.set_viewport_size({"width": 390, "height": 800})
     await page.goto(written.task("filed", "at?turn=1"))
     moment = page.locator("#moment")
@@ -157,6 +159,7 @@ async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(written: Console
     await _fits(page)
     await moment.get_by_role("link", name="a.py").click()
     await expect(page.locator("pre")).to_have_text("print('as it was')\n")
+    assert "print('as it was')\n" in read_beside
 
 
 async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(written: ConsoleGround) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.async_api import Page, expect
+import asyncio
+import re
+
+from playwright.async_api import Page, Route, expect
 
 from tests.integration.console import logs
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
@@ -74,3 +77,35 @@ async def test_a_threads_link_leads_to_its_task_and_not_to_a_question_beside_it(
     await page.goto(f"{consoled.url}/t/{thread}/aside")
     await page.get_by_role("link", name="the task beside it").click()
     await expect(page.locator("#turn-0 .words")).to_have_text("Mend it")
+
+
+async def test_a_page_that_is_far_behind_begins_anew_with_the_newest(consoled: ConsoleGround, page: Page) -> None:
+    log = logs.events(120, ended=False)
+    lease = await logs.written(consoled.store, "behind", log)
+    loaded = asyncio.Event()
+
+    async def long_ago(route: Route) -> None:
+        await loaded.wait()
+        await route.continue_(url=re.sub(r"since=\d+", "since=1", route.request.url))
+
+    await page.route(re.compile("/live"), long_ago)
+    await page.goto(consoled.task("behind"))
+    await page.locator("#turn-81").evaluate("each => each.remove()")
+    loaded.set()
+    await expect(page.locator("#turn-81")).to_be_attached()
+    await page.get_by_role("button", name="Show 40 earlier turns").click()
+    await expect(page.locator("#turn-41")).to_be_attached()
+    await logs.added(consoled.store, "behind", lease, logs.turn(121), len(log))
+    await expect(page.locator("#turn-121")).to_be_attached()
+    numbers = [await each.get_attribute("id") for each in await page.locator("article.turn").all()]
+    assert numbers == [f"turn-{number}" for number in range(41, 122)], "in order, each once"
+    for tab, one, shown in (
+        ("logs", "#lines .line", 300), ("terminal", ".command", 40), ("metrics", "#rows tr[id]", 100),
+        ("timeline", "#turns tbody[id]", 40),
+    ):  # fmt: skip
+        await page.goto(consoled.task("behind", tab))
+        await expect(
+            page.get_by_role("link", name=re.compile("^Load the page anew|^Earlier events")).last
+        ).to_be_visible()
+        await expect(page.locator(one)).to_have_count(shown)
+    await expect(page.locator("#turns thead")).to_have_count(1)

@@ -11,9 +11,9 @@ from agentic.runtime.effects import blob
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.config.home import CHECKPOINTS
 from tests.integration.console import logs
-from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
+from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page, read_beside
 
-__all__ = ["chromium", "consoled", "page"]
+__all__ = ["chromium", "consoled", "page", "read_beside"]
 
 pytestmark = IN_A_BROWSER
 TOKEN = "ghp_" + "a1B2" * 9
@@ -86,7 +86,7 @@ async def test_commands_appear_as_they_run_and_long_outputs_are_read_in_pieces(
 
 
 async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_not(
-    consoled: ConsoleGround, page: Page
+    consoled: ConsoleGround, page: Page, read_beside: list[str]
 ) -> None:
     work = consoled.home / "workspaces" / logs.THREAD
     work.mkdir(parents=True)
@@ -141,3 +141,4 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
     for path in ("private.txt", "../../out.txt", "b/lost.md", "/etc/passwd", ".aiignore"):
         refused = await page.request.get(address, params={"path": path, "at": "now"})
         assert (refused.status, "hush" in await refused.text()) == (404, False), path
+    assert {content.decode() for content in versions} == {text for text in read_beside if text.startswith("one = ")}

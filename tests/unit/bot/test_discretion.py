@@ -79,3 +79,11 @@ def test_a_secret_that_is_being_said_is_held_back_until_it_is_known_as_one() -> 
         assert "sk-" not in shown
     assert discretion.growing(f"{said} ") == "it is [redacted] and [redacted]. "
     assert discretion.growing("all the words") == "all the words"
+
+
+def test_a_value_with_the_name_of_a_secret_is_taken_out_and_the_same_words_under_another_name_stay() -> None:
+    key = "abcd1234efgh5678ijkl"
+    held = {"title": key, "api_key": key, "env": {"token": key, "note": f"see {key}"}, "secret": "s", "tokens": 3}
+    shown = {**held, "api_key": "[redacted]", "env": {"token": "[redacted]", "note": f"see {key}"}}
+    assert Discretion().everywhere(held) == shown
+    assert Discretion([CANARY]).everywhere({CANARY: "what it opens"}) == {"[redacted]": "[redacted]"}

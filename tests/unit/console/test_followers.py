@@ -6,7 +6,10 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import cast
 
-from bot.console.logs.followers import Followers
+import pytest
+
+from agentic.ports.errors import StoreUnavailable
+from bot.console.logs.followers import RESTED_SECONDS, Followers, Watcher
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.task_log import TaskLog
 
@@ -18,8 +21,12 @@ class Growing:
     events: list[int] = field(default_factory=list[int])
     outcome: tuple[()] = ()
     ended: bool = False
+    fails: list[Exception] = field(default_factory=list[Exception])
+    """What the next looks end with."""
 
     async def task(self, execution: str) -> Growing:
+        if self.fails:
+            raise self.fails.pop(0)
         return self
 
 
@@ -44,6 +51,7 @@ async def test_a_view_that_rests_is_told_of_the_last_change_once_it_is_due_and_a
     ):
         for one in (quick, slow, slower):
             assert await one.updates.get() is not None  # what the page lacked when it was opened
+        assert rendered == [("quick", 0), ("slow", 0)]
         growing.events.append(1)
         assert [await one.updates.get() for one in (quick, slow, slower)] == [
             b"id: 1\ndata: quick 1\n\n", *[b"id: 1\ndata: slow 1\n\n"] * 2,
@@ -74,3 +82,38 @@ async def test_a_fault_in_a_view_ends_nothing() -> None:
             await asyncio.sleep(0)
         growing.events.append(3)
         assert await one.updates.get() == b"id: 3\ndata: 3 since 1\n\n"
+
+
+async def test_a_log_that_cannot_be_read_is_said_once_until_it_can_and_is_followed_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    growing, rests = Growing(), list[float]()
+    sleep = asyncio.sleep
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", rest)
+    followers = Followers(cast("LogCache", growing), 0.5)
+    followers.add_view("view", lambda log, since: f"{len(log.events)}")
+
+    async def news(one: Watcher, *fails: Exception) -> bytes | None:
+        growing.fails += fails
+        while growing.fails:
+            await sleep(0)
+        growing.events.append(1)
+        return await one.updates.get()
+
+    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+        await one.updates.get()
+        await sleep(0)
+        first = await news(
+            one, *(StoreUnavailable("away") for _ in range(3)), ValueError("odd"), StoreUnavailable("away")
+        )
+        assert first == b"id: 1\ndata: 1\n\n"
+        assert await news(one, StoreUnavailable("away again")) == b"id: 2\ndata: 2\n\n"
+    assert [(each.levelname, each.exc_info is not None) for each in caplog.records] == [
+        ("WARNING", False), ("ERROR", True), ("WARNING", False),
+    ]  # fmt: skip
+    assert rests.count(RESTED_SECONDS) == 6
