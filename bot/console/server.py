@@ -46,10 +46,11 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin"}
+"""What browsers ignore, with a warning, over http from elsewhere than this machine."""
 ROUTES: tuple[Route, ...] = (
     *home_page.ROUTES,
     *search_page.ROUTES,
@@ -80,7 +81,7 @@ class ConsoleServer:
     def __init__(self, console: Console, entrance: Entrance, routes: Iterable[Route] = ROUTES) -> None:
         self._console, self._entrance = console, entrance
         self._app = web.Application(middlewares=[self._guarded], client_max_size=FORM_BYTES)
-        self._app.on_response_prepare.append(_guard)
+        self._app.on_response_prepare.append(self._guard)
         for method, path, handler in (*routes, ("POST", "/sign-out", self._sign_out)):
             self._add(method, path, self._answering(handler))
         for method, path, enter in entrance.routes():
@@ -103,6 +104,12 @@ class ConsoleServer:
         """Do beforehand what the first page would wait for."""
         await asyncio.to_thread(self._console.pages.prepare)
         gc.freeze()  # what was loaded until now stays: the collector need not look through it again and again
+
+    async def _guard(self, request: web.Request, answer: web.StreamResponse) -> None:
+        headers = {**HEADERS, **(ISOLATED if self._entrance.is_trustworthy(request) else {})}
+        for name, value in headers.items():
+            answer.headers.setdefault(name, value)
+        answer.headers["Server"] = "Threadwright"
 
     async def open(self, host: str, port: int) -> None:
         """Listen; port 0 for any that is free. Raises ``OSError``, ``NoWayIn``."""
@@ -136,7 +143,8 @@ class ConsoleServer:
         except web.HTTPException as refused:
             if refused.status < HTTPStatus.BAD_REQUEST:
                 raise
-            answer = self._trouble(refused.status, refused.text or refused.reason)
+            unsaid = refused.text == f"{refused.status}: {refused.reason}"
+            answer = self._trouble(refused.status, refused.reason if unsaid else refused.text or refused.reason)
             if "Allow" in refused.headers:
                 answer.headers["Allow"] = refused.headers["Allow"]
         except BotSilent:
@@ -151,14 +159,8 @@ class ConsoleServer:
         return answer
 
     def _trouble(self, status: int, words: str) -> web.Response:
-        text = self._console.pages.render("trouble.html", words=words, viewer=None)
+        text = self._console.pages.render("trouble.html", words=words, status=status, viewer=None)
         return web.Response(status=status, text=text, content_type="text/html")
-
-
-async def _guard(request: web.Request, answer: web.StreamResponse) -> None:
-    for name, value in HEADERS.items():
-        answer.headers.setdefault(name, value)
-    answer.headers["Server"] = "Threadwright"
 
 
 async def _of_a_form(request: web.Request, viewer: Viewer) -> None:

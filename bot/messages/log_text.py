@@ -149,7 +149,7 @@ def _kept(event: Event) -> str:
     """Describe the remaining events, such as approvals and checkpoints; '' for events that people need not read."""
     match event:
         case Triaged():
-            return f"taken for {'talk' if event.talk else f'a {event.complexity} task'} (by {event.by})"
+            return f"{'treated as a question' if event.talk else f'rated {event.complexity}'} (by {event.by})"
         case Gated() | AllowanceUsed() | AllowancesEnded():
             return _gate(event)
         case CancelRequested():
@@ -164,7 +164,7 @@ def _kept(event: Event) -> str:
             why = event.why.replace("_", " ")
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"
         case WorkspaceRestored():
-            return f"files were restored{f' by {event.by.name}' if event.by else ''}: {len(event.files)}"
+            return _restored(event)
         case CommitCreated() | PullRequestOpened() | SubagentFinished() | Watched():
             return _came_of_it(event)
         case RulesChanged():
@@ -173,6 +173,16 @@ def _kept(event: Event) -> str:
             return f"set aside: {event.reason}"
         case _:
             return ""
+
+
+def _restored(event: WorkspaceRestored) -> str:
+    """Describe that files were put back; '' where none were and none were lost."""
+    files = f"{len(event.files)} {'file' if len(event.files) == 1 else 'files'}"
+    if not event.files:
+        return f"could not restore all files: {_short(event.lost)}" if event.lost else ""
+    if event.by:
+        return f"{event.by.name} restored {files}"
+    return f"{files} {'was' if len(event.files) == 1 else 'were'} restored"
 
 
 def _gate(event: Gated | AllowanceUsed | AllowancesEnded) -> str:

@@ -131,12 +131,10 @@ class LessonsReport:
     @property
     def too_little(self) -> str:
         """What is missing for an answer, in plain words; '' where nothing is."""
-        seen = self.shown.of + self.held_back.of
         if self.pairs >= self.pairs_needed:
             return ""
-        sofar = f"{seen} showing{'' if seen == 1 else 's'} so far ({self.held_back.of} held back)"
-        worth = f", worth {round(self.pairs)} pairs" if self.pairs >= 1 else ""
-        return f"{sofar}{worth}; to tell +{GAIN * 100:.0f} points from luck takes about {self.pairs_needed} pairs."
+        known = f"Known outcomes so far: {self.shown.of} with a lesson, {self.held_back.of} with it withheld."
+        return f"{known} About {self.pairs_needed} of each are needed to see a {GAIN * 100:.0f}-point effect."
 
     @property
     def summary(self) -> str:

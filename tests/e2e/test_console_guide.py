@@ -127,7 +127,7 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
         "why did it do that": (done, ["Turn 2: Why"], ("think", "paused")),
         "what did a turn cost": (done, ["Metrics"], ("$0.001", "By turn")),
         "which lesson was used and why": (done, ["Identity"], ("Chosen because", "scored 33", shown.state)),
-        "where did these two part": (done, compared, ("Where they part", "here they part", "nothing", shown.state)),
+        "where did these two part": (done, compared, ("Where they differ", "first difference", "nothing", shown.state)),
         "what did the model see": (done, ["Turn 2: Request"], ("exactly as sent", "Messages", shown.state)),
         "who asked for it, and what may it do": (done, ["Identity"], ("you (owner)", "python-coder", "may execute")),
         "what did the command print": (done, ["Terminal"], ("the total is right", "exit 0")),
@@ -135,11 +135,11 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
         "where did the time go": (done, ["Timeline"], ("waiting for a person", "unattributed", "In all")),
         "how was it before": (done, ["Time travel", "The turn before"], ("end of turn 2 of 3", "Fork from here")),
         "what happened, event by event": (done, ["Logs"], ("checkpoint saved", "scored 92 of 100")),
-        "what needs me": (done, ["Tasks"], ("Needs somebody (1)", "Weekly or monthly?")),
+        "what needs me": (done, ["Tasks"], ("Needs you (1)", "Weekly or monthly?")),
         "what did it cost today, and by whom": (done, ["Tasks"], ("Spending", "By person", "By model")),
         "what was learned and waits for me": (done, ["Lessons"], ("waiting (1)", shown.state)),
         "how often is its confidence right": (done, ["Judgement"], ("2 tasks with a known outcome", "Brier")),
-        "is the bot well": (done, ["Health"], ("commands run in bubblewrap", "Loop lag")),
+        "is the bot well": (done, ["Health"], ("commands run in bubblewrap", "Longest pause")),
     }
     for question, (start, clicks, told) in questions.items():
         try:

@@ -162,7 +162,7 @@ class _Reading:
         if over:
             outcome = await self.task.store.read_outcome(execution)
             for envelope in outcome[self.followed :]:
-                self._line(without_secrets(envelope, self.discretion))
+                self._line(without_secrets(envelope, self.discretion), number="")
             self.followed = len(outcome)
         return over
 
@@ -175,9 +175,9 @@ class _Reading:
         if self.wanted.turns:
             self.story.take(envelope)
         else:
-            self._line(envelope)
+            self._line(envelope, str(envelope.seq))
 
-    def _line(self, envelope: Envelope) -> None:
+    def _line(self, envelope: Envelope, number: str) -> None:
         event = envelope.event
         if self.wanted.as_json:
             say(envelope.model_dump_json())
@@ -185,7 +185,7 @@ class _Reading:
         if isinstance(event, Asked):
             self.labels = {option.id: option.label for part in (event, *event.parts) for option in part.options}
         if line := told(event, self.labels):
-            self.show(f"{envelope.at:%H:%M:%S} {envelope.seq:>4}  {one_line(line)}", event)
+            self.show(f"{envelope.at:%H:%M:%S} {number:>4}  {one_line(line)}", event)
 
     def _turns(self, *, over: bool) -> None:
         """Print the turns that are complete."""

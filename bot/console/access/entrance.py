@@ -20,7 +20,7 @@ from aiohttp import web
 
 from agentic.core.events.execution_events import Person
 from bot.console.access.browser_sessions import BrowserSessions
-from bot.console.access.console_address import ConsoleAddress
+from bot.console.access.console_address import ConsoleAddress, is_loopback
 from bot.console.access.same_user import is_own_user
 from bot.console.access.sign_in import SESSION, Answering, SignIn
 from bot.console.access.viewer import Viewer
@@ -76,6 +76,10 @@ class Entrance:
         origins = self._address.origins | {f"http://{host}" for host in _own_address(request)}
         if request.headers.get("Origin", "") not in origins or site not in ("same-origin", "none"):
             raise web.HTTPForbidden(text="Another page sent this.")
+
+    def is_trustworthy(self, request: web.Request) -> bool:
+        """Whether a browser counts the connection as secure: over https, or with this machine."""
+        return self._address.secure or is_loopback(request.url.host or "")
 
     async def viewer(self, request: web.Request) -> Viewer | None:
         """Who sent a request; None where somebody has to sign in first."""

@@ -86,7 +86,7 @@ class SignIn:
             self._wrong.append(now)
             if len(self._wrong) == TRIES and now - self._wrong[0] < WITHIN_SECONDS:
                 log.warning("%s wrong tokens were tried at the console within a minute", TRIES)
-            return self._page(to, "This token is not right.", 403)
+            return self._page(to, "Wrong token.", 403)
         return self._page(to, "Too many wrong tokens were tried. The right one works all the same.", 429)
 
     async def to_discord(self, request: web.Request) -> web.StreamResponse:

@@ -27,7 +27,7 @@ SHOWN = 50
 ASKED_SECONDS = 2.0
 """So long the bot may take to say how it is."""
 RECENT = timedelta(days=1)
-NOT_YOURS = "Only whoever runs the bot sees how it is."
+NOT_YOURS = "Sign in with the token to see this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,12 @@ class ThreadLoad:
     waiting: int = 0
     what: str = ""
 
+    @property
+    def process(self) -> str:
+        """The holder in short: its process, where its name has one."""
+        parts = self.holder.split("/")
+        return f"process {parts[2]}" if len(parts) > 3 else self.holder
+
 
 @dataclass(frozen=True, slots=True)
 class DayBudget:
@@ -53,7 +59,7 @@ class DayBudget:
 async def health(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The page; ``/health/now`` is its changing part alone."""
     if not viewer.everything:
-        raise web.HTTPNotFound(text=NOT_YOURS)
+        raise web.HTTPForbidden(text=NOT_YOURS)
     store, now = console.store, datetime.now(UTC)
     try:
         async with asyncio.timeout(ASKED_SECONDS):
@@ -73,6 +79,7 @@ async def health(console: Console, request: web.Request, viewer: Viewer) -> web.
         inbox=[await _inbox(console, thread) for thread in inbox[:SHOWN]], inbox_more=max(len(inbox) - SHOWN, 0),
         outbox=[await _outbox(console, thread) for thread in outbox[:SHOWN]], outbox_more=max(len(outbox) - SHOWN, 0),
         purses=await _purses(console, tasks, now), troubles=troubles(tasks)[:SHOWN], missing=missing,
+        titles={row.execution: " ".join(row.task[:1_000].split())[:100] for row in rows},
         clean=console.discretion.text,
     )  # fmt: skip
 

@@ -25,6 +25,8 @@ STEPS_AT_ONCE = 60
 """Steps of one turn in the waterfall."""
 WIDTH = 1_000.0
 """Of the field that bars are drawn in."""
+ASKED = {"extension": "more turns, time or money"}
+"""Sorts of questions whose name says too little."""
 STYLES: dict[TimeKind, int] = {kind: style for style, kind in enumerate(KINDS, 1)}
 
 
@@ -160,7 +162,7 @@ def _rows(turn: TurnTime, seq: int, spans: Sequence[TimeSpan]) -> TurnRows:
             at += turn.seconds[kind]
     rows = tuple(
         StepRow(
-            span, f"{NAMES['person']}: {span.what}" if span.kind == "person" else span.what,
+            span, f"{NAMES['person']}: {ASKED.get(span.what, span.what)}" if span.kind == "person" else span.what,
             _bar(span.begun - turn.begun, span.seconds, whole, span.kind),
         )
         for span in spans[:STEPS_AT_ONCE]

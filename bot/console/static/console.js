@@ -23,7 +23,9 @@ document.addEventListener("click", async (event) => {
   try {
     const text = await fetch(link.href).then((answer) => (answer.ok ? answer.text() : Promise.reject(answer.status)));
     await navigator.clipboard.writeText(text);
+    const name = (link.dataset.copy ||= link.textContent);
     link.textContent = "Copied";
+    setTimeout(() => (link.textContent = name), 2000);
     document.getElementById("copied")?.replaceChildren("Copied as Markdown.");
   } catch {
     location.href = link.href;

@@ -196,22 +196,22 @@ def _words(event: Event, origin: EventOrigin) -> str:
         return _decided(event)
     if isinstance(event, Started | InputReceived):
         person = event.requester if isinstance(event, Started) else event.author
-        return f"It came from outside: {person.name} said or did it."
+        return f"This is what {person.name} said or did; no rule chose it."
     if isinstance(event, PolicyChanged | WorkspaceRestored):
-        return "It came from outside: a person chose it."
+        return "A person chose this; no rule did."
     if isinstance(event, _BY_MODEL):
-        return "It came from outside: the model answered so. No rule chose what it says."
+        return "This is the model's answer; no rule chose it."
     if isinstance(event, ModelFailed):
-        return "It came from outside: the request to the model failed."
+        return "The request to the model failed; no rule chose that."
     if isinstance(event, Asked):
-        return "It came from outside: a tool that the model called asks this."
+        return "A tool that the model called asks this; no rule chose it."
     if isinstance(event, _BY_TOOL):
-        return "It came from outside: it is what a tool call came to."
+        return "This is what a tool call came to; no rule chose it."
     if isinstance(event, Perceived):
-        return "It came from outside: the workspace was looked at before a request."
+        return "The workspace was looked at before a request; no rule chose what was found."
     if isinstance(event, _LEDGER):
-        return "It came from outside: money was set aside or counted."
-    return "It came from outside: the process that runs the task noted it."
+        return "Money was set aside or counted; no rule chose it."
+    return "The process that runs the task noted this; no rule chose it."
 
 
 def _decided(event: Event) -> str:

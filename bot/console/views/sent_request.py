@@ -161,7 +161,7 @@ def sizes(sent: SentRequest) -> tuple[tuple[str, int], ...]:
         "Reasoning sent back": 0,
         "Calls": 0,
         "Results": 0,
-        "Perceived now": len(sent.tail),
+        "Added after the messages": len(sent.tail),
     }
     names = {"reasoning": "Reasoning sent back", "result": "Results", "call": "Calls"}
     for message in sent.messages:

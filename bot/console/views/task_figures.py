@@ -186,7 +186,7 @@ def charts(figures: TaskFigures, times: Sequence[TurnTime]) -> list[Drawing]:
     )
     share = [100 * one.cache_share if one.cache_share is not None else None for one in spends]
     drawn.append(
-        lines(Frame("cache", "Cache share", places, lambda value: f"{value:.0f} %"), [Series("share", share)], 100)
+        lines(Frame("cache", "Cache share", places, lambda value: f"{value:.0f}%"), [Series("share", share)], 100)
     )
     kinds = ("model", "tool", "person", "suspended", "other")
     drawn.append(

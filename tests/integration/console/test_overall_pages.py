@@ -144,7 +144,7 @@ async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Grou
     own = await ground.get("/lessons/l4", bob=True)
     assert "The output it is based on" not in own, "as in the chat: for who decides"
     assert "The output it is based on" in await ground.get("/lessons/l4")
-    await ground.get("/health", 404, bob=True)
+    assert "Sign in with the token to see this." in await ground.get("/health", 403, bob=True)
     assert "3 tasks with a known outcome" in await ground.get("/judgement", bob=True)
 
 
@@ -172,7 +172,7 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     assert "/t/1575491652707950000/e0" in page
     assert "told of it: went well" in page
     assert "withheld at random, to measure it: went well" in page
-    assert "95 % interval" in page
+    assert "95% interval" in page
     await ground.get("/lessons/none", 404)
     left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
     assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
@@ -197,7 +197,7 @@ async def test_a_lesson_is_retired_once_and_a_form_of_before_changes_nothing(gro
 
 async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> None:
     page = await until(lambda: ground.get("/judgement"), "still to be read")
-    assert "6 tasks with a known outcome, 83 % right" in page
+    assert "6 tasks with a known outcome, 83% right" in page
     assert "2 tasks of 6 handed over to a stronger model" in page
     assert "openai/gpt-judge" in page
     assert "as checks: 5 of 6" in page
@@ -205,14 +205,14 @@ async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> N
 
 async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: Ground) -> None:
     page = await ground.get("/health")
-    assert "The bot does not run, or this console was started beside it" in page
+    assert "No bot is connected, so only stored data is shown." in page
     assert "Thread 101" in part(page, "leases")
     assert "Thread 0" in part(page, "outbox")
     assert "the whole bot" in part(page, "budgets")
     state = {"name": "discord", "state": "failing", "what": "it is not connected", "todo": "Check the network"}
     ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4}}
     told = await ground.get("/health/now")
-    assert ("it is not connected" in told, "Check the network" in told, "0.900 s" in told, "slots" in told) == (
+    assert ("it is not connected" in told, "Check the network" in told, "0.90 s" in told, "slots" in told) == (
         True,
     ) * 4
     ground.bot.told = None

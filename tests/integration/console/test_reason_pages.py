@@ -108,8 +108,8 @@ async def test_the_rule_that_ended_a_task_is_two_clicks_from_its_link(written: C
     await page.locator(".said-end").get_by_role("link", name="Why").click()
     await expect(page.get_by_role("heading", name="The rule that decided")).to_contain_text("completed")
     passed = page.locator(".passed li")
-    await expect(passed.filter(has_text="paused passed").first).to_contain_text("paused is none")
-    await passed.filter(has_text="budget passed").locator("summary").first.click()
+    await expect(passed.filter(has_text="paused didn't apply").first).to_contain_text("paused is none")
+    await passed.filter(has_text="budget didn't apply").locator("summary").first.click()
     await expect(page.get_by_text("Time, tokens or money are used up")).to_be_visible()
     await _fits(page)
 
@@ -123,7 +123,7 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
     await page.locator("li", has_text="the first attempt and attempt 2").get_by_role("link").click()
     await expect(page).to_have_url(f"{written.url}/compare/first/second")
     parts = page.locator("tr.parts").first
-    await expect(parts).to_contain_text("3: here they part")
+    await expect(parts).to_contain_text("3: first difference")
     await expect(parts).to_contain_text("elsewhere")
     sides = page.locator(".sides section")
     await expect(sides.nth(0)).to_contain_text("The rule that answered next: open_calls")
@@ -176,7 +176,7 @@ async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(writte
     for path in ("why/0", "why/99", "at/file?turn=1&path=/etc/passwd"):
         await got(written, f"/t/{logs.THREAD}/first/{path}", 404)
     by_thread = words(await got(written, f"/compare?a={written.task('first')}&b={logs.THREAD}"))
-    assert "Where they part" in by_thread
+    assert "Where they differ" in by_thread
 
 
 async def test_what_a_fork_copied_leads_to_where_it_was_decided(written: ConsoleGround) -> None:

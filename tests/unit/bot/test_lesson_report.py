@@ -30,7 +30,7 @@ def test_a_difference_is_said_in_points(difference: float, said: str) -> None:
 def test_a_page_of_nothing_says_what_is_missing() -> None:
     made = page(lessons_report([], [], []), guild="77", at=EPOCH)
     for words in (
-        "Server 77", "0 showings so far", "No lesson was shown or held back yet", "No lesson was retired",
+        "Server 77", "0 with a lesson, 0 with it withheld", "No lesson was shown or held back yet", "No lesson was retired",
         "No model has judged a task yet",
     ):  # fmt: skip
         assert words in made

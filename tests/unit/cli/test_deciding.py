@@ -104,5 +104,6 @@ def test_every_event_has_words() -> None:
         Asked(question="q"),
     )
     assert [said(each) for each in kinds] == [
-        "taken for talk (by rule)", "workspace not saved (first change): the disk is full", "asked the person (question):",
+        "treated as a question (by rule)", "workspace not saved (first change): the disk is full",
+        "asked the person (question):",
     ]  # fmt: skip

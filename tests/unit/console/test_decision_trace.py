@@ -74,10 +74,10 @@ def test_facts_that_are_recorded_together_follow_from_one_decision() -> None:
 def test_what_came_from_outside_says_so_with_the_rule_that_answered_next() -> None:
     stop = traced("stopped_4", "input_received")
     assert (stop.source, stop.decided) == ("outside", False)
-    assert "you said or did it" in stop.words
+    assert "what you said or did" in stop.words
     assert stop.rule is not None
     assert (stop.rule.name, stop.action) == ("stopping", "end what runs: stopped by you")
-    assert "the model answered" in traced("work_4", "model_answered").words
+    assert "the model's answer" in traced("work_4", "model_answered").words
     assert "what a tool call came to" in traced("work_4", "tool_finished", 0).words
     assert "a tool that the model called asks" in traced("asked_4", "asked", 0).words
     time = traced("out_of_time_4", "deadline_passed")

@@ -124,7 +124,7 @@ def test_lessons_that_wait_come_first_and_each_says_what_it_did_and_when_it_goes
     _, lines = lesson_lines([used, waits, agreed], [*showings("shown", 8, 10), *showings("held_back", 1, 10)])
     assert [line.lesson.id for line in lines] == ["l2", "l1", "l3"]
     assert lines[1].effect is not None
-    assert (lines[1].effect.points, lines[1].effect.tone) == ("+70 points, 95 % interval +27 to +87", "good")
+    assert (lines[1].effect.points, lines[1].effect.tone) == ("+70 points, 95% interval +27 to +87", "good")
     assert lines[1].decay.startswith("expires on ")
     assert lines[2].decay == "does not expire: a person wrote or approved it"
     assert (lines[0].meaning, lines[0].exposures) == ("not used until an owner approves it", "never told to a task")

@@ -116,7 +116,7 @@ async def test_sizes_name_what_takes_room() -> None:
     sizes = dict(sent_request.sizes(second))
     assert sizes["Results"] == 500
     assert sizes["System prompt"] == len(second.system or "")
-    assert "Perceived now" not in sizes
+    assert "Added after the messages" not in sizes
 
 
 async def test_a_failure_is_the_answer() -> None:

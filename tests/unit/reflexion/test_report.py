@@ -56,10 +56,10 @@ def test_the_uplift_is_what_was_shown_against_what_was_held_back_and_not_against
 
 def test_too_little_is_said_with_what_there_is_and_what_it_takes() -> None:
     few = lessons_report([lesson()], showings("shown", 6, 10) + showings("held_back", 1, 2), [])
-    assert few.too_little.startswith("12 showings so far (2 held back), worth 3 pairs; to tell +10 points from luck")
+    assert few.too_little.startswith("Known outcomes so far: 10 with a lesson, 2 with it withheld. About ")
     assert 150 <= few.pairs_needed <= 200
     one = lessons_report([lesson()], showings("shown", 1, 1), [])
-    assert one.too_little.startswith("1 showing so far (0 held back); to tell")
+    assert one.too_little.startswith("Known outcomes so far: 1 with a lesson, 0 with it withheld.")
     assert one.overall is None
     assert one.summary == one.too_little
     many = lessons_report([lesson()], showings("shown", 300, 500) + showings("held_back", 100, 200), [])
@@ -102,4 +102,4 @@ def test_each_judge_is_told_apart_and_by_labelled_readings_alone() -> None:
 def test_of_nothing_there_is_a_report_too() -> None:
     made = lessons_report([], [], [])
     assert (made.overall, made.judges, made.first, made.pairs, made.count("active")) == (None, (), None, 0, 0)
-    assert made.summary.startswith("0 showings so far (0 held back); to tell +10 points from luck takes about ")
+    assert made.summary.endswith(" of each are needed to see a 10-point effect.")

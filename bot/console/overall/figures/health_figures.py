@@ -88,10 +88,17 @@ def _table(title: str, told: object) -> HealthTable:
         return HealthTable(title, columns, tuple(tuple(_cell(row.get(key, "")) for key in columns) for row in rows))
     if isinstance(told, dict):
         pairs = list(cast("dict[object, object]", told).items())[:ROWS]
-        return HealthTable(title, ("what", "how many"), tuple((_cell(key), _cell(value)) for key, value in pairs))
+        columns = ("Queue", "Waiting") if title == "queues" else ("Part", "Number")
+        return HealthTable(title, columns, tuple(_pair(str(key), value) for key, value in pairs))
     if isinstance(told, list):
-        return HealthTable(title, ("what",), tuple((_cell(each),) for each in cast("list[object]", told)[:ROWS]))
-    return HealthTable(title, ("how many",), ((_cell(told),),))
+        return HealthTable(title, ("Part",), tuple((_cell(each),) for each in cast("list[object]", told)[:ROWS]))
+    return HealthTable(title, ("Number",), ((_cell(told),),))
+
+
+def _pair(name: str, value: object) -> tuple[str, str]:
+    """A count or a time with its name, which says “, seconds” of a time."""
+    plain = name.removesuffix(", seconds")
+    return _cell(plain), f"{_cell(value)} s" if plain != name else _cell(value)
 
 
 def _maps(told: object) -> list[dict[str, object]]:

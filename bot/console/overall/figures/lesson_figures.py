@@ -22,7 +22,7 @@ class EffectBar:
     """An uplift as a bar from the middle of a picture, with its interval; places from 0 to ``WIDE``."""
 
     points: str
-    """Such as '+30 points, 95 % interval −5 to +56'."""
+    """Such as '+30 points, 95% interval −5 to +56'."""
     judgement: str
     tone: str
     """good, bad, or '' where both is still possible."""
@@ -88,7 +88,7 @@ def effect_bar(uplift: Uplift) -> EffectBar:
     start, end = sorted((WIDE / 2, place(uplift.difference)))
     span = f"{signed(uplift.low)} to {signed(uplift.high)}"
     return EffectBar(
-        f"{signed(uplift.difference)} points, 95 % interval {span}",
+        f"{signed(uplift.difference)} points, 95% interval {span}",
         words[tone], tone, start, round(max(end - start, 1.5), 1), place(uplift.low), place(uplift.high),
     )  # fmt: skip
 
@@ -127,7 +127,7 @@ def _decay(lesson: Lesson) -> str:
     if lesson.status == "retired":
         return "expired: the same failure brings it back" if lesson.expired else "not used; an approval brings it back"
     if lesson.status == "quarantined":
-        return "waits for a person, however long"
+        return "waiting for approval"
     if lesson.author_trust != "model":
         return "does not expire: a person wrote or approved it"
     end = last_used(lesson) + timedelta(days=PARAMETERS.expire_days)
@@ -140,4 +140,4 @@ def _believed(lesson: Lesson) -> str:
         return ""
     known = belief(lesson.life, lesson.author_trust)
     likely = (("helps", known.useful), ("changes nothing", known.nothing), ("harms", known.harms))
-    return ", ".join(f"{what} {min(max(round(100 * share), 1), 99)} %" for what, share in likely)
+    return ", ".join(f"{what} {min(max(round(100 * share), 1), 99)}%" for what, share in likely)
