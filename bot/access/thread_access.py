@@ -193,9 +193,12 @@ class Reach:
         """Return the person with what Discord lets them do in that thread."""
         home = await self._home(stand.guild, row)
         parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
-        if parent is None or not isinstance(stand.user, discord.Member):
+        if stand.guild is None or parent is None or not isinstance(stand.user, discord.Member):
             return stand.speaker
-        writes = parent.permissions_for(stand.user).send_messages_in_threads
+        rights = parent.permissions_for(stand.user)
+        writes = rights.send_messages_in_threads and (
+            rights.manage_threads or not await self._is_locked(stand.guild, row)
+        )
         return self._reader.speaker(stand.user, stand.guild, writes=writes)
 
     async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
@@ -273,6 +276,15 @@ class Reach:
             return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
         except discord.HTTPException:
             return False
+
+    async def _is_locked(self, guild: discord.Guild, row: SessionRow) -> bool:
+        """Whether only those who may manage threads write in it; also where Discord does not say."""
+        try:
+            thread = guild.get_thread(int(row.thread)) or await guild.fetch_channel(int(row.thread))
+        except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
+            log.info("whether %s is locked cannot be asked: %s", row.thread, error)
+            return True
+        return not isinstance(thread, discord.Thread) or thread.locked
 
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
         id = int(row.thread)

@@ -11,13 +11,15 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from agentic.core.events.execution_events import InputReceived, Person
+from agentic.core.fold.people import MACHINE
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.runtime.clock import SystemClock
 from bot.access.denials import ANSWERED, ENDED, VIEWER
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.health_checks import discord_check, store_check
-from bot.console.bot_channel import Deed
+from bot.console.bot_channel import Deed, Wish
+from bot.inbound.parse import scene_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.telemetry.process_state import ProcessState
@@ -50,8 +52,12 @@ async def bot(model: tuple[ScriptedEndpoint, Mind], tmp_path_factory: pytest.Tem
     async with await LocalGuild.start() as guild:
         viewers = guild.add_role("viewer").id
         guild.add_member("looker", (viewers,))
+        operators = guild.add_role("operator").id
+        guild.add_member("worker", (operators,))
         home: Path = tmp_path_factory.mktemp("home")
-        async with running_bot(home, endpoint, guild, viewers=(str(viewers),), sandbox="host") as one:
+        async with running_bot(
+            home, endpoint, guild, viewers=(str(viewers),), operators=(str(operators),), sandbox="host"
+        ) as one:
             one.app.begin_console()
             assert one.app.console is not None
             await one.app.console.settled.wait()
@@ -133,6 +139,8 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     thread = await here.mention("ask two")
     await opened(here, page, thread)
     await expect(page.locator("#act-question")).to_be_visible()
+    here.guild.deny(here.guild.channel().id, Permission.SEND_MESSAGES_IN_THREADS, member="worker")
+    assert await refused(here, "worker", thread, "say", "side", "choose", "stop") == {VIEWER}
     await page.get_by_label("Your words").fill("the second one")
     await press(page, "Send", "Got it, thanks.")
     await here.says(thread, "✔ **that**")
@@ -172,6 +180,9 @@ async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: 
     assert (await acts.act(stop, str(looker), everything=False)).words == VIEWER
     assert (await acts.act(stop, "1575491652707949999", everything=False)).words == NO_TASK
     assert here.app.threads.state(str(thread)) == "busy"
+    await here.guild.change_thread(thread, locked=True)
+    assert await refused(here, "worker", thread, "stop", "say", "side") == {VIEWER}
+    await here.guild.change_thread(thread, locked=False)
     old = Deed("an old form", str(thread), "another", "stop")
     assert (await acts.act(old, str(looker), everything=True)).words == ENDED
     late = Deed("a late form", str(thread), task, "say", "yes", question="decided before")
@@ -181,12 +192,27 @@ async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: 
     assert (await acts.act(stop, owner.id, everything=False)).words == "🛑 Stopping."
     assert await here.ended(thread) == ["stopped"]
     heard = [
-        envelope.event async for envelope in here.app.store.read(task) if isinstance(envelope.event, InputReceived)
+        envelope.event
+        async for envelope in here.app.store.read(task)
+        if isinstance(envelope.event, InputReceived) and envelope.event.author.id != MACHINE.id
     ]
     assert [(event.sort, event.text, event.author.id) for event in heard] == [
         ("guidance", "only once", owner.id),
         ("stop", "", owner.id),
     ]
+
+
+async def refused(here: Whole, member: str, thread: int, *wishes: Wish) -> set[str]:
+    """What a member is told who asks for these, to what is open now."""
+    (person,) = (one.id for one in here.guild.state.members.values() if one.name == member)
+    scene = await scene_of(here.app.bot.conversation, str(thread), wholly=True)
+    said: set[str] = set()
+    for wish in wishes:
+        deed = Deed(f"{member} {wish}", str(thread), scene.execution, wish, "do it", question=scene.question)
+        done = await ConsoleActs(here.app.bot).act(deed, str(person), everything=False)
+        assert not done.done
+        said.add(done.words)
+    return said
 
 
 async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
