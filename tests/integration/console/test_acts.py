@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,8 +14,11 @@ from playwright.async_api import Browser, Page, expect
 from agentic.core.events.execution_events import InputReceived, Person
 from agentic.core.fold.people import MACHINE
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.stores import SessionRow
 from agentic.runtime.clock import SystemClock
+from bot.access import thread_access
 from bot.access.denials import ANSWERED, ENDED, VIEWER
+from bot.app.console_link import console_answers
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.health_checks import discord_check, store_check
@@ -240,6 +244,59 @@ async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     health = await answers_of(here).answer({"ask": "health"})
     assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
     assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)
+
+
+async def test_somebody_who_looks_around_does_not_have_discord_asked_about_everything(
+    here: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.mind.go.set()
+    clock = [1_000.0]
+    monkeypatch.setattr(console_answers, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(thread_access, "monotonic", lambda: clock[0])
+    store, guild = here.app.store, str(here.guild.state.identity.guild_id)
+    members = {member.name: str(member.id) for member in here.guild.state.members.values()}
+    mine = (await here.guild.open_dm("you")).id
+    answers, stranger = answers_of(here), "1575491652707949999"
+    gone = [str(number) for number in range(1575491652707940000, 1575491652707940030)]
+    for thread in gone[:15]:  # direct conversations and threads that Discord does not know any more
+        await store.save_session(SessionRow(thread, "", ""))
+    for thread in gone[15:]:
+        await store.save_session(SessionRow(thread, "", guild))
+    await store.save_session(SessionRow(str(mine), "", ""))
+
+    async def sees(person: str, *threads: str) -> list[object]:
+        asked = [answers.answer({"ask": "sees", "person": person, "thread": thread}) for thread in threads]
+        return [answer["sees"] for answer in await asyncio.gather(*asked)]
+
+    async def level(person: str, guild: str) -> object:
+        return (await answers.answer({"ask": "level", "person": person, "guild": guild}))["level"]
+
+    def asks() -> int:
+        return sum(each.what.startswith("GET ") for each in here.guild.asked)
+
+    before = asks()
+    assert await sees(stranger, *gone[:15]) == [False] * 10 + [None] * 5, "within so many questions"
+    assert asks() == before + 10
+    clock[0] += 11
+    assert await sees(stranger, *gone[:10]) == [False] * 10
+    assert asks() == before + 10, "that they are gone is known for a while"
+    assert await sees(stranger, *gone[15:], *gone[15:]) == [False] * 30
+    assert asks() == before + 11, "whoever is not in a server is asked for once"
+    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + [None] * 6
+    assert asks() == before + 21
+    assert await sees(members["you"], str(mine)) == [True]
+    before = asks()
+    clock[0] += 100
+    assert await sees(stranger, str(mine), str(mine)) == [False, False]
+    assert asks() == before, "whose a conversation is never changes"
+
+    levels = [await level(person, place) for place in ("", guild) for person in (members["worker"], stranger)]
+    assert levels == ["operator", None, "operator", None]
+    before = asks()
+    assert await asyncio.gather(*(level(members["worker"], guild) for _ in range(5))) == ["operator"] * 5
+    clock[0] += 11
+    await asyncio.gather(*(level(members["worker"], guild) for _ in range(5)))
+    assert asks() == before + 1
 
 
 def answers_of(here: Whole) -> ConsoleAnswers:
