@@ -33,10 +33,10 @@ from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
 
 __all__ = ["chromium"]
 pytestmark = ON_THE_PAGE
-SENT_TWICE = """async () => {
-  const box = document.querySelector("#act-box");
-  box.elements.text.value = "only once";
-  const send = () => fetch(box.action, { method: "POST", body: new URLSearchParams([...new FormData(box), ["do", "say"]]) });
+SENT_TWICE = """async ([id, wish]) => {
+  const box = document.querySelector(id);
+  if (box.elements.text) box.elements.text.value = "only once";
+  const send = () => fetch(box.action, { method: "POST", body: new URLSearchParams([...new FormData(box), ["do", wish]]) });
   return (await Promise.all([send(), send()])).map((answer) => answer.status);
 }"""
 """A double click: the same form twice at once, without scripts of ours."""
@@ -165,15 +165,25 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await here.says(thread, "🛑 **Stopped**")
     assert await here.ended(thread) == ["stopped"]
     await press(page, "Try again", "🔄 On it. I'll say in the thread how it went.")
-    here.mind.go.set()
-    await here.until(lambda: here.app.threads.state(str(thread)) == "busy", "it is tried again")
+    await goes_on(here, thread)
     assert await here.ended(thread) == ["stopped", "done"]
+    assert await page.evaluate(SENT_TWICE, ["#act-retry", "retry"]) == [200, 200]
+    await goes_on(here, thread)
+    assert await here.ended(thread) == ["stopped", "done", "done"]
+
+
+async def goes_on(here: Whole, thread: int) -> None:
+    """Something runs again, and then to its end."""
+    await here.until(lambda: here.app.threads.state(str(thread)) == "busy", "it is tried again")
+    here.mind.go.set()
+    await here.app.threads.idle(str(thread))
+    here.mind.go.clear()
 
 
 async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: Whole, page: Page) -> None:
     thread = await here.mention("hold three")
     await opened(here, page, thread)
-    statuses = await page.evaluate(SENT_TWICE)
+    statuses = await page.evaluate(SENT_TWICE, ["#act-box", "say"])
     assert statuses == [200, 200]
     task = (await here.app.store.executions(str(thread)))[-1].execution
     acts, looker = (
