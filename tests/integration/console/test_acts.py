@@ -14,14 +14,18 @@ from playwright.async_api import Browser, Page, expect
 from agentic.core.events.execution_events import InputReceived, Person
 from agentic.core.fold.people import MACHINE
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.errors import StoreUnavailable
 from agentic.ports.stores import SessionRow
 from agentic.runtime.clock import SystemClock
 from bot.access import thread_access
 from bot.access.denials import ANSWERED, ENDED, VIEWER
+from bot.app import app as app_module
+from bot.app.app import CONSOLE
 from bot.app.console_link import console_answers
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.health_checks import discord_check, store_check
+from bot.app.services import Roles
 from bot.console.bot_channel import Deed, Wish
 from bot.inbound.parse import scene_of
 from bot.local_discord.local_discord import LocalGuild
@@ -307,6 +311,26 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
     clock[0] += 11
     await asyncio.gather(*(level(members["worker"], guild) for _ in range(5)))
     assert asks() == before + 1
+
+
+async def test_where_the_console_is_is_stored_once_the_store_takes_it(
+    here: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, really, full = here.app, here.app.store.set_fact, [True]
+
+    async def set_fact(name: str, value: str) -> None:
+        if full.pop() if full else False:
+            raise StoreUnavailable("the disk is full")
+        await really(name, value)
+
+    monkeypatch.setattr(app_module, "CONSOLE_SECONDS", 0.01)
+    monkeypatch.setattr(app, "roles", Roles(works=False))
+    monkeypatch.setattr(app.store, "set_fact", set_fact)
+    await app._found_console("http://127.0.0.1:9")  # pyright: ignore[reportPrivateUsage]
+    assert await app.store.fact(CONSOLE) is None
+    async with asyncio.timeout(20):
+        while await app.store.fact(CONSOLE) != "http://127.0.0.1:9":
+            await asyncio.sleep(0.01)
 
 
 def answers_of(here: Whole) -> ConsoleAnswers:
