@@ -15,7 +15,8 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from time import monotonic
+from typing import Protocol, TypeVar
 
 import aiohttp
 import discord
@@ -40,11 +41,15 @@ MINE = (
 THEIRS = "You're not allowed to open threads in <#{parent}>, so I can't open one for you. `/retry` works in the thread."
 ID = re.compile(r"(?:.*/)?(?:<#)?(\d{15,20})>?/?")
 REMEMBERED = 5_000
-"""Number of threads whose parents are cached."""
+"""Number of threads whose parents are cached, and of direct conversations whose people are."""
+ABSENT_SECONDS = 60.0
+"""So long Discord is not asked again for a thread that it does not show to the bot."""
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
 LOOKED_UP = 10
 """Number of threads that Discord is asked about at most for one list: archived ones, and who is in private ones."""
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +102,10 @@ class Reach:
     def __init__(self, client: discord.Client, reader: SpeakerReader, store: Store) -> None:
         self._client, self._reader, self._store = client, reader, store
         self._homes: dict[int, _Home] = {}
+        self._people: dict[int, frozenset[str]] = {}
+        """Who is in a direct conversation, which never changes."""
+        self._absent: dict[int, float] = {}
+        """Until when a thread counts as gone."""
 
     async def stand(self, source: discord.Interaction | discord.Message, command: str = "") -> Stand:
         """Return where a command is used, and the present rights of the person."""
@@ -124,14 +133,20 @@ class Reach:
             if guild is not None:
                 member = await guild.fetch_member(int(person))
                 return Stand(member, self._reader.speaker(member, guild), guild, 0, openly=False)
-            place = await self._client.fetch_channel(int(row.thread))
-            if not isinstance(place, discord.DMChannel) or person not in {str(user.id) for user in place.recipients}:
+            if person not in await self._people_of(int(row.thread)):
                 return None
             user = await self._client.fetch_user(int(person))
-            return Stand(user, await self._reader.in_person(user), None, place.id, openly=False)
+            return Stand(user, await self._reader.in_person(user), None, int(row.thread), openly=False)
         except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
             log.info("whether %s may see %s cannot be asked: %s", person, row.thread, error)
             return None
+
+    def is_foreign(self, person: str, row: SessionRow) -> bool:
+        """Whether it is known, without asking Discord, that a direct conversation is not theirs."""
+        if row.guild or not row.thread.isdecimal():
+            return not row.guild
+        id = int(row.thread)
+        return self._is_absent(id) or person not in self._people.get(id, (person,))
 
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""
@@ -177,7 +192,9 @@ class Reach:
         if stand.guild is None:
             return True
         home = self._known_home(stand.guild, int(row.thread))
-        return home is not None and self._allows(stand, row, home) is not None
+        if home is None:
+            return self._is_absent(int(row.thread))
+        return self._allows(stand, row, home) is not None
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
         """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
@@ -193,9 +210,12 @@ class Reach:
         """Return the person with what Discord lets them do in that thread."""
         home = await self._home(stand.guild, row)
         parent = stand.guild.get_channel(home.parent) if stand.guild and home else None
-        if parent is None or not isinstance(stand.user, discord.Member):
+        if stand.guild is None or parent is None or not isinstance(stand.user, discord.Member):
             return stand.speaker
-        writes = parent.permissions_for(stand.user).send_messages_in_threads
+        rights = parent.permissions_for(stand.user)
+        writes = rights.send_messages_in_threads and (
+            rights.manage_threads or not await self._is_locked(stand.guild, row)
+        )
         return self._reader.speaker(stand.user, stand.guild, writes=writes)
 
     async def bot_writes(self, stand: Stand, row: SessionRow) -> bool:
@@ -274,16 +294,48 @@ class Reach:
         except discord.HTTPException:
             return False
 
+    async def _is_locked(self, guild: discord.Guild, row: SessionRow) -> bool:
+        """Whether only those who may manage threads write in it; also where Discord does not say."""
+        try:
+            thread = guild.get_thread(int(row.thread)) or await guild.fetch_channel(int(row.thread))
+        except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
+            log.info("whether %s is locked cannot be asked: %s", row.thread, error)
+            return True
+        return not isinstance(thread, discord.Thread) or thread.locked
+
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
         id = int(row.thread)
         known = self._homes.get(id) if guild is None else self._known_home(guild, id)
-        if guild is None or known is not None:
+        if guild is None or known is not None or self._is_absent(id):
             return known
         try:
             fetched = await guild.fetch_channel(id)
-        except (discord.HTTPException, discord.InvalidData):
+        except (discord.HTTPException, discord.InvalidData) as error:
+            self._note_absent(id, error)
             return None
         return self._keep_home(fetched) if isinstance(fetched, discord.Thread) else None
+
+    async def _people_of(self, id: int) -> frozenset[str]:
+        """Return who is in a direct conversation. Raises what discord.py raises."""
+        if id not in self._people and not self._is_absent(id):
+            try:
+                place = await self._client.fetch_channel(id)
+            except discord.HTTPException as error:
+                self._note_absent(id, error)
+                raise
+            _make_room(self._people)
+            people = place.recipients if isinstance(place, discord.DMChannel) else ()
+            self._people[id] = frozenset(str(user.id) for user in people)
+        return self._people.get(id, frozenset())
+
+    def _is_absent(self, id: int) -> bool:
+        return self._absent.get(id, 0.0) > monotonic()
+
+    def _note_absent(self, id: int, error: Exception) -> None:
+        """Remember that Discord does not show a thread, if that is what it says."""
+        if isinstance(error, discord.NotFound | discord.Forbidden):
+            _make_room(self._absent)
+            self._absent[id] = monotonic() + ABSENT_SECONDS
 
     def _known_home(self, guild: discord.Guild, id: int) -> _Home | None:
         """Return what is known of a thread without asking Discord."""
@@ -292,10 +344,15 @@ class Reach:
         return self._homes.get(id)
 
     def _keep_home(self, thread: discord.Thread) -> _Home:
-        while len(self._homes) > REMEMBERED:
-            del self._homes[next(iter(self._homes))]
+        _make_room(self._homes)
         home = self._homes[thread.id] = _Home(thread.parent_id, thread.is_private())
         return home
+
+
+def _make_room(known: dict[int, T]) -> None:
+    """Forget the oldest where there are too many."""
+    while len(known) >= REMEMBERED:
+        del known[next(iter(known))]
 
 
 def _as_member(stand: Stand) -> discord.Member:

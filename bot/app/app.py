@@ -195,6 +195,7 @@ class App:
         self._watched: ProcessState | None = None
         self.console: ConsoleHost | None = None
         """Keeps the console that this process started, if it did."""
+        self._console_at = ""
         self.watch: PullWatch | None = None
         self.folders: LocalFolders | None = None
         """Deletes what other machines were told to delete."""
@@ -514,8 +515,20 @@ class App:
             self.beside("where the console is", self._follow_console())
 
     async def _found_console(self, url: str) -> None:
-        if not self.roles.alone:
+        """Tell other processes where the console is; later where the store does not take it now."""
+        self._console_at = url
+        if self.roles.alone:
+            return
+        try:
             await self.store.set_fact(CONSOLE, url)
+        except StoreError as error:
+            log.warning("where the console is cannot be stored now: %s", error)
+            self.beside("where the console is, again", self._found_later(url))
+
+    async def _found_later(self, url: str) -> None:
+        await asyncio.sleep(CONSOLE_SECONDS)
+        if url == self._console_at:
+            await self._found_console(url)
 
     async def _follow_console(self) -> None:
         """Know where another process has the console, for the links in what this one posts."""

@@ -224,19 +224,26 @@ class Reader:
 
     async def in_person(self, user: discord.abc.User) -> Speaker:
         """Return the author of a direct message, with their highest level in the servers they share with the bot."""
-        guilds = await self._guilds()
-        levels = [self._level(user, guild) for guild in guilds if guild.owner_id == user.id]
+        return replace(self.speaker(user, None), level=await self.level_anywhere(user.id) or "viewer")
+
+    async def level_anywhere(self, person: int) -> Level | None:
+        """Return somebody's highest level in the servers they share with the bot, as far as Discord can be asked now.
+
+        None where they share none.
+        """
+        guilds, levels = await self._guilds(), list[Level]()
+        if any(guild.owner_id == person for guild in guilds):
+            return "owner"
         for guild in guilds[:SHARED]:
-            if levels and max(levels, key=ORDER.index) == "owner":
+            if "owner" in levels:
                 break
             try:
-                levels.append(self._level(await guild.fetch_member(user.id), guild))
+                levels.append(self._level(await guild.fetch_member(person), guild))
             except discord.NotFound:
                 continue
             except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
-                log.info("whether %s is a member of %s cannot be asked now: %s", user.id, guild.id, error)
-        level = max(levels, key=ORDER.index) if levels else "viewer"
-        return replace(self.speaker(user, None), level=level)
+                log.info("whether %s is a member of %s cannot be asked now: %s", person, guild.id, error)
+        return max(levels, key=ORDER.index) if levels else None
 
 
 def _quote(author: str, text: str, *, trusted: bool) -> QuotedMessage:

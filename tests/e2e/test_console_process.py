@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from agentic.ports.errors import StoreUnavailable
+from bot.app.console_link import console_host
 from bot.app.console_link.console_host import ConsoleHost
 from bot.config.settings import Settings, read_settings
 from bot.console.bot_channel import BotChannel
@@ -92,6 +95,40 @@ async def test_where_the_address_is_taken_it_says_so_and_the_bot_goes_on(
         assert f"{taken.getsockname()[1]} is taken. Set THREADWRIGHT_CONSOLE to another address" in host.trouble
         assert links.url == ""
         assert not consoles(tmp_path)
+
+
+async def test_where_no_process_can_be_started_that_is_a_try_like_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    async def none_left(*_: object, **__: object) -> None:
+        tries.append(1)
+        raise BlockingIOError(errno.EAGAIN, "no process is left")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", none_left)
+    monkeypatch.setattr(console_host, "FIRST_PAUSE", 0.0)
+    host = ConsoleHost(Settings(home=tmp_path), ConsoleLinks(), nothing, nowhere)
+    async with asyncio.timeout(SECONDS):
+        await host.run()
+    assert len(tries) == console_host.TRIES + 1
+    assert "soon after its start" in host.trouble
+
+
+async def test_where_it_cannot_be_stored_where_the_console_is_it_still_is_there(tmp_path: Path) -> None:
+    async def full(_: str) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    host = ConsoleHost(Settings(home=tmp_path), links := ConsoleLinks(), nothing, full)
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(b'{"id": 1, "ask": "listens", "url": "http://127.0.0.1:1"}\n')
+        theirs.shutdown(socket.SHUT_WR)
+        reader, writer = await asyncio.open_connection(sock=ours)
+        await host._talk(reader, writer)  # pyright: ignore[reportPrivateUsage]
+        writer.close()
+    assert links.url == "http://127.0.0.1:1"
+    assert host.settled.is_set()
 
 
 class Told(BotChannel):

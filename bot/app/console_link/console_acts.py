@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentic.core.events.execution_events import Asked, InboxItem, Person, Sort
 from agentic.ports.errors import AgenticError
 from bot.access.denials import ANSWERED, ENDED, NOT_OF_HERE
-from bot.access.permissions import Speaker
+from bot.access.permissions import Speaker, limited
 from bot.access.thread_access import OutOfReach, Stand
 from bot.actions.rerun import GONE, NO_CHECKPOINT
 from bot.console.bot_channel import Deed, Done
@@ -149,6 +149,7 @@ class ConsoleActs:
         else:
             assert stand is not None
             speaker = await reach.speaker(stand, row)
+            speaker = replace(speaker, level=limited(speaker.level, writes=speaker.writes))
         scene = await self._scene(deed, stand, row)
         return _Hand(stand, speaker, row, scene, id, datetime.now(UTC))
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, cast
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import aiohttp
 import discord
 from pydantic import TypeAdapter, ValidationError
 
+from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
@@ -21,16 +22,68 @@ from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
 
 if TYPE_CHECKING:
-    from agentic.ports.runtime import SessionRow
     from bot.app.client import ThreadwrightBot
 
-STAND_SECONDS, STANDS = 10.0, 1_000
+FRESH_SECONDS, FRESH = 10.0, 1_000
 """So long, and for so many people, it is known what they may look at; what they do is looked at each time."""
+QUESTIONS, QUESTION_SECONDS = 10, 10.0
+"""So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
 _DEED = TypeAdapter(Deed)
 
 log = logging.getLogger(__name__)
 
 Answer = Mapping[str, object]
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _TooManyQuestions(Exception):
+    """Somebody has caused as many questions to Discord as they may for now."""
+
+
+class _Fresh(Generic[T]):
+    """What Discord said a moment ago, by who asked and about what; each is asked for once at a time.
+
+    It stops one person from having Discord asked about everything there is.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], tuple[asyncio.Task[T], float]] = {}
+        self._caused: dict[str, tuple[float, int]] = {}
+
+    async def get(self, person: str, about: str, ask: Callable[[], Coroutine[None, None, T]]) -> T:
+        """The answer, known or asked for. Raises ``_TooManyQuestions``, and what asking raises."""
+        key, now = (person, about), monotonic()
+        task, until = self._kept.get(key, (None, 0.0))
+        if task is None or until <= now:
+            self.cause(person)
+            self._kept.pop(key, None)
+            _make_room(self._kept)
+            task = asyncio.create_task(ask())
+            self._kept[key] = task, now + FRESH_SECONDS
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            self._kept.pop(key, None)
+            raise
+
+    def cause(self, person: str) -> None:
+        """Count a question to Discord. Raises ``_TooManyQuestions``."""
+        now = monotonic()
+        began, count = self._caused.get(person, (now, 0))
+        if now - began >= QUESTION_SECONDS:
+            began, count = now, 0
+        if count >= QUESTIONS:
+            raise _TooManyQuestions
+        self._caused.pop(person, None)
+        _make_room(self._caused)
+        self._caused[person] = began, count + 1
+
+
+def _make_room(known: dict[K, V]) -> None:
+    while len(known) >= FRESH:
+        del known[next(iter(known))]
 
 
 class ConsoleAnswers:
@@ -43,7 +96,7 @@ class ConsoleAnswers:
         self._bot, self._checks, self._state = bot, checks, state
         self._longest, self._sandboxes = longest, sandboxes
         self._acts = ConsoleActs(bot)
-        self._stands: dict[tuple[str, str], tuple[Stand | None, float]] = {}
+        self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
             "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act, "health": self._health,
         }  # fmt: skip
@@ -64,25 +117,33 @@ class ConsoleAnswers:
             return {"words": f"That didn't work: {error}. Try again."}
 
     async def _sees(self, asked: Mapping[str, object]) -> Answer:
-        row = await self._bot.store.session(str(asked["thread"]))
-        stand = await self._stand(str(asked["person"]), row) if row is not None else None
-        return {"sees": stand is not None and row is not None and await self._bot.reach.sees(stand, row)}
-
-    async def _stand(self, person: str, row: SessionRow) -> Stand | None:
-        """What somebody may look at, as of some seconds ago: a page asks for many threads of one server."""
-        key, now = (person, row.guild or row.thread), time.monotonic()
-        known = self._stands.get(key)
-        if known is None or known[1] <= now:
-            self._stands.pop(key, None)
-            while len(self._stands) >= STANDS:
-                del self._stands[next(iter(self._stands))]
-            known = self._stands[key] = (await self._acts.stand(person, row), now + STAND_SECONDS)
-        return known[0]
+        """Whether somebody sees a thread; None where that is not known now."""
+        person, row, reach = str(asked["person"]), await self._bot.store.session(str(asked["thread"])), self._bot.reach
+        if row is None or reach.is_foreign(person, row):
+            return {"sees": False}
+        try:
+            stand = await self._stands.get(person, row.guild or row.thread, lambda: self._acts.stand(person, row))
+            if stand is None or (row.guild and not reach.may_see(stand, row)):
+                return {"sees": False}
+            if not reach.is_known(stand, row):
+                self._stands.cause(person)
+        except _TooManyQuestions:
+            return {"sees": None}
+        return {"sees": await reach.sees(stand, row)}
 
     async def _level(self, asked: Mapping[str, object]) -> Answer:
-        """What somebody may do in a server, None where they are not in it; asked where they change something there."""
-        person = await self._bot.present_person(str(asked["person"]), str(asked["guild"]))
-        return {"level": person.level if person is not None else None}
+        """What somebody may do in a server, or at most in any; None where they are not in it, or it is not known now."""
+        person, guild = str(asked["person"]), str(asked["guild"])
+        try:
+            return {"level": await self._levels.get(person, guild, lambda: self._present_level(person, guild))}
+        except _TooManyQuestions:
+            return {"level": None}
+
+    async def _present_level(self, person: str, guild: str) -> Level | None:
+        if not guild:
+            return await self._bot.reader.level_anywhere(int(person)) if person.isdecimal() else None
+        present = await self._bot.present_person(person, guild)
+        return present.level if present is not None else None
 
     async def _owner(self, _: Mapping[str, object]) -> Answer:
         return {"person": (await self._acts.owner()).model_dump(mode="json")}

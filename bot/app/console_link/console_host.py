@@ -60,7 +60,10 @@ class ConsoleHost:
         try:
             while not self.trouble:
                 began = loop.time()
-                code = await self._once()
+                try:
+                    code = str(await self._once())
+                except OSError as error:  # no process or no descriptor is left just now
+                    code = str(error)
                 if self.trouble:
                     break
                 if loop.time() - began > STEADY_SECONDS:
@@ -123,15 +126,15 @@ class ConsoleHost:
 
     async def _answered(self, line: bytes, writer: asyncio.StreamWriter) -> None:
         asked = cast("dict[str, object]", orjson.loads(line))
-        if asked.get("ask") == "listens":
-            await self._listens(str(asked.get("url", "")), str(asked.get("trouble", "")))
-            answer: Mapping[str, object] = {}
-        else:
-            try:
+        answer: Mapping[str, object] = {}
+        try:
+            if asked.get("ask") == "listens":
+                await self._listens(str(asked.get("url", "")), str(asked.get("trouble", "")))
+            else:
                 answer = await self._answer(asked)
-            except Exception:  # one answer that failed must not be the last one
-                log.exception("a fault of ours: the console asked %r", asked.get("ask"))
-                answer = {"words": FAULT}
+        except Exception:  # one answer that failed must not be the last one
+            log.exception("a fault of ours: the console asked %r", asked.get("ask"))
+            answer = {"words": FAULT}
         with contextlib.suppress(OSError):
             writer.write(orjson.dumps({"id": asked.get("id"), **answer}) + b"\n")
             await writer.drain()
@@ -141,8 +144,9 @@ class ConsoleHost:
         if at:
             self._port = urlsplit(at).port or 0
             self._links.url = self._settings.console_url or at
-            await self._found(self._links.url)
         self.settled.set()
+        if at:
+            await self._found(self._links.url)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -36,7 +36,7 @@ class AskedPart:
 @dataclass(frozen=True, slots=True)
 class ActChoices:
     """``form`` is the same for as long as nothing changed that a button depends on: a button is sent once, however often
-    it is pressed.
+    it is pressed. What has ended changes no more, and is tried again as often as somebody asks: by the page's own name.
     """
 
     form: str

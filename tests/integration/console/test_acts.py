@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,13 +12,22 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from agentic.core.events.execution_events import InputReceived, Person
+from agentic.core.fold.people import MACHINE
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.ports.errors import StoreUnavailable
+from agentic.ports.stores import SessionRow
 from agentic.runtime.clock import SystemClock
+from bot.access import thread_access
 from bot.access.denials import ANSWERED, ENDED, VIEWER
+from bot.app import app as app_module
+from bot.app.app import CONSOLE
+from bot.app.console_link import console_answers
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.health_checks import discord_check, store_check
-from bot.console.bot_channel import Deed
+from bot.app.services import Roles
+from bot.console.bot_channel import Deed, Wish
+from bot.inbound.parse import scene_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.telemetry.process_state import ProcessState
@@ -27,10 +37,10 @@ from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
 
 __all__ = ["chromium"]
 pytestmark = ON_THE_PAGE
-SENT_TWICE = """async () => {
-  const box = document.querySelector("#act-box");
-  box.elements.text.value = "only once";
-  const send = () => fetch(box.action, { method: "POST", body: new URLSearchParams([...new FormData(box), ["do", "say"]]) });
+SENT_TWICE = """async ([id, wish]) => {
+  const box = document.querySelector(id);
+  if (box.elements.text) box.elements.text.value = "only once";
+  const send = () => fetch(box.action, { method: "POST", body: new URLSearchParams([...new FormData(box), ["do", wish]]) });
   return (await Promise.all([send(), send()])).map((answer) => answer.status);
 }"""
 """A double click: the same form twice at once, without scripts of ours."""
@@ -50,8 +60,12 @@ async def bot(model: tuple[ScriptedEndpoint, Mind], tmp_path_factory: pytest.Tem
     async with await LocalGuild.start() as guild:
         viewers = guild.add_role("viewer").id
         guild.add_member("looker", (viewers,))
+        operators = guild.add_role("operator").id
+        guild.add_member("worker", (operators,))
         home: Path = tmp_path_factory.mktemp("home")
-        async with running_bot(home, endpoint, guild, viewers=(str(viewers),), sandbox="host") as one:
+        async with running_bot(
+            home, endpoint, guild, viewers=(str(viewers),), operators=(str(operators),), sandbox="host"
+        ) as one:
             one.app.begin_console()
             assert one.app.console is not None
             await one.app.console.settled.wait()
@@ -133,6 +147,8 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     thread = await here.mention("ask two")
     await opened(here, page, thread)
     await expect(page.locator("#act-question")).to_be_visible()
+    here.guild.deny(here.guild.channel().id, Permission.SEND_MESSAGES_IN_THREADS, member="worker")
+    assert await refused(here, "worker", thread, "say", "side", "choose", "stop") == {VIEWER}
     await page.get_by_label("Your words").fill("the second one")
     await press(page, "Send", "Got it, thanks.")
     await here.says(thread, "✔ **that**")
@@ -153,15 +169,25 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await here.says(thread, "🛑 **Stopped**")
     assert await here.ended(thread) == ["stopped"]
     await press(page, "Try again", "🔄 On it. I'll say in the thread how it went.")
-    here.mind.go.set()
-    await here.until(lambda: here.app.threads.state(str(thread)) == "busy", "it is tried again")
+    await goes_on(here, thread)
     assert await here.ended(thread) == ["stopped", "done"]
+    assert await page.evaluate(SENT_TWICE, ["#act-retry", "retry"]) == [200, 200]
+    await goes_on(here, thread)
+    assert await here.ended(thread) == ["stopped", "done", "done"]
+
+
+async def goes_on(here: Whole, thread: int) -> None:
+    """Something runs again, and then to its end."""
+    await here.until(lambda: here.app.threads.state(str(thread)) == "busy", "it is tried again")
+    here.mind.go.set()
+    await here.app.threads.idle(str(thread))
+    here.mind.go.clear()
 
 
 async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: Whole, page: Page) -> None:
     thread = await here.mention("hold three")
     await opened(here, page, thread)
-    statuses = await page.evaluate(SENT_TWICE)
+    statuses = await page.evaluate(SENT_TWICE, ["#act-box", "say"])
     assert statuses == [200, 200]
     task = (await here.app.store.executions(str(thread)))[-1].execution
     acts, looker = (
@@ -172,6 +198,9 @@ async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: 
     assert (await acts.act(stop, str(looker), everything=False)).words == VIEWER
     assert (await acts.act(stop, "1575491652707949999", everything=False)).words == NO_TASK
     assert here.app.threads.state(str(thread)) == "busy"
+    await here.guild.change_thread(thread, locked=True)
+    assert await refused(here, "worker", thread, "stop", "say", "side") == {VIEWER}
+    await here.guild.change_thread(thread, locked=False)
     old = Deed("an old form", str(thread), "another", "stop")
     assert (await acts.act(old, str(looker), everything=True)).words == ENDED
     late = Deed("a late form", str(thread), task, "say", "yes", question="decided before")
@@ -181,12 +210,27 @@ async def test_a_form_acts_once_with_the_rights_and_the_words_of_the_chat(here: 
     assert (await acts.act(stop, owner.id, everything=False)).words == "🛑 Stopping."
     assert await here.ended(thread) == ["stopped"]
     heard = [
-        envelope.event async for envelope in here.app.store.read(task) if isinstance(envelope.event, InputReceived)
+        envelope.event
+        async for envelope in here.app.store.read(task)
+        if isinstance(envelope.event, InputReceived) and envelope.event.author.id != MACHINE.id
     ]
     assert [(event.sort, event.text, event.author.id) for event in heard] == [
         ("guidance", "only once", owner.id),
         ("stop", "", owner.id),
     ]
+
+
+async def refused(here: Whole, member: str, thread: int, *wishes: Wish) -> set[str]:
+    """What a member is told who asks for these, to what is open now."""
+    (person,) = (one.id for one in here.guild.state.members.values() if one.name == member)
+    scene = await scene_of(here.app.bot.conversation, str(thread), wholly=True)
+    said: set[str] = set()
+    for wish in wishes:
+        deed = Deed(f"{member} {wish}", str(thread), scene.execution, wish, "do it", question=scene.question)
+        done = await ConsoleActs(here.app.bot).act(deed, str(person), everything=False)
+        assert not done.done
+        said.add(done.words)
+    return said
 
 
 async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
@@ -214,6 +258,79 @@ async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     health = await answers_of(here).answer({"ask": "health"})
     assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
     assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)
+
+
+async def test_somebody_who_looks_around_does_not_have_discord_asked_about_everything(
+    here: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.mind.go.set()
+    clock = [1_000.0]
+    monkeypatch.setattr(console_answers, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(thread_access, "monotonic", lambda: clock[0])
+    store, guild = here.app.store, str(here.guild.state.identity.guild_id)
+    members = {member.name: str(member.id) for member in here.guild.state.members.values()}
+    mine = (await here.guild.open_dm("you")).id
+    answers, stranger = answers_of(here), "1575491652707949999"
+    gone = [str(number) for number in range(1575491652707940000, 1575491652707940030)]
+    for thread in gone[:15]:  # direct conversations and threads that Discord does not know any more
+        await store.save_session(SessionRow(thread, "", ""))
+    for thread in gone[15:]:
+        await store.save_session(SessionRow(thread, "", guild))
+    await store.save_session(SessionRow(str(mine), "", ""))
+
+    async def sees(person: str, *threads: str) -> list[object]:
+        asked = [answers.answer({"ask": "sees", "person": person, "thread": thread}) for thread in threads]
+        return [answer["sees"] for answer in await asyncio.gather(*asked)]
+
+    async def level(person: str, guild: str) -> object:
+        return (await answers.answer({"ask": "level", "person": person, "guild": guild}))["level"]
+
+    def asks() -> int:
+        return sum(each.what.startswith("GET ") for each in here.guild.asked)
+
+    before = asks()
+    assert await sees(stranger, *gone[:15]) == [False] * 10 + [None] * 5, "within so many questions"
+    assert asks() == before + 10
+    clock[0] += 11
+    assert await sees(stranger, *gone[:10]) == [False] * 10
+    assert asks() == before + 10, "that they are gone is known for a while"
+    assert await sees(stranger, *gone[15:], *gone[15:]) == [False] * 30
+    assert asks() == before + 11, "whoever is not in a server is asked for once"
+    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + [None] * 6
+    assert asks() == before + 21
+    assert await sees(members["you"], str(mine)) == [True]
+    before = asks()
+    clock[0] += 100
+    assert await sees(stranger, str(mine), str(mine)) == [False, False]
+    assert asks() == before, "whose a conversation is never changes"
+
+    levels = [await level(person, place) for place in ("", guild) for person in (members["worker"], stranger)]
+    assert levels == ["operator", None, "operator", None]
+    before = asks()
+    assert await asyncio.gather(*(level(members["worker"], guild) for _ in range(5))) == ["operator"] * 5
+    clock[0] += 11
+    await asyncio.gather(*(level(members["worker"], guild) for _ in range(5)))
+    assert asks() == before + 1
+
+
+async def test_where_the_console_is_is_stored_once_the_store_takes_it(
+    here: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, really, full = here.app, here.app.store.set_fact, [True]
+
+    async def set_fact(name: str, value: str) -> None:
+        if full.pop() if full else False:
+            raise StoreUnavailable("the disk is full")
+        await really(name, value)
+
+    monkeypatch.setattr(app_module, "CONSOLE_SECONDS", 0.01)
+    monkeypatch.setattr(app, "roles", Roles(works=False))
+    monkeypatch.setattr(app.store, "set_fact", set_fact)
+    await app._found_console("http://127.0.0.1:9")  # pyright: ignore[reportPrivateUsage]
+    assert await app.store.fact(CONSOLE) is None
+    async with asyncio.timeout(20):
+        while await app.store.fact(CONSOLE) != "http://127.0.0.1:9":
+            await asyncio.sleep(0.01)
 
 
 def answers_of(here: Whole) -> ConsoleAnswers:
