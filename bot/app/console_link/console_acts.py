@@ -44,7 +44,7 @@ TAKEN: dict[Sort, str] = {
     "answer": "Got it, thanks.",
     "side": "On it. The answer comes in the thread.",
     "queue": "Queued. Starts when this task finishes.",
-    "escalate": "🚀 A stronger model takes over with the next step.",
+    "escalate": "🚀 Asked for a stronger model.",
 }
 WROTE = "{name} wrote on the console:\n>>> {text}"
 NO_SUCH_TURN = "Nothing was saved at turn {turn} or before, so I can't fork there."

@@ -48,6 +48,8 @@ class ActChoices:
     text: str = ""
     parts: tuple[AskedPart, ...] = ()
     last_turn: int = 0
+    stronger: bool = False
+    """There is a stronger model than the one that works on it."""
 
 
 def choices_of(log: TaskLog) -> ActChoices:
@@ -60,9 +62,10 @@ def choices_of(log: TaskLog) -> ActChoices:
     turn = execution.turn.number
     if execution.finished is not None:
         return ActChoices(form, ended=True, last_turn=turn)
+    stronger = execution.tier < len(execution.policy.tiers)
     paused = execution.paused is not None and execution.paused.author.id != MACHINE.id
     if asked is None:
-        return ActChoices(form, steers=True, paused=paused, last_turn=turn)
+        return ActChoices(form, steers=True, paused=paused, last_turn=turn, stronger=stronger)
     return ActChoices(
         form,
         steers=True,
@@ -71,6 +74,7 @@ def choices_of(log: TaskLog) -> ActChoices:
         text=asked.text,
         parts=_parts(execution, asked),
         last_turn=turn,
+        stronger=stronger,
     )
 
 

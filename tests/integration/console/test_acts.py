@@ -157,9 +157,9 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     thread = await here.mention("work one")
     await here.says(thread, "answered <work one>")
     await opened(here, page, thread)
-    await page.get_by_text("Go on from an earlier turn").click()
-    await page.get_by_label("What to do there").fill("do more")
-    await press(page, "Fork into a new thread", "On it. I'll link the new thread here.")
+    await page.get_by_text("Continue from an earlier turn").click()
+    await page.get_by_label("What to do in the fork").fill("do more")
+    await press(page, "Fork into a new thread", "On it. The new thread will be under Tasks in a moment.")
     linked = await here.says(thread, "<#")
     assert "it starts there with what you wrote" in linked.content
 
