@@ -67,6 +67,7 @@ def test_an_image_runs_as_nobody_and_gets_no_secret() -> None:
 def test_systemd_understands_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
     unit = tmp_path / "threadwright.service"
     text = (DEPLOY / "threadwright.service").read_text()
+    assert "\nOOMPolicy=continue\n" in text
     unit.write_text(text.replace("/opt/threadwright/bin/threadwright", "/bin/true"))
     told = subprocess.run(
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False, timeout=30
