@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
+from pathlib import Path
 
-from agentic.ports.errors import AgenticError
+from agentic.ports.errors import AgenticError, StoreUnavailable
 from bot.cli.console import fail, say
 from bot.config.home import own
 from bot.config.settings import Settings
@@ -19,6 +20,9 @@ IN_MEMORY = "THREADWRIGHT_STORE is 'memory', which no other process can read. Se
 OPEN = "Open {url} in a browser. It only shows: what people do goes through the bot's own console. Ctrl-C ends it."
 
 
+OOM = Path("/proc/self/oom_score_adj")
+
+
 class _Told(BotChannel):
     """Nobody but whoever reads the terminal."""
 
@@ -28,11 +32,18 @@ class _Told(BotChannel):
             say(OPEN.format(url=url))
 
 
+def _go_first() -> None:
+    """Where memory runs out, let the kernel end this process before the bot, which works without it."""
+    with contextlib.suppress(OSError):
+        OOM.write_text("800", encoding="ascii")
+
+
 async def console(settings: Settings, descriptor: int | None, port: int) -> int:
     """Serve until it is stopped; ``descriptor`` is the end of the pair that a bot handed over."""
     if settings.store == "memory":
         return fail(IN_MEMORY)
     own(settings.home)
+    _go_first()
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
@@ -43,6 +54,8 @@ async def console(settings: Settings, descriptor: int | None, port: int) -> int:
         return fail(f"The console can't listen at {settings.console}: {os.strerror(error.errno or 0)}.")
     except NoWayIn as error:
         return fail(str(error))
+    except StoreUnavailable:  # not for good: whoever started it tries again
+        raise
     except AgenticError as error:
         await channel.listens("", f"{error}. `threadwright doctor` checks every part")
         raise
