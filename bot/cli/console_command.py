@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 import os
 import signal
+from pathlib import Path
 
-from agentic.ports.errors import AgenticError
+from agentic.ports.errors import AgenticError, StoreUnavailable
 from bot.cli.console import fail, say
 from bot.config.home import own
 from bot.config.settings import Settings
@@ -22,6 +23,9 @@ OPEN = (
 )
 
 
+OOM = Path("/proc/self/oom_score_adj")
+
+
 class _Told(BotChannel):
     """Nobody but whoever reads the terminal."""
 
@@ -31,11 +35,18 @@ class _Told(BotChannel):
             say(OPEN.format(url=url))
 
 
+def _go_first() -> None:
+    """Where memory runs out, let the kernel end this process before the bot, which works without it."""
+    with contextlib.suppress(OSError):
+        OOM.write_text("800", encoding="ascii")
+
+
 async def console(settings: Settings, descriptor: int | None, port: int) -> int:
     """Serve until it is stopped; ``descriptor`` is the end of the pair that a bot handed over."""
     if settings.store == "memory":
         return fail(IN_MEMORY)
     own(settings.home)
+    _go_first()
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
@@ -46,6 +57,8 @@ async def console(settings: Settings, descriptor: int | None, port: int) -> int:
         return fail(f"The console can't listen at {settings.console}: {os.strerror(error.errno or 0)}.")
     except NoWayIn as error:
         return fail(str(error))
+    except StoreUnavailable:  # not for good: whoever started it tries again
+        raise
     except AgenticError as error:
         await channel.listens("", f"{error}. `threadwright doctor` checks every part")
         raise

@@ -14,9 +14,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from agentic.ports.errors import StoreUnavailable
+from agentic.ports.errors import AgenticError, StoreCorrupt, StoreUnavailable
 from bot.app.console_link import console_host
 from bot.app.console_link.console_host import ConsoleHost
+from bot.cli import console_command
 from bot.config.settings import Settings, read_settings
 from bot.console.bot_channel import BotChannel
 from bot.console.process import serve
@@ -65,6 +66,8 @@ async def test_a_console_that_dies_is_back_where_it_was_and_dies_with_the_bot(tm
         assert await answers(f"{url.rstrip('/')}/sign-in", "Sign in with Discord"), "with the one of this machine"
         assert re.search(rf"console\s+{url}", (await bot.until_said(r"console +.*[^$]*store"))[0])
         (first,) = consoles(tmp_path)
+        oom = Path(f"/proc/{first}/oom_score_adj").read_text()
+        assert int(oom) >= 800, "the kernel takes it before the bot"
         os.kill(first, signal.SIGKILL)
         await until(lambda: first not in consoles(tmp_path) and len(consoles(tmp_path)) == 1, "another one")
         async with asyncio.timeout(SECONDS):
@@ -134,11 +137,31 @@ async def test_where_it_cannot_be_stored_where_the_console_is_it_still_is_there(
 class Told(BotChannel):
     """Where the console says that it is."""
 
-    url = ""
+    url = trouble = ""
 
     async def listens(self, url: str, trouble: str = "") -> None:
-        self.url = url
+        self.url, self.trouble = url, trouble
         self.gone.set()
+
+
+@pytest.mark.parametrize(("broken", "told"), [(StoreUnavailable("busy"), ""), (StoreCorrupt("torn"), "torn")])
+async def test_a_store_that_cannot_be_opened_for_a_moment_is_no_reason_to_have_no_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: AgenticError, told: str
+) -> None:
+    channel = Told()
+
+    async def over(_: int) -> Told:
+        return channel
+
+    async def failing(*_: object) -> None:
+        raise broken
+
+    monkeypatch.setattr(BotChannel, "over", over)
+    monkeypatch.setattr(console_command, "serve", failing)
+    monkeypatch.setattr(console_command, "OOM", tmp_path / "oom")
+    with pytest.raises(type(broken)):
+        await console_command.console(Settings(home=tmp_path), 1, 0)
+    assert channel.trouble.partition(".")[0] == told
 
 
 async def test_the_usual_port_gives_way_where_nobody_chose_it(tmp_path: Path) -> None:

@@ -47,6 +47,17 @@ def test_the_bot_is_nobody_and_the_engine_has_no_network(services: dict[str, Any
     ]
 
 
+def test_the_console_whose_door_nobody_could_open_is_off_until_somebody_sets_it(services: dict[str, Any]) -> None:
+    passed = services["bot"]["environment"]
+    assert [line for line in passed if line.startswith("THREADWRIGHT_CONSOLE=")] == [
+        "THREADWRIGHT_CONSOLE=${THREADWRIGHT_CONSOLE:-off}"
+    ]
+    assert "THREADWRIGHT_CONSOLE_TOKEN" in passed
+    unit = (DEPLOY / "threadwright.service").read_text()
+    assert "\nEnvironment=THREADWRIGHT_CONSOLE=off\n" in unit
+    assert "\nEnvironmentFile=" in unit.partition("THREADWRIGHT_CONSOLE=off")[2]  # what it says counts more
+
+
 def test_an_image_runs_as_nobody_and_gets_no_secret() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
     assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["65532:65532"]
@@ -67,6 +78,7 @@ def test_an_image_runs_as_nobody_and_gets_no_secret() -> None:
 def test_systemd_understands_the_unit_and_finds_it_closed(tmp_path: Path) -> None:
     unit = tmp_path / "threadwright.service"
     text = (DEPLOY / "threadwright.service").read_text()
+    assert "\nOOMPolicy=continue\n" in text
     unit.write_text(text.replace("/opt/threadwright/bin/threadwright", "/bin/true"))
     told = subprocess.run(
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False, timeout=30
