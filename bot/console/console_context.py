@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from aiohttp import web
@@ -31,6 +32,8 @@ Handler = Callable[["Console", web.Request, Viewer], Awaitable[web.StreamRespons
 Route = tuple[str, str, Handler]
 """Method, path and what answers; the path in aiohttp's form."""
 
+EXPORTS = 4
+"""Files of whole tasks that are made at once."""
 NO_THREAD = "0"
 """A thread that nobody has."""
 NO_TASK = "There is no such task, or you may not see it."
@@ -54,6 +57,8 @@ class Console:
     requests: SentRequests
     summaries: TaskSummaries
     sums: Remembered[SpendingReport]
+    exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
+    """Taken by whatever makes a file of a whole task."""
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

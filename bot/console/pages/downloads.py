@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import Envelope, ModelRequested, Start
 from agentic.runtime.request_refs import specs_in
 from bot import BUILD
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import Console, Route
+from bot.console.console_context import Console, Handler, Route
 from bot.console.exports.atif_export import JsonMap, Trajectory, atif, helpers_of
 from bot.console.exports.export_source import TEXT, ExportSource, source_of
 from bot.console.exports.html_export import html_file
@@ -31,6 +31,8 @@ HELPERS, HELPER_EVENTS = 20, 20_000
 """Helpers, and events of all of them together, that a trajectory has inside."""
 SEND_SECONDS = 60.0
 """How long a browser may take nothing before it is given up."""
+WAIT_SECONDS = 20.0
+"""How long one waits at most while as many files as may be are made."""
 AT_ONCE = 64_000
 """Characters that are made and sent at once, at least."""
 HEADERS = {
@@ -174,9 +176,31 @@ async def _sent(request: web.Request, pieces: Iterator[str], name: str, ending: 
     answer.headers["Content-Disposition"] = f'attachment; filename="threadwright-{name}.{ending}"'
     await answer.prepare(request)
     while piece := await asyncio.to_thread(_next, pieces):
-        async with asyncio.timeout(SEND_SECONDS):
-            await answer.write(piece)
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await answer.write(piece)
+        except TimeoutError:  # the other end's doing, no fault of ours
+            if request.transport is not None:
+                request.transport.abort()
+            break
     return answer
+
+
+def _bounded(handler: Handler) -> Handler:
+    """A handler that makes a file of a whole task: a few at once, since each has much in memory."""
+
+    async def bounded(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await console.exports.acquire()
+        except TimeoutError:
+            raise web.HTTPServiceUnavailable(text="Other files are being made now. Try again in a moment.") from None
+        try:
+            return await handler(console, request, viewer)
+        finally:
+            console.exports.release()
+
+    return bounded
 
 
 def _next(pieces: Iterator[str]) -> bytes:
@@ -192,10 +216,10 @@ def _next(pieces: Iterator[str]) -> bytes:
 
 
 ROUTES: tuple[Route, ...] = (
-    ("GET", TASK + "/export.html", as_html),
-    ("GET", TASK + "/export.md", as_markdown),
-    ("GET", TASK + "/export.jsonl", as_lines),
-    ("GET", TASK + "/export.atif.json", as_trajectory),
+    ("GET", TASK + "/export.html", _bounded(as_html)),
+    ("GET", TASK + "/export.md", _bounded(as_markdown)),
+    ("GET", TASK + "/export.jsonl", _bounded(as_lines)),
+    ("GET", TASK + "/export.atif.json", _bounded(as_trajectory)),
     ("GET", TASK + r"/turn/{number:\d{1,6}}.md", turn_as_markdown),
     ("GET", TASK + r"/call/{call:[\w.-]{1,80}}.md", call_as_markdown),
 )

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from aiohttp import web
 
 from bot.console import listener
 from bot.console.access import form_data
+from bot.console.pages import downloads
 from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, FORM, SECRET_WORDS, TOKEN, Answer, Door, open_door, parsed
 from tests.walls.tally import Wall
@@ -153,6 +155,42 @@ async def test_slow_clients_are_let_go(tmp_path: Path, monkeypatch: pytest.Monke
         head = f"POST /sign-in HTTP/1.1\r\nHost: {door.name}\r\nOrigin: http://{door.name}\r\n"
         slow = head + f"Content-Type: {form_data.SENT_AS}\r\nContent-Length: 100\r\nConnection: close\r\n\r\ntoken="
         assert parsed(await door.raw(slow.encode())).status == 408
+
+
+async def test_files_are_made_a_few_at_once_and_who_does_not_take_one_is_let_go(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await door.signed_in()
+    taken, begun = asyncio.Event(), asyncio.Semaphore(0)
+    write = web.StreamResponse.write
+
+    async def held(self: web.StreamResponse, piece: bytes) -> None:
+        begun.release()
+        await taken.wait()
+        await write(self, piece)
+
+    monkeypatch.setattr(web.StreamResponse, "write", held)
+    monkeypatch.setattr(downloads, "WAIT_SECONDS", 0.05)
+    async with asyncio.timeout(20):
+        four = [asyncio.create_task(door.ask(f"{TASK}/export.md")) for _ in range(4)]
+        for _ in four:
+            await begun.acquire()
+        refused = await door.ask(f"{TASK}/export.jsonl")
+        assert (refused.status, "Other files are being made now" in refused.text) == (503, True)
+        taken.set()
+        assert [answer.status for answer in await asyncio.gather(*four)] == [200] * 4
+    taken.clear()
+    monkeypatch.setattr(downloads, "WAIT_SECONDS", 20.0)
+    monkeypatch.setattr(downloads, "SEND_SECONDS", 0.05)
+    get = f"GET {TASK}/export.md HTTP/1.1\r\nHost: {door.name}\r\nCookie: {'; '.join(map('='.join, door.jar.items()))}\r\n\r\n"
+    ended = await asyncio.gather(*(door.raw(get.encode()) for _ in range(6)), return_exceptions=True)
+    bodies = [one.partition(b"\r\n\r\n")[2] if isinstance(one, bytes) else one for one in ended]
+    assert [one for one in bodies if one != b"" and not isinstance(one, ConnectionResetError)] == [], (
+        "cut off, not ended"
+    )
+    assert caplog.text == ""
+    taken.set()
+    assert (await door.ask(f"{TASK}/export.jsonl")).status == 200
 
 
 @pytest.mark.wall("http")
