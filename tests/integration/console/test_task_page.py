@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Page, expect
 
+from agentic.core.events.execution_events import Evaluated
 from tests.integration.console import logs
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
 
@@ -60,3 +61,15 @@ async def test_the_log_shows_each_event_and_can_be_filtered(consoled: ConsoleGro
     await expect(page.locator("#lines .line")).to_have_count(2)
     await page.locator("#lines .line a").first.click()
     await expect(page.locator("pre.whole")).to_contain_text('"outcome": "ok"')
+
+
+async def test_what_came_after_the_end_has_no_number_and_no_link_to_another_event(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    await logs.written(consoled.store, "judged", logs.events(1))
+    judged = logs.enveloped("judged", [Evaluated(score=92, parts={})])
+    await consoled.store.append_outcome("judged", judged)
+    await page.goto(consoled.task("judged", "logs"))
+    last = page.locator("#lines .line").last
+    await expect(last.locator(".seq")).to_have_text("after")
+    await expect(last.get_by_role("link")).to_have_count(0)
