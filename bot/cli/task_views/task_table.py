@@ -36,7 +36,7 @@ STORES = 8
 WIDTH = 160
 """Columns where there is no terminal."""
 WIDE, WIDER = 100, 120
-"""From so many columns on, threads, turns and tiers have columns; states a line."""
+"""From so many columns on, turns and tiers have columns; threads, and states a line."""
 TITLE = 100
 NO_TERMINAL = (
     "`threadwright top` redraws its table, for which it needs a terminal. `threadwright top --once` prints it once."
@@ -163,13 +163,13 @@ def table(rows: Sequence[RunningTask], width: int) -> Table:
     shown.add_column("Task", overflow="ellipsis", no_wrap=True, ratio=1)
     shown.add_column("State", width=24 if width >= WIDER else 16)
     shown.add_column("Waits for", width=12)
-    if width >= WIDE:
+    if width >= WIDER:
         shown.add_column("Thread", width=19)
     figures = [("Turn", 4), ("Tier", 4)] if width >= WIDE else []
     for name, columns in (*figures, ("Cost", 7), ("Quiet for", 12)):
         shown.add_column(name, justify="right", width=columns)
     for row in rows:
-        words = (row.title, row.state, row.waits_for, *([row.thread] if width >= WIDE else []))
+        words = (row.title, row.state, row.waits_for, *([row.thread] if width >= WIDER else []))
         place = (str(row.turn), str(row.tier)) if width >= WIDE else ()
         told = (*words, *place, usd(row.usd), seconds(row.quiet))
         shown.add_row(*(Text(one_line(word)) for word in told), style="yellow" if row.needs else "")

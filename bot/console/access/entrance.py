@@ -79,7 +79,8 @@ class Entrance:
 
     def is_trustworthy(self, request: web.Request) -> bool:
         """Whether a browser counts the connection as secure: over https, or with this machine."""
-        return self._address.secure or is_loopback(request.url.host or "")
+        host = request.headers.get("Host", "")
+        return self._address.secure or is_loopback(host.rpartition(":")[0].strip("[]") or host)
 
     async def viewer(self, request: web.Request) -> Viewer | None:
         """Who sent a request; None where somebody has to sign in first."""

@@ -45,7 +45,7 @@ class ThreadLoad:
     def process(self) -> str:
         """The holder in short: its process, where its name has one."""
         parts = self.holder.split("/")
-        return f"process {parts[2]}" if len(parts) > 3 else self.holder
+        return f"process {parts[2]}" if len(parts) == 4 else self.holder
 
 
 @dataclass(frozen=True, slots=True)

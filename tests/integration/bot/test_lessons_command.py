@@ -74,7 +74,7 @@ def test_few_showings_are_said_to_be_too_few_and_only_a_report_is_written_over(
     file = home.parent / "threadwright-lessons.html"
     assert perform(["lessons", "report"]) == 0
     assert "Known outcomes so far" in file.read_text()
-    assert "takes about" in file.read_text()
+    assert "are needed to see a 10-point effect" in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o600
     first = file.read_text()
     assert perform(["lessons", "report", "--guild", GUILD]) == 0

@@ -24,7 +24,9 @@ ANN, BEN = Person(id="7", name="Ann"), Person(id="8", name="Ben")
 
 async def test_the_user_of_this_machine_needs_no_sign_in_unless_the_request_was_passed_on(tmp_path: Path) -> None:
     async with open_door(tmp_path) as door:
-        assert SECRET_WORDS in (await door.ask("/")).text
+        entered = await door.ask("/")
+        assert SECRET_WORDS in entered.text
+        assert entered.headers["cross-origin-opener-policy"] == "same-origin"
         for header in ("X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via", "CF-Connecting-IP"):
             passed_on = await door.ask("/", headers={header: "127.0.0.1"})
             assert (passed_on.status, SECRET_WORDS in passed_on.text) == (403, False), header
@@ -54,6 +56,10 @@ async def test_where_others_reach_it_everybody_signs_in(tmp_path: Path, settings
         asked = await door.ask("/", headers={"Host": "console.example.org"} if "console_url" in settings else {})
         assert asked.status == 303
         assert asked.headers["location"].endswith("/sign-in?to=/")
+        plain = await door.ask("/", headers={"Host": "elsewhere.example.org"})
+        assert ("cross-origin-opener-policy" in plain.headers) == ("console_url" in settings), (
+            "not over http from elsewhere"
+        )
         assert (await door.ask("/", headers={"Sec-Fetch-Mode": "cors"})).status == 401
 
 

@@ -207,15 +207,23 @@ async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: G
     page = await ground.get("/health")
     assert "No bot is connected, so only stored data is shown." in page
     assert "Thread 101" in part(page, "leases")
+    assert 'aria-current="page">Health<' in page
     assert "Thread 0" in part(page, "outbox")
     assert "the whole bot" in part(page, "budgets")
     state = {"name": "discord", "state": "failing", "what": "it is not connected", "todo": "Check the network"}
-    ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4}}
+    ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4, "oldest, seconds": 0.0}}
     told = await ground.get("/health/now")
     assert ("it is not connected" in told, "Check the network" in told, "0.90 s" in told, "slots" in told) == (
         True,
     ) * 4
+    assert re.search(r"<th[^>]*>Queue</th><th[^>]*>Waiting</th>.*<td>oldest</td><td>0 s</td>", told, re.DOTALL)
     ground.bot.told = None
+
+
+async def test_a_page_that_is_not_there_says_so(ground: Ground) -> None:
+    page = await ground.get("/nowhere", 404)
+    assert "<h1>Page not found</h1>" in page
+    assert "Not Found" not in page
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

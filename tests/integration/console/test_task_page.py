@@ -7,6 +7,7 @@ import re
 
 from playwright.async_api import Page, Route, expect
 
+from agentic.core.events.execution_events import Evaluated
 from tests.integration.console import logs
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
 
@@ -109,3 +110,29 @@ async def test_a_page_that_is_far_behind_begins_anew_with_the_newest(consoled: C
         ).to_be_visible()
         await expect(page.locator(one)).to_have_count(shown)
     await expect(page.locator("#turns thead")).to_have_count(1)
+
+
+async def test_what_came_after_the_end_has_no_number_and_no_link_to_another_event(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    await logs.written(consoled.store, "judged", logs.events(1))
+    judged = logs.enveloped("judged", [Evaluated(score=92, parts={})])
+    await consoled.store.append_outcome("judged", judged)
+    await page.goto(consoled.task("judged", "logs"))
+    last = page.locator("#lines .line").last
+    await expect(last.locator(".seq")).to_have_text("after")
+    await expect(last.get_by_role("link")).to_have_count(0)
+
+
+async def test_a_link_that_copied_has_its_name_again(consoled: ConsoleGround, page: Page) -> None:
+    await logs.written(consoled.store, "copied", logs.events(1))
+    await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await page.clock.install()
+    await page.goto(consoled.task("copied"))
+    await page.get_by_text("Download or copy").click()
+    link = page.locator(".exports a[data-copy]")
+    await link.click()
+    await expect(link).to_have_text("Copied")
+    await page.clock.run_for(2_000)
+    await expect(link).to_have_text("Copy as Markdown")
+    assert "Fix the failing test" in await page.evaluate("navigator.clipboard.readText()")

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from agentic.core.events.execution_events import Asked, Event, InputReceived, Option
+from agentic.core.events.execution_events import Asked, Evaluated, Event, InputReceived, Option
 from agentic.stores.factory import open_store
 from bot.cli.main import perform
 from bot.cli.task_views.named_task import names_in
+from bot.cli.task_views.task_table import RunningTask, table
 from bot.config.home import DATABASE
 from tests.e2e import processes
-from tests.integration.console.logs import ANN, THREAD, added, end, events, guidance, started, turn, written
+from tests.integration.console.logs import ANN, THREAD, added, end, enveloped, events, guidance, started, turn, written
 
 SECRET = "ghp_" + "a1B2" * 9
 LINK = f"https://discord.com/channels/1575491652707941000/{THREAD}"
+
+
+async def _voted(home: Path, execution: str) -> None:
+    """Add what people say of a task after its end."""
+    store = open_store(home / DATABASE)
+    await store.append_outcome(execution, enveloped(execution, [Evaluated(score=92, parts={})]))
+    await store.close()
 
 
 async def _kept(home: Path, *tasks: tuple[str, str, Sequence[Event]]) -> None:
@@ -76,6 +86,11 @@ def test_a_task_is_printed_as_lines_turns_or_json(home: Path, capsys: pytest.Cap
     told = capsys.readouterr().out
     assert [json.loads(line)["seq"] for line in told.splitlines()] == list(range(1, 13))
     assert SECRET not in told
+    asyncio.run(_voted(home, "x1"))
+    assert perform(["logs", THREAD]) == 0
+    assert re.fullmatch(r"09:00:02 {7}\S.*92.*", capsys.readouterr().out.splitlines()[-1]), (
+        "it has no number of its own"
+    )
 
 
 def test_who_is_not_there_is_said_with_what_to_do(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,3 +141,12 @@ def test_those_who_wait_for_a_person_come_first(home: Path, capsys: pytest.Captu
 )
 def test_ids_and_links_name_a_task(text: str, names: list[str]) -> None:
     assert names_in(text) == names
+
+
+def test_at_80_columns_the_task_has_the_room() -> None:
+    title = "Add up the report of"
+    row = RunningTask("x", "1", f"{title} the week with all its sums", "Thinking", False, "", 1, 2, 0.01, 4_000.0)
+    screen = Console(width=80)
+    with screen.capture() as printed:
+        screen.print(table([row], 80))
+    assert title in printed.get()

@@ -79,7 +79,7 @@ def test_what_came_from_outside_says_so_with_the_rule_that_answered_next() -> No
     assert (stop.rule.name, stop.action) == ("stopping", "end what runs: stopped by you")
     assert "the model's answer" in traced("work_4", "model_answered").words
     assert "what a tool call came to" in traced("work_4", "tool_finished", 0).words
-    assert "a tool that the model called asks" in traced("asked_4", "asked", 0).words
+    assert "A tool that the model called asks" in traced("asked_4", "asked", 0).words
     time = traced("out_of_time_4", "deadline_passed")
     assert time.decided
     assert "Time passed" in time.words

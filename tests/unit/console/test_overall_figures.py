@@ -27,6 +27,7 @@ from bot.console.overall.figures.judge_figures import calibration_of, judges_of,
 from bot.console.overall.figures.lesson_figures import effect_bar, lesson_lines
 from bot.console.overall.figures.spending import OTHERS, SHOWN, spending_of
 from bot.console.overall.figures.task_summary import DayCost, TaskSummary, summary_of
+from bot.console.overall.health_page import ThreadLoad
 from bot.history.cost_summary import Spent
 from reflexion.lessons.changes import approved
 from reflexion.lessons.lesson import Verdict
@@ -198,6 +199,11 @@ def test_what_the_bot_tells_of_its_health_is_shown_whatever_form_it_has() -> Non
     ]  # fmt: skip
     empty = told_health({"parts": None, "longest_stall_seconds": "long"})
     assert (empty.parts, empty.stall, empty.slow, empty.tables) == ((), None, False, ())
+
+
+def test_a_lease_is_held_by_a_process() -> None:
+    assert ThreadLoad("1", "", "575bc/4026/28471/99").process == "process 28471"
+    assert ThreadLoad("1", "", "worker-1").process == "worker-1"
 
 
 def test_a_task_that_went_wrong_says_what_to_do() -> None:

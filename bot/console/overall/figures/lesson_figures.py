@@ -112,7 +112,7 @@ ARMS = {"shown": "told of it", "held_back": "withheld at random, to measure it",
 def _exposures(lesson: Lesson) -> str:
     life = lesson.life
     parts = [
-        f"{name} {count} times{f', {ok} of {known} known outcomes went well' if known else ''}"
+        f"{name} {count} {'time' if count == 1 else 'times'}{f', {ok} of {known} known outcomes went well' if known else ''}"
         for name, count, known, ok in (
             ("told", life.told or life.shown, life.shown, life.shown_ok),
             ("withheld", life.held_back, life.held_back, life.held_back_ok),
