@@ -35,13 +35,23 @@ TASK = f"Write the total of the attached orders into total.txt. `{CHECK}` says w
 ASKING = "Set up our newsletter"
 LINK = re.compile(r"\[details\]\((http[^)]+)\)")
 PICTURES = {
-    "which rule ended it": "why", "which lesson was used and why": "identity", "where did these two part": "compare",
-    "what did the model see": "world", "what did the command print": "terminal", "what did it change": "files",
-    "what did a turn cost": "metrics", "where did the time go": "timeline", "how was it before": "time-travel",
-    "what happened, event by event": "logs", "what needs me": "home", "what was learned and waits for me": "lessons",
-    "how often is its confidence right": "judgement", "is the bot well": "health", "what is it doing": "thoughts",
-}  # fmt: skip
-"""The question after which a view is shown, and the view's name."""
+    "which rule ended it": "console-why.png",
+    "which lesson was used and why": "console-identity.png",
+    "where did these two part": "console-compare.png",
+    "what did the model see": "console-world.png",
+    "what did the command print": "console-terminal.png",
+    "what did it change": "console-files.png",
+    "what did a turn cost": "console-metrics.png",
+    "where did the time go": "console-timeline.png",
+    "how was it before": "console-time-travel.png",
+    "what happened, event by event": "console-logs.png",
+    "what needs me": "console-home.png",
+    "what was learned and waits for me": "console-lessons.png",
+    "how often is its confidence right": "console-judgement.png",
+    "is the bot well": "console-health.png",
+    "what is it doing": "console-thoughts.png",
+}
+"""The question after which a view is shown, and its picture."""
 DESK: ViewportSize = {"width": 1040, "height": 900}
 CLICKS = 3
 
@@ -76,10 +86,10 @@ class Shown:
 
     async def picture(self, name: str) -> None:
         """The page as it is, for the guide; on a phone nothing sticks out."""
-        path = still(f"console-{name}.png", self.folder)
+        path = still(name, self.folder)
         await self.page.screenshot(path=path, animations="disabled")
         assert 8_000 < path.stat().st_size < 400_000, path
-        await looked_at(self.page, f"console-{name}")
+        await looked_at(self.page, Path(name).stem)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -92,9 +92,10 @@ async def test_files_count_wherever_they_are_put_away(ground: Ground, wall: Wall
     async with ground.open() as sandbox:
         for way, code in WAYS.items():
             seen += MARGIN
-            argv = ["python3", "-c", f"{TAKE}{code}\ntime.sleep(60)", str(seen), "0"]
-            done = await sandbox.exec(argv, timeout=50)
-            wall.held(f"{ground.rung_name}: {way}", "the files of the thread grew" in done.killed_reason, done.text)
+            argv = ["python3", "-c", f"{TAKE}{code}\ntime.sleep(130)", str(seen), "0"]
+            done = await sandbox.exec(argv, timeout=120)
+            grew = "the files of the thread grew" in done.killed_reason
+            wall.held(f"{ground.rung_name}: {way}", grew, f"{done.killed_reason} {done.text[:300]}")
             empty(ground)
         code = f"{TAKE}os.mkdir('f', 0o300); fill_all('f')\ntime.sleep(60)"
         said = await sandbox.exec(["python3", "-c", code, "0", str(FILES)], timeout=50)

@@ -20,8 +20,8 @@ from tests.e2e.person import entered
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 from tests.walls.tally import Wall
 
-OPEN = ("/", "/page/app.js", "/embed/avatars/1.png")
-"""What holds nothing of the guild: the page as a file, and pictures."""
+OPEN = ("/", "/page/app.js", "/embed/avatars/1.png", "/oauth2/authorize")
+"""What holds nothing of the guild: the pages as files, and pictures."""
 TALKS = ("/ui/live", "/gateway", "/gateway/")
 """Connections, which are let go of unless the first thing said opens them."""
 CAPABILITIES = ("/api/v10/webhooks/", "/api/v10/interactions/", "/attachments/")

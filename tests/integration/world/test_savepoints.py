@@ -115,6 +115,7 @@ async def test_a_savepoint_is_of_one_call_and_one_that_is_as_before_is_not_writt
     (tmp_path / "work").mkdir()
     for name in ("a", "b"):
         (tmp_path / "work" / name).write_text(f"content of {name}\n")
+        os.utime(tmp_path / "work" / name, (1_700_000_000, 1_700_000_000))  # what was written just now is read again
     savepoints = Savepoints(Snapshots(tmp_path / "kept"), _world(tmp_path))
     await savepoints.hold("c0")
     await savepoints.hold("c1")
