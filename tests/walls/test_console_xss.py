@@ -12,6 +12,7 @@ from playwright.async_api import Page, expect
 from agentic.ports.runtime import SessionRow
 from bot.config.home import LESSONS
 from bot.console.server import ROUTES
+from bot.console.views.story import Story
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
@@ -151,8 +152,14 @@ async def test_no_form_is_more_than_text_where_it_comes_to_an_open_page(
     await page.goto(f"{consoled.url}/t/{thread}/{thread}/{tab}".rstrip("/"))
     lease = await consoled.store.acquire(thread, "bot-1", 3600.0)
     assert lease is not None
-    for at in range(3, len(log), 90):
-        await logs.added(consoled.store, thread, lease, log[at : at + 90], at)
+    story = Story()
+    for at in range(0, len(log), 90):
+        batch = log[max(at, 3) : at + 90]
+        for envelope in logs.enveloped(thread, log[at : at + 90], at):
+            story.take(envelope)
+        await logs.added(consoled.store, thread, lease, batch, max(at, 3))
+        last = f"#line-{at + len(log[at : at + 90]) - 1}" if tab else f"#turn-{story.turns[-1].number}"
+        await expect(page.locator(last)).to_be_attached()
     await expect(page.locator("#status")).to_contain_text("Failed")
     events = page.locator("#lines .line" if tab else "article.turn")
     await expect(events).to_have_count(len(log) if tab else len(FORMS) + 2)
