@@ -169,11 +169,14 @@ async def test_the_usual_port_gives_way_where_nobody_chose_it(tmp_path: Path) ->
     assert usual is not None
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            other.bind(usual)
-            other.listen()
-        except OSError:  # somebody else has it, which is the same
-            pass
+        async with asyncio.timeout(SECONDS):
+            while True:
+                try:
+                    other.bind(usual)
+                    break
+                except OSError:  # somebody else has it now, and may give it back
+                    await asyncio.sleep(0.05)
+        other.listen()
         told = Told()
         await serve(Settings(home=tmp_path), told, asyncio.Event())
     assert told.url.startswith("http://127.0.0.1:")
