@@ -20,7 +20,7 @@ from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
-from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.figures.spend_report import SpendingReport
 from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
@@ -39,7 +39,7 @@ NO_THREAD = "0"
 NO_TASK = "There is no such task, or you may not see it."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """Passed to each handler."""
 

@@ -24,16 +24,16 @@ from bot.console.access.sight import Sight
 from bot.console.access.sign_in import SignIn
 from bot.console.bot_channel import BotChannel
 from bot.console.console_context import Console
+from bot.console.console_server import ConsoleServer
 from bot.console.logs.file_versions import FileVersions
 from bot.console.logs.followers import Followers
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.sent_requests import SentRequests
-from bot.console.overall.figures.spending import SpendingReport
+from bot.console.overall.figures.spend_report import SpendingReport
 from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
-from bot.console.server import ConsoleServer
 from bot.rendering.secrets import Discretion
 from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
@@ -72,10 +72,20 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
         whole = Console(
-            settings, store, lessons, logs, followers, pages, bot, discretion,
-            FileVersions(settings.home, _shared_copies(stack, settings)), Sight(bot.sees), SentRequests(store),
-            summaries, Remembered[SpendingReport](SUMS_SECONDS),
-        )  # fmt: skip
+            settings=settings,
+            store=store,
+            lessons=lessons,
+            logs=logs,
+            followers=followers,
+            pages=pages,
+            bot=bot,
+            discretion=discretion,
+            files=FileVersions(settings.home, _shared_copies(stack, settings)),
+            sight=Sight(bot.sees),
+            requests=SentRequests(store),
+            summaries=summaries,
+            sums=Remembered[SpendingReport](SUMS_SECONDS),
+        )
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)
         yield server

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 
 from agentic.ports.runtime import SessionRow
 from bot.config.home import LESSONS
-from bot.console.server import ROUTES
+from bot.console.console_server import ROUTES
 from bot.console.views.story import Story
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.stores.factory import open_lessons

@@ -1,8 +1,7 @@
-"""A thread or a task as a person names it: an id, or a link out of Discord or the console."""
+"""The task that a person names, in whichever store of a home it is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,14 +11,10 @@ from agentic.ports.runtime import Store
 from agentic.stores.factory import open_store
 from bot.config.settings import Settings
 from bot.history.run_history import newest_task
+from bot.history.task_names import names_in
 
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.25, 2.0
 """How often the store is looked at: here, and where each look costs money."""
-LEAST = 15
-"""Digits of a thread's id in a link; shorter numbers there are ports and turns."""
-LONGEST = 500
-_PARTS = re.compile(r"[A-Za-z0-9]+")
-_TASK = re.compile(r"[xc][0-9a-f]{15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +38,6 @@ class NotFound:
     """Nothing has this name; ``deleted`` is the task's id where there was one."""
 
     deleted: str = ""
-
-
-def names_in(text: str) -> list[str]:
-    """What a person may mean, the most exact first: tasks of a link before its threads, the last thread first.
-
-    A link to the message that began a thread ends with the thread's id; one to a message in a thread has the thread before.
-    """
-    text = text[:LONGEST].strip()
-    if "/" not in text:
-        return [text.strip("<#> ")]
-    parts = _PARTS.findall(text)
-    tasks = [part for part in parts if _TASK.fullmatch(part)]
-    return tasks + [part for part in reversed(parts) if part.isdecimal() and len(part) >= LEAST]
 
 
 @asynccontextmanager

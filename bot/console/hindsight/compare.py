@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +31,7 @@ from bot.console.views.decision_trace import NEAR, Trace, trace_of
 from bot.console.views.task_status import status_of
 from bot.console.views.time_split import TimeReading, TimeSplit
 from bot.history.run_history import newest_task
+from bot.history.task_names import names_in
 
 LOOKED_AT = 40
 """So many of the newest tasks, and of those of a thread, are looked at for attempts at the same one."""
@@ -40,8 +40,8 @@ ROWS, ROWS_BEFORE = 160, 10
 LESSONS = 60
 PROMPT_WITHIN = 2_000
 """The first request of a turn is looked for in so many events."""
-_LINK = re.compile(r"/t/(\d{1,25})(?:/([\w.:-]{1,120}))?")
-_CHANNEL = re.compile(r"(\d{15,25})\D{0,2}$")
+NAMES = 4
+"""So many ids of a link are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +174,11 @@ async def _seen(console: Console, viewer: Viewer, execution: str) -> TaskLog:
 
 async def _named(console: Console, viewer: Viewer, given: str) -> ExecutionRow | None:
     """The task that an id, a thread's id or a link means, the newest of a thread; None for none that is seen."""
-    link = _LINK.search(given)
-    thread, execution = (link[1], link[2] or "") if link else ("", given)
-    if not execution or (not link and (execution.isdecimal() or "/" in execution)):
-        channel = _CHANNEL.search(given)
-        thread = thread or (channel[1] if channel else given if given.isdecimal() else "")
-        execution = await newest_task(console.store, thread) if thread else ""
-    return await console.row(viewer, execution[:120])
+    for name in names_in(given)[:NAMES]:
+        execution = await newest_task(console.store, name) if name.isdecimal() else name
+        if (row := await console.row(viewer, execution[:120])) is not None:
+            return row
+    return None
 
 
 async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> list[Pair]:

@@ -11,7 +11,7 @@ from agentic.core.events.ids import is_child
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console
-from bot.console.overall.figures.spending import SpendingReport, monday_of, spending_of
+from bot.console.overall.figures.spend_report import SpendingReport, monday_of, spending_of
 from bot.console.overall.figures.task_summary import TaskSummary
 
 FINISHED = 50

@@ -11,7 +11,7 @@ from aiohttp import web
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.logs.task_log import TaskLog
-from bot.console.pages.paging import part_of
+from bot.console.pages.list_parts import part_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.chart import POINTS
 from bot.console.views.task_figures import NAMES, TaskFigures, TurnFigures, charts

@@ -7,7 +7,7 @@ from aiohttp import web
 from agentic.core.events.execution_events import ToolFinished
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
-from bot.console.pages.paging import part_of
+from bot.console.pages.list_parts import part_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.shell_session import ShellSession, piece, pieces
 

@@ -32,6 +32,11 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// A question goes once it is answered, and the button that had the focus with it: what came of it has the focus then.
+document.addEventListener("submit", (event) => {
+  if (event.submitter?.closest("#act-question")) document.getElementById("act-said")?.focus();
+}, true);
+
 // A page that is no longer kept up to date says so, until it is again.
 function tellLive(words) {
   const told = document.getElementById("live-state");

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page
 
 from agentic.ports.runtime import Store
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
+from bot.console.console_server import ConsoleServer
 from bot.console.process import console
-from bot.console.server import ConsoleServer
 from bot.rendering.secrets import Discretion
 from tests.integration.console.logs import THREAD
-from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.local_discord.browsers import NEEDS_CHROMIUM, chromium
+
+__all__ = ["IN_A_BROWSER", "ConsoleGround", "chromium", "consoled", "page", "read_beside"]
 
 IN_A_BROWSER = [pytest.mark.chromium, NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
@@ -56,15 +58,6 @@ async def consoled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Co
         await server.open("127.0.0.1", 0)
         yield ConsoleGround(store, server, home)
     await store.close()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
-        yield one
-        await one.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

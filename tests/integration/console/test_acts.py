@@ -139,8 +139,10 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
 async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whole, page: Page) -> None:
     thread = await here.mention("ask one")
     await opened(here, page, thread)
-    await page.get_by_role("button", name="that", exact=True).click()
+    await page.get_by_role("button", name="that", exact=True).press("Enter")
     await expect(page.locator("#act-said")).to_have_text("Got it, thanks.")
+    await expect(page.locator("#act-question")).to_have_count(0)
+    await expect(page.locator("#act-said")).to_be_focused()  # the button that had the focus is gone
     await here.says(thread, "✔ **that**")
     assert await here.ended(thread) == ["done"]
 

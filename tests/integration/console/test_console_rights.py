@@ -13,7 +13,7 @@ from bot.config.home import CONSOLE_SESSIONS
 from bot.console.access import sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
-from bot.console.server import ROUTES
+from bot.console.console_server import ROUTES
 from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
 

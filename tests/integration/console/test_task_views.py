@@ -15,9 +15,9 @@ from rich.console import Console
 from agentic.core.events.execution_events import Asked, Evaluated, Event, InputReceived, Option
 from agentic.stores.factory import open_store
 from bot.cli.main import perform
-from bot.cli.task_views.named_task import names_in
 from bot.cli.task_views.task_table import RunningTask, table
 from bot.config.home import DATABASE
+from bot.history.task_names import names_in
 from tests.e2e import processes
 from tests.integration.console.logs import ANN, THREAD, added, end, enveloped, events, guidance, started, turn, written
 

@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from bot.local_discord import LocalGuild
-from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.local_discord.browsers import NEEDS_CHROMIUM, chromium
 from tests.integration.local_discord.harness import Client, logged_in
+
+__all__ = ["ON_THE_PAGE", "browser", "chromium", "client", "guild", "page"]
 
 ON_THE_PAGE = [pytest.mark.chromium, NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
@@ -29,15 +31,6 @@ async def guild() -> AsyncIterator[LocalGuild]:
 async def client(guild: LocalGuild) -> AsyncIterator[Client]:
     async with logged_in(guild) as one:
         yield one
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
-        yield one
-        await one.close()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -25,7 +25,7 @@ from bot.console.overall.figures.found_words import surroundings
 from bot.console.overall.figures.health_figures import told_health, troubles
 from bot.console.overall.figures.judge_figures import calibration_of, judges_of, ladder_of
 from bot.console.overall.figures.lesson_figures import effect_bar, lesson_lines
-from bot.console.overall.figures.spending import OTHERS, SHOWN, spending_of
+from bot.console.overall.figures.spend_report import OTHERS, SHOWN, spending_of
 from bot.console.overall.figures.task_summary import DayCost, TaskSummary, summary_of
 from bot.console.overall.health_page import ThreadLoad
 from bot.history.cost_summary import Spent
