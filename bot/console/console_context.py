@@ -60,6 +60,10 @@ class Console:
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
     """Taken by whatever makes a file of a whole task."""
 
+    def rest(self, here: int, afar: int) -> int:
+        """Seconds between two looks of an open page: here, and where each look costs money."""
+        return afar if self.settings.aws_place else here
+
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""
         return viewer.everything or (session is not None and await self.sight.sees(viewer.person, session.thread))

@@ -57,7 +57,7 @@ def _points(share: float) -> str:
 
 
 def _range(uplift: Uplift) -> str:
-    return f"95 % sure between {_signed(uplift.low)} and {_signed(uplift.high)}"
+    return f"95% sure between {_signed(uplift.low)} and {_signed(uplift.high)}"
 
 
 def _signed(share: float) -> str:

@@ -159,7 +159,7 @@ def _kept(event: Event) -> str:
         case PolicyChanged():
             return f"allowed more: {_more(event)}"
         case Reported():
-            return f"it says: {event.status}, {event.confidence} % sure {_short(event.note)}".rstrip()
+            return f"it says: {event.status}, {event.confidence}% sure {_short(event.note)}".rstrip()
         case CheckpointSaved():
             why = event.why.replace("_", " ")
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"

@@ -36,7 +36,7 @@ _BEFORE: dict[LessonStatus, LessonStatus] = {
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of how many went well, with the 95 % interval of the share by Wilson."""
+    """How many of how many went well, with the 95% interval of the share by Wilson."""
 
     ok: int
     of: int
@@ -144,7 +144,7 @@ class LessonsReport:
         low, value, high = (
             round(100 * each) for each in (self.overall.low, self.overall.difference, self.overall.high)
         )
-        return f"Uplift {value:+} points, 95 % interval {low:+} to {high:+}."
+        return f"Uplift {value:+} points, 95% interval {low:+} to {high:+}."
 
     def count(self, status: LessonStatus) -> int:
         """How many lessons have it now."""

@@ -21,7 +21,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Uplift:
-    """How much more often it goes well with than without, −1 to 1, with the 95 % interval."""
+    """How much more often it goes well with than without, −1 to 1, with the 95% interval."""
 
     difference: float
     low: float

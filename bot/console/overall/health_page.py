@@ -26,6 +26,8 @@ SHOWN = 50
 """Lines of each list."""
 ASKED_SECONDS = 2.0
 """So long the bot may take to say how it is."""
+LOOK_SECONDS, LOOK_AFAR_SECONDS = 10, 60
+"""How often an open page asks again: here, and where each look costs money."""
 RECENT = timedelta(days=1)
 NOT_YOURS = "Sign in with the token to see this."
 
@@ -80,7 +82,7 @@ async def health(console: Console, request: web.Request, viewer: Viewer) -> web.
         outbox=[await _outbox(console, thread) for thread in outbox[:SHOWN]], outbox_more=max(len(outbox) - SHOWN, 0),
         purses=await _purses(console, tasks, now), troubles=troubles(tasks)[:SHOWN], missing=missing,
         titles={row.execution: " ".join(row.task[:1_000].split())[:100] for row in rows},
-        clean=console.discretion.text,
+        clean=console.discretion.text, every=console.rest(LOOK_SECONDS, LOOK_AFAR_SECONDS),
     )  # fmt: skip
 
 

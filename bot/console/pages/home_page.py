@@ -44,7 +44,7 @@ def _page(request: web.Request) -> int:
 
 
 def _every(console: Console) -> int:
-    return LOOK_AFAR_SECONDS if console.settings.aws_place else LOOK_SECONDS
+    return console.rest(LOOK_SECONDS, LOOK_AFAR_SECONDS)
 
 
 ROUTES: tuple[Route, ...] = (

@@ -173,6 +173,7 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     assert "told of it: went well" in page
     assert "withheld at random, to measure it: went well" in page
     assert "95% interval" in page
+    assert re.search(r"Uplift \+\d+ points, 95% interval", await ground.get("/lessons"))
     await ground.get("/lessons/none", 404)
     left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
     assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
@@ -203,7 +204,9 @@ async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> N
     assert "as checks: 5 of 6" in page
 
 
-async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: Ground) -> None:
+async def test_health_tells_what_the_store_knows_and_what_the_bot_says(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = await ground.get("/health")
     assert "No bot is connected, so only stored data is shown." in page
     assert "Thread 101" in part(page, "leases")
@@ -217,7 +220,10 @@ async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: G
         True,
     ) * 4
     assert re.search(r"<th[^>]*>Queue</th><th[^>]*>Waiting</th>.*<td>oldest</td><td>0 s</td>", told, re.DOTALL)
+    assert 'hx-trigger="every 10s"' in told
     ground.bot.told = None
+    monkeypatch.setattr(Settings, "aws_place", object())
+    assert 'hx-trigger="every 60s"' in await ground.get("/health/now"), "each look at that store costs money"
 
 
 async def test_a_page_that_is_not_there_says_so(ground: Ground) -> None:
