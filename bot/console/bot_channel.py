@@ -75,8 +75,21 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
+class LessonDecision:
+    """An approval of a lesson, or its end; ``revision`` is what the page showed: of another one nothing is changed.
+
+    ``guild``: the lesson's server, '' where it belongs to none.
+    """
+
+    lesson: str
+    guild: str
+    approves: bool
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
-    """What a person is told about a deed; ``done``: it was taken in, now or before."""
+    """What a person is told about what they did; ``done``: it was taken in, now or before."""
 
     words: str
     done: bool
@@ -142,8 +155,15 @@ class BotChannel:
 
     async def act(self, deed: Deed, viewer: Viewer) -> Done:
         """Have something done. Raises ``BotSilent``."""
-        asked = {"deed": asdict(deed), "person": viewer.person.id, "everything": viewer.everything}
-        answer = await self._ask("act", asked, ACT_SECONDS)
+        return await self._done("act", {"deed": asdict(deed)}, viewer)
+
+    async def decide(self, decision: LessonDecision, viewer: Viewer) -> Done:
+        """Have a lesson approved or retired. Raises ``BotSilent``."""
+        return await self._done("decide", {"decision": asdict(decision)}, viewer)
+
+    async def _done(self, what: str, said: Mapping[str, object], viewer: Viewer) -> Done:
+        asked = {**said, "person": viewer.person.id, "everything": viewer.everything}
+        answer = await self._ask(what, asked, ACT_SECONDS)
         return Done(str(answer.get("words", "")), answer.get("done") is True)
 
     async def listens(self, url: str, trouble: str = "") -> None:

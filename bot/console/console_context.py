@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from agentic.core.events.execution_events import Level
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
@@ -57,6 +58,8 @@ class Console:
     requests: SentRequests
     summaries: TaskSummaries
     sums: Remembered[SpendingReport]
+    levels: Remembered[tuple[Level | None]]
+    """What somebody may do in a server, by person and server."""
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
     """Taken by whatever makes a file of a whole task."""
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 
+from agentic.core.events.execution_events import Level
 from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_objects, open_store
@@ -41,6 +42,8 @@ from reflexion.stores.factory import open_lessons
 
 SUMS_SECONDS = 10.0
 """So long sums over many tasks are shown as they were."""
+LEVEL_SECONDS = 20.0
+"""So long it counts what somebody may do in a server; the channel to the bot keeps it for ten more."""
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
 
@@ -85,6 +88,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             requests=SentRequests(store),
             summaries=summaries,
             sums=Remembered[SpendingReport](SUMS_SECONDS),
+            levels=Remembered[tuple[Level | None]](LEVEL_SECONDS),
         )
         server = ConsoleServer(whole, entrance(settings, pages, bot))
         stack.push_async_callback(server.close)

@@ -17,7 +17,8 @@ from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
 from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
-from bot.console.bot_channel import Deed
+from bot.app.console_link.lesson_acts import LessonActs
+from bot.console.bot_channel import Deed, Done, LessonDecision
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
 
@@ -28,7 +29,7 @@ FRESH_SECONDS, FRESH = 10.0, 1_000
 """So long, and for so many people, it is known what they may look at; what they do is looked at each time."""
 QUESTIONS, QUESTION_SECONDS = 10, 10.0
 """So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
-_DEED = TypeAdapter(Deed)
+_DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
 
 log = logging.getLogger(__name__)
 
@@ -96,9 +97,11 @@ class ConsoleAnswers:
         self._bot, self._checks, self._state = bot, checks, state
         self._longest, self._sandboxes = longest, sandboxes
         self._acts = ConsoleActs(bot)
+        self._lesson_acts = LessonActs(bot, self._acts)
         self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
-            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act, "health": self._health,
+            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act,
+            "decide": self._decide, "health": self._health,
         }  # fmt: skip
 
     async def answer(self, asked: Mapping[str, object]) -> Answer:
@@ -150,7 +153,13 @@ class ConsoleAnswers:
 
     async def _act(self, asked: Mapping[str, object]) -> Answer:
         deed = _DEED.validate_python(asked["deed"])
-        done = await self._acts.act(deed, str(asked["person"]), everything=asked["everything"] is True)
+        return self._told(await self._acts.act(deed, str(asked["person"]), everything=asked["everything"] is True))
+
+    async def _decide(self, asked: Mapping[str, object]) -> Answer:
+        decision, everything = _DECISION.validate_python(asked["decision"]), asked["everything"] is True
+        return self._told(await self._lesson_acts.decide(decision, str(asked["person"]), everything=everything))
+
+    def _told(self, done: Done) -> Answer:
         return {"words": self._bot.desk.discreet_text(done.words), "done": done.done}
 
     async def _health(self, _: Mapping[str, object]) -> Answer:

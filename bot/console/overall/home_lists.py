@@ -62,6 +62,8 @@ class HomeLists:
     older: bool
     missing: int
     """Tasks whose figures are being worked out."""
+    guilds: frozenset[str]
+    """The servers of these tasks, '' for direct messages."""
 
 
 class VisibleThreads:
@@ -98,6 +100,7 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
         more=more,
         older=older,
         missing=missing + len(unknown),
+        guilds=frozenset(each.guild for row in (*opened, *ended) if (each := sees.sessions[row.thread]) is not None),
     )
 
 

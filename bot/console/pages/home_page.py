@@ -7,6 +7,7 @@ from aiohttp import web
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.overall.home_lists import home_lists, spending
+from bot.console.overall.lesson_rights import WaitingLessons, waiting_lessons
 
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 5, 20
 """How often an open page asks again: here, and where each look costs money."""
@@ -16,25 +17,28 @@ LAST_PAGE = 1_000
 async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The tasks that somebody may see; ``?page=2`` shows earlier ones that have ended."""
     page = _page(request)
-    lists, (report, missing) = await home_lists(console, viewer, page), (None, 0)
-    if not page:
-        report, missing = await spending(console, viewer)
-    return console.page(
-        "home.html", viewer, lists=lists, page=page, spending=report, missing=missing, every=_every(console)
-    )
+    report, missing = await spending(console, viewer) if not page else (None, 0)
+    return console.page("home.html", viewer, **await _lists(console, viewer, page), spending=report, missing=missing)
 
 
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The lists alone, as an open page shows them anew."""
-    page = _page(request)
-    lists = await home_lists(console, viewer, page)
-    return console.page("home_tasks.html", viewer, lists=lists, page=page, every=_every(console))
+    return console.page("home_tasks.html", viewer, **await _lists(console, viewer, _page(request)))
 
 
 async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """What the tasks cost, as an open page shows it anew."""
     report, missing = await spending(console, viewer)
     return console.page("home_spending.html", viewer, spending=report, missing=missing, every=_every(console))
+
+
+async def _lists(console: Console, viewer: Viewer, page: int) -> dict[str, object]:
+    """What the template of the lists needs."""
+    lists = await home_lists(console, viewer, page)
+    lessons = WaitingLessons() if page else await waiting_lessons(console, viewer, lists.guilds)
+    return {
+        "lists": lists, "lessons": lessons, "page": page, "every": _every(console), "clean": console.discretion.text,
+    }  # fmt: skip
 
 
 def _page(request: web.Request) -> int:

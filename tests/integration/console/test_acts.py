@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,15 +26,19 @@ from bot.app.app import CONSOLE
 from bot.app.console_link import console_answers
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
+from bot.app.console_link.lesson_acts import NO_LESSON
 from bot.app.health_checks import discord_check, store_check
 from bot.app.services import Roles
-from bot.console.bot_channel import Deed, Wish
+from bot.console.bot_channel import Deed, LessonDecision, Wish
 from bot.inbound.parse import scene_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
+from bot.messages.lesson_text import EVERYWHERE, decided
 from bot.telemetry.process_state import ProcessState
+from reflexion.lessons.lesson import Scope
 from tests.faults.whole import Mind, Whole
 from tests.integration.bot.whole import whole as running_bot
+from tests.integration.console.overall import lesson
 from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
 
 __all__ = ["chromium"]
@@ -233,6 +239,57 @@ async def refused(here: Whole, member: str, thread: int, *wishes: Wish) -> set[s
         assert not done.done
         said.add(done.words)
     return said
+
+
+async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_its_message_follows_at_once(
+    here: Whole, page: Page
+) -> None:
+    here.mind.go.set()
+    lessons, bot = here.app.bot.backstage.lessons, here.app.bot
+    assert lessons is not None
+    thread, guild = await here.mention("teach me"), str(here.guild.guild_id)
+    await here.says(thread, "answered <teach me>")
+    task = (await here.app.store.executions(str(thread)))[-1].execution
+    waits = lesson("lwaits", guild, datetime.now(UTC), status="quarantined", executions=(task,))
+    own = Scope(kind="thread", guild=guild, thread=str((await here.guild.open_dm("you")).id))
+    hidden = waits.model_copy(update={"id": "lhidden", "scope": own})
+    everywhere = waits.model_copy(update={"id": "lwide", "scope": Scope(kind="global"), "author_trust": "operator"})
+    for each in (waits, hidden, everywhere):
+        await lessons.amend(each)
+    assert await bot.approving.ask(waits, str(thread), task)
+    message = await here.says(thread, "A lesson waits for approval")
+
+    answers = answers_of(here)
+    members = {member.name: str(member.id) for member in here.guild.state.members.values()}
+
+    async def decide(person: str, id: str, revision: int, *, approves: bool = True) -> str:
+        asked = asdict(LessonDecision(id, "" if id == "lwide" else guild, approves, revision))
+        said = {"ask": "decide", "decision": asked, "person": members.get(person, person), "everything": False}
+        return str((await answers.answer(said))["words"])
+
+    assert await decide("looker", "lwaits", 0) == VIEWER
+    assert "Only an owner can do that" in await decide("worker", "lwaits", 0)
+    assert await decide("1575491652707949999", "lwaits", 0) == NO_LESSON
+    assert await decide("you", "lhidden", 0) == NO_LESSON, "it belongs to a thread that is in another place"
+    assert await decide("you", "lwide", 0) == EVERYWHERE
+    assert await decide("you", "lgone", 0) == NO_LESSON
+    assert await lessons.lesson(guild, "lwaits") == waits
+
+    await page.goto(f"{bot.feed.links.url}/lessons/lwaits")
+    await page.get_by_role("button", name="Approve").press("Enter")
+    await expect(page.get_by_role("status")).to_contain_text("Approved by you.")
+    shown = await here.says(thread, "✅ **Approved** by you")
+    assert shown.id == message.id
+    known = await lessons.lesson(guild, "lwaits")
+    assert known is not None
+    assert "was changed meanwhile: Approved by you." in await decide("you", "lwaits", 0, approves=False)
+    retired = await asyncio.gather(*(decide("you", "lwaits", known.revision, approves=False) for _ in range(3)))
+    assert set(retired) == {decided(known.model_copy(update={"status": "retired"}))}
+    await here.says(thread, "🗑️ **Retired** by you")
+    known = await lessons.lesson(guild, "lwaits")
+    assert known is not None
+    assert [change.what for change in known.history] == ["Approved by you.", "Retired by you."]
+    assert "is retired already" in await decide("you", "lwaits", known.revision, approves=False)
 
 
 async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:

@@ -19,8 +19,12 @@ from bot.config.settings import Settings
 from bot.console import process
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import BotChannel
+from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision
+from bot.console.overall.remembered import Remembered
 from bot.console.pages import home_page
+from reflexion.lessons.changes import approved, retired
+from reflexion.lessons.lesson import Scope
+from reflexion.ports import LessonStore
 from tests.integration.console import logs, overall
 from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
 from tests.integration.local_discord.access import faults
@@ -40,10 +44,30 @@ class Door(Entrance):
 
 
 class Bot(BotChannel):
-    """A bot that tells rights: Bob is in one server alone."""
+    """A bot that tells rights: Bob is in one server alone. It decides about lessons as asked, or ``refuses``."""
 
     told: dict[str, object] | None = None
     owns: str = ""
+    refuses: str = ""
+
+    def __init__(self, lessons: LessonStore) -> None:
+        super().__init__()
+        self.lessons = lessons
+        self.decided: list[tuple[LessonDecision, str]] = []
+
+    @property
+    def connected(self) -> bool:
+        return True
+
+    async def decide(self, decision: LessonDecision, viewer: Viewer) -> Done:
+        self.decided.append((decision, viewer.person.name))
+        if self.refuses:
+            return Done(self.refuses, done=False)
+        known = await self.lessons.lesson(decision.guild, decision.lesson)
+        assert known is not None
+        change = approved if decision.approves else retired
+        await self.lessons.amend(change(known, by=viewer.person.name, at=datetime.now(UTC)))
+        return Done("", done=True)
 
     async def sees(self, person: Person, thread: str) -> bool:
         return thread in {thread_of(number) for number in (1, 3, 5, 102)}
@@ -82,7 +106,8 @@ async def ground(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grou
         patch.setattr(logs, "BEGAN", overall.recent())
         patch.setattr(process, "Entrance", Door)
         patch.setattr(home_page, "LOOK_SECONDS", 1)
-        home, bot = await filled(folder, datetime.now(UTC)), Bot()
+        home = await filled(folder, datetime.now(UTC))
+        bot = Bot(home.lessons)
         settings = Settings(home=folder, max_daily_usd=1.0)
         async with process.console(settings, bot) as server, aiohttp.ClientSession() as http:
             await server.open("127.0.0.1", 0)
@@ -180,20 +205,67 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     await ground.get(f"/lessons/r1?thread={thread_of(0)}", 404, bob=True)
 
 
-async def test_a_lesson_is_retired_once_and_a_form_of_before_changes_nothing(ground: Ground) -> None:
-    lessons = ground.home.lessons
-    known = await lessons.lesson(ELSEWHERE, "l4")
+async def test_a_decision_goes_to_the_bot_and_stands_on_the_page_with_who_made_it(ground: Ground) -> None:
+    bot = ground.bot
+    known = await bot.lessons.lesson(ELSEWHERE, "l4")
     assert known is not None
-    await ground.post("/lessons/l4/retire", known.revision, 403, bob=True)
-    ground.bot.owns = ELSEWHERE
+    await ground.post("/lessons/l1/retire", known.revision, 404, bob=True)
+    await ground.post("/lessons/l4/retire", -1, 400)
+    assert bot.decided == []
+    bot.refuses = "It was <b>changed</b> meanwhile."
+    assert "It was &lt;b&gt;changed" in await ground.post("/lessons/l4/retire", known.revision, 409, bob=True)
+    bot.refuses = ""
     await ground.post("/lessons/l4/retire", known.revision, 303, bob=True)
-    now = await lessons.lesson(ELSEWHERE, "l4")
-    assert now is not None
-    assert (now.status, now.history[-1].what) == ("retired", "Retired by Bob.")
-    assert "is retired already" in await ground.post("/lessons/l4/retire", known.revision, 409)
-    late = await ground.post("/lessons/l4/approve", known.revision, 409)
-    assert "was changed meanwhile: Retired by Bob." in late
-    assert await lessons.lesson(ELSEWHERE, "l4") == now
+    asked = LessonDecision("l4", ELSEWHERE, approves=False, revision=known.revision)
+    assert bot.decided == [(asked, "Bob"), (asked, "Bob")]
+    page = await ground.get("/lessons/l4", bob=True)
+    assert re.search(r'<p role="status"><strong>Retired by Bob\.</strong> <time', page)
+    assert "Retired by Bob. · pitfall" in await ground.get("/lessons", bob=True)
+
+    async def silent(*_: object) -> Done:
+        raise BotSilent(ALONE)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bot, "decide", silent)
+        assert "so nothing was done" in await ground.post("/lessons/l4/approve", known.revision + 1, 409)
+    again = await bot.lessons.lesson(ELSEWHERE, "l4")
+    assert again is not None
+    assert (again.status, again.revision) == ("retired", known.revision + 1), "the console changes nothing itself"
+
+
+async def test_a_lesson_that_waits_needs_whoever_may_decide_about_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, now = ground.bot, datetime.now(UTC)
+    scope = Scope(kind="thread", guild=ELSEWHERE, thread=thread_of(4))
+    await bot.lessons.amend(overall.lesson("l5", ELSEWHERE, now, status="quarantined"))
+    await bot.lessons.amend(overall.lesson("l6", ELSEWHERE, now, status="quarantined", scope=scope))
+
+    async def needs(*, bob: bool) -> str:
+        return part(await until(lambda: ground.get("/", bob=bob), "figures follow"), "needs-name")
+
+    def forgotten(*_: object) -> None:
+        """Nothing is remembered."""
+
+    async def silent(*_: object) -> Level:
+        raise BotSilent
+
+    mine = await needs(bob=False)
+    assert [f'href="/lessons/l{n}"' in mine for n in (1, 2, 5, 6)] == [False, True, True, True]
+    assert "Needs you (5)" in mine
+    assert "<img" not in mine
+    assert "Needs you (1)" in await needs(bob=True)
+    monkeypatch.setattr(Remembered, "get", forgotten)
+    monkeypatch.setattr(bot, "owns", ELSEWHERE)
+    owns = await needs(bob=True)
+    assert ("Needs you (2)" in owns, 'href="/lessons/l5"' in owns) == (True, True), (
+        "l6 came from a thread he does not see"
+    )
+    monkeypatch.setattr(bot, "level", silent)
+    assert "Needs you (1)" in await needs(bob=True)
+    await ground.post("/lessons/l5/approve", 0, 303)
+    await ground.post("/lessons/l6/retire", 0, 303)
+    assert "Needs you (3)" in await needs(bob=False)
 
 
 async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from bot.messages.lesson_text import MEANING, ORDER, SIGNS
 from reflexion.lessons.changes import last_used
-from reflexion.lessons.lesson import SHOWN, Lesson
+from reflexion.lessons.lesson import SHOWN, Change, Lesson
 from reflexion.lessons.lifecycle import PARAMETERS, Showing, belief
 from reflexion.measurement.report import LessonsReport, Told, lessons_report
 from reflexion.measurement.uplift import Uplift
@@ -47,6 +47,8 @@ class LessonLine:
     effect: EffectBar | None
     exposures: str
     belief: str
+    decision: Change | None
+    """What a person decided last, where that still stands."""
 
 
 def lesson_lines(
@@ -74,6 +76,7 @@ def lesson_line(told: Told) -> LessonLine:
         effect_bar(told.uplift) if told.uplift is not None else None,
         _exposures(lesson),
         _believed(lesson),
+        _decision(lesson),
     )
 
 
@@ -132,6 +135,14 @@ def _decay(lesson: Lesson) -> str:
         return "does not expire: a person wrote or approved it"
     end = last_used(lesson) + timedelta(days=PARAMETERS.expire_days)
     return f"expires on {end:%Y-%m-%d} unless it is used or seen again"
+
+
+def _decision(lesson: Lesson) -> Change | None:
+    """What somebody did to it last; None where nobody did, or where its status came from something else since."""
+    for change in reversed(lesson.history):
+        if change.by or change.status is not None:
+            return change if change.by else None
+    return None
 
 
 def _believed(lesson: Lesson) -> str:
