@@ -10,6 +10,7 @@ from typing import cast
 import jinja2
 
 from bot import BUILD
+from bot.messages.log_text import ASKS
 from bot.progress.text import duration
 from bot.workspace.browse import bytes_of
 
@@ -33,7 +34,7 @@ class Pages:
             "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
-        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
+        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, "asks": ASKS, **(shared or {})})
 
     def prepare(self) -> None:
         """Read all templates, so that no first page waits for that."""

@@ -85,7 +85,7 @@ async def metrics(console: Console, request: web.Request, viewer: Viewer) -> web
     numbers = [turn.number for turn in log.reading(TaskFigures).turns]
     part = part_of(request, numbers, ROWS_AT_ONCE)
     rows = rows_of(log, numbers[part.first : part.end])
-    return tab(
+    return await tab(
         console, viewer, log, "metrics", "metrics.html", part=part, rows=rows,
         sought=next((row for row in rows if row.figures.number == part.wanted), None),
         live="metrics" if part.newest else "status", **figures_of(log),
@@ -97,7 +97,7 @@ async def timeline(console: Console, request: web.Request, viewer: Viewer) -> we
     log = await console.task(request, viewer)
     numbers = [turn.number for turn in _split(log).turns]
     part = part_of(request, numbers, TURNS_AT_ONCE)
-    return tab(
+    return await tab(
         console, viewer, log, "timeline", "timeline.html", part=part, turns=turn_times_of(log, numbers[part.first : part.end]),
         live="timeline" if part.newest else "status", **times_of(log),
     )  # fmt: skip

@@ -21,7 +21,7 @@ async def identity(console: Console, request: web.Request, viewer: Viewer) -> we
     sent = await console.requests.without_messages(log, newest) if newest else None
     who = identity_of(log.events, log.folded, sent)
     shown = await asyncio.to_thread(_without_secrets, console, who)
-    return tab(console, viewer, log, "identity", "identity.html", who=shown, sent=sent)
+    return await tab(console, viewer, log, "identity", "identity.html", who=shown, sent=sent)
 
 
 def _without_secrets(console: Console, who: AgentIdentity) -> AgentIdentity:

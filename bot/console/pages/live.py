@@ -19,7 +19,7 @@ from bot.console.pages.task import AT_ONCE as TURNS
 from bot.console.pages.task import LINES_AT_ONCE as LINES
 from bot.console.pages.task import TASK
 from bot.console.pages.terminal_page import COMMANDS_AT_ONCE as COMMANDS
-from bot.console.views.act_choices import choices_of
+from bot.console.views.act_choices import choices_of, settled
 from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
@@ -66,7 +66,7 @@ def views(pages: Pages) -> dict[str, Update]:
         before = len(log.story.turns) - len(turns) if behind else 0
         return pages.render(
             "live_thoughts.html", log=log, turns=turns, since=since, behind=behind, before=before, after=0,
-            status=status_of(log), choices=choices_of(log),
+            status=status_of(log), choices=choices_of(log), settled=settled(log, since),
         )  # fmt: skip
 
     def lines(log: TaskLog, since: int) -> str:

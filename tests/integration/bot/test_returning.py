@@ -190,7 +190,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         thread = posted.id
         await guild.wait_for(lambda _: "seven" in _read(running.workspace(thread) / "log.txt") or None, SECONDS)
         await slash(running, thread, "fork", text="try it another way")
-        receipt = await running.says(thread, "Forked from checkpoint")
+        receipt = await running.says(thread, "Forked as it was")
         fork = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         copy = await ended(running, fork, 1)
         assert lines(running, fork) == [*"1234", "forked"]

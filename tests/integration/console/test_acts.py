@@ -50,6 +50,12 @@ SENT_TWICE = """async ([id, wish]) => {
   return (await Promise.all([send(), send()])).map((answer) => answer.status);
 }"""
 """A double click: the same form twice at once, without scripts of ours."""
+HEARS = """() => {
+  window.heard = [];
+  const said = document.querySelector("#act-said");
+  new MutationObserver(() => heard.push(said.textContent)).observe(said, { childList: true, subtree: true });
+}"""
+"""Keeps what the page told of a deed."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -110,8 +116,10 @@ async def opened(here: Whole, page: Page, thread: int) -> None:
 
 
 async def press(page: Page, name: str, told: str) -> None:
-    await page.get_by_role("button", name=name, exact=True).click()
-    await expect(page.locator("#act-said")).to_contain_text(told)
+    """A press and its receipt, which may be gone again as soon as it has come true."""
+    await page.evaluate(HEARS)
+    await page.get_by_role("button", name=name, exact=True).press("Enter")
+    await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
 
 
 async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
@@ -131,6 +139,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
     await page.keyboard.type(" file")
     here.mind.go.set()
     await expect(page.get_by_role("button", name="Resume")).to_be_visible()  # by the live view, not by a new page
+    await expect(page.locator("#act-said")).to_have_text("")  # it pauses no longer, it is paused
     await expect(box).to_be_focused()
     await expect(box).to_have_value("use the second file")
     await press(page, "Send", "Got it, I'll use that in the next step.")
@@ -145,8 +154,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
 async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whole, page: Page) -> None:
     thread = await here.mention("ask one")
     await opened(here, page, thread)
-    await page.get_by_role("button", name="that", exact=True).press("Enter")
-    await expect(page.locator("#act-said")).to_have_text("Got it, thanks.")
+    await press(page, "that", "Got it, thanks.")
     await expect(page.locator("#act-question")).to_have_count(0)
     await expect(page.locator("#act-said")).to_be_focused()  # the button that had the focus is gone
     await here.says(thread, "✔ **that**")
@@ -165,9 +173,9 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     thread = await here.mention("work one")
     await here.says(thread, "answered <work one>")
     await opened(here, page, thread)
-    await page.get_by_text("Continue from an earlier turn").click()
+    await page.get_by_text("Continue from an earlier turn in a new thread").click()
     await page.get_by_label("What to do in the fork").fill("do more")
-    await press(page, "Fork into a new thread", "On it. The new thread will be under Tasks in a moment.")
+    await press(page, "Fork into a new thread", "On it. The new thread will be linked in the chat, and under Tasks.")
     linked = await here.says(thread, "<#")
     assert "it starts there with what you wrote" in linked.content
 

@@ -187,7 +187,35 @@ async def test_what_a_fork_copied_leads_to_where_it_was_decided(written: Console
     assert "The rule" not in words(why)
     chosen = await got(written, "/compare?a=fork")
     assert 'href="/compare/first/fork"' in chosen
-    assert "a task and its fork after event 20" in words(chosen)
+    assert "a task and what goes on from it" in words(chosen)
+
+
+async def test_a_task_and_what_goes_on_from_it_link_to_each_other(written: ConsoleGround) -> None:
+    aside = "1575491652707942888"
+
+    async def task(name: str, thread: str = logs.THREAD, **began: object) -> None:
+        log: list[Event] = [logs.started("Sort the seeds", **{"thread": thread, **began}), *logs.turn(1), *logs.end()]
+        await logs.written(written.store, name, log, thread=thread)
+
+    await task("seeds")
+    await task("again", trial_of="seeds", attempt=2)
+    await task("later", forked_from=("seeds", 3))
+    await task("aside", aside, forked_from=("seeds", 3))
+    await task("stranger", aside, forked_from=("first", 3))
+    there = await got(written, f"/t/{logs.THREAD}/seeds/metrics")
+    told = "Tried again attempt 2 (compare) · Continued a later task (compare) · Forked Fix the failing test (compare)"
+    assert told in words(there)
+    assert "stranger" not in there
+    for name, thread, back in (
+        ("again", logs.THREAD, "Attempt 2 after the first attempt"),
+        ("later", logs.THREAD, "Continues an earlier task"),
+        ("aside", aside, "Fork of Fix the failing test"),
+    ):
+        assert f'href="/t/{thread}/{name}"' in there
+        assert f'href="/compare/seeds/{name}"' in there
+        here = await got(written, f"/t/{thread}/{name}")
+        assert back in words(here)
+        assert f'href="/t/{logs.THREAD}/seeds"' in here
 
 
 async def _fits(page: Page) -> None:
