@@ -32,10 +32,12 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// A question goes once it is answered, and the button that had the focus with it: what came of it has the focus then.
-document.addEventListener("submit", (event) => {
-  if (event.submitter?.closest("#act-question")) document.getElementById("act-said")?.focus();
-}, true);
+// An update may take away what has the focus, such as the question that was answered: what came of it has the focus then.
+let inUse = null;
+document.addEventListener("focusin", (event) => (inUse = event.target.closest("#acts") ? event.target : null));
+document.addEventListener("htmx:after:swap", () => {
+  if (inUse && !inUse.checkVisibility()) document.getElementById("act-said")?.focus({ preventScroll: true });
+});
 
 // A page that is no longer kept up to date says so, until it is again.
 function tellLive(words) {
