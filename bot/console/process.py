@@ -58,7 +58,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
     async with AsyncExitStack() as stack:
         bot = channel or BotChannel()
         stack.push_async_callback(bot.close)
-        store = open_store(settings.aws_place or settings.home / DATABASE)
+        store = open_store(settings.aws_place or settings.home / DATABASE, keeps_index=False)
         stack.push_async_callback(store.close)
         lessons: LessonStore | None = None
         try:

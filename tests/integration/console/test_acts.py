@@ -251,7 +251,11 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     await here.says(thread, "answered <teach me>")
     task = (await here.app.store.executions(str(thread)))[-1].execution
     waits = lesson("lwaits", guild, datetime.now(UTC), status="quarantined", executions=(task,))
-    own = Scope(kind="thread", guild=guild, thread=str((await here.guild.open_dm("you")).id))
+    secret = here.guild.add_channel("hidden").id
+    apart = await here.guild.post(secret, f"{here.guild.bot.mention} teach me there")
+    await here.says(apart.id, "answered")
+    here.guild.deny(secret, Permission.VIEW_CHANNEL, member="looker")
+    own = Scope(kind="thread", guild=guild, thread=str(apart.id))
     hidden = waits.model_copy(update={"id": "lhidden", "scope": own})
     everywhere = waits.model_copy(update={"id": "lwide", "scope": Scope(kind="global"), "author_trust": "operator"})
     for each in (waits, hidden, everywhere):
@@ -270,7 +274,8 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     assert await decide("looker", "lwaits", 0) == VIEWER
     assert "Only an owner can do that" in await decide("worker", "lwaits", 0)
     assert await decide("1575491652707949999", "lwaits", 0) == NO_LESSON
-    assert await decide("you", "lhidden", 0) == NO_LESSON, "it belongs to a thread that is in another place"
+    assert await decide("looker", "lhidden", 0) == NO_LESSON, "he does not see where it came from"
+    assert await decide("worker", "lhidden", 0) != NO_LESSON
     assert await decide("you", "lwide", 0) == EVERYWHERE
     assert await decide("you", "lgone", 0) == NO_LESSON
     assert await lessons.lesson(guild, "lwaits") == waits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,8 @@ from aiohttp import web
 from playwright.async_api import Browser, async_playwright, expect
 
 from agentic.core.events.execution_events import Level, Person
+from agentic.stores.sqlite.file.connection import connect
+from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from bot.console import process
 from bot.console.access.entrance import Entrance
@@ -190,6 +193,8 @@ async def test_search_finds_words_and_leads_to_the_turn(ground: Ground) -> None:
     }  # fmt: skip
     for query, words in odd.items():
         assert words in await ground.get(f"/search?q={query}"), query
+    with closing(connect(str(ground.home.folder / DATABASE))) as beside:
+        assert beside.execute("SELECT position FROM search_progress").get == 0, "the index is left to the bot"
 
 
 async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(ground: Ground) -> None:
