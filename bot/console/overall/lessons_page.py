@@ -56,6 +56,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
     shown = wanted[(page - 1) * AT_ONCE : page * AT_ONCE]
     return console.page(
         "lessons.html", viewer, report=report, lines=shown, status=status, page=page, clean=console.discretion.text,
+        names=await console.names.of(line.lesson.scope.guild for line in shown),
         more=len(wanted) > page * AT_ONCE, statuses=[(each, status_word(each), report.count(each)) for each in ORDER],
     )  # fmt: skip
 
@@ -107,7 +108,7 @@ async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble
     decides = await LessonRights(console, viewer).may_decide(lesson)
     answer = console.page(
         "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, decides=decides,
-        listens=console.bot.connected,
+        listens=console.bot.connected, names=await console.names.of([lesson.scope.guild]),
         sign=SIGNS[lesson.status], trouble=console.discretion.text(trouble), clean=console.discretion.text, LINES=LINES,
         older=len(showings) > USES and viewer.everything,
     )  # fmt: skip

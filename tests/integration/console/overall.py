@@ -32,6 +32,8 @@ from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
 
 HERE, ELSEWHERE = "990", "991"
+UNTITLED = 3
+"""The thread without a title."""
 BOB = Person(id="8", name="Bob", level="executor")
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 TIERS = (Tier(number=2, models=("anthropic/claude-haiku-4-5",)), Tier(number=4, models=("anthropic/claude-opus-5",)))
@@ -98,7 +100,11 @@ def _risen(number: int) -> list[Event]:
 
 async def _write(store: Store, number: int, guild: str, log: list[Event]) -> None:
     thread = thread_of(number)
-    await store.save_session(SessionRow(thread, f"7{guild}", guild, title=f"Thread {number}", created=logs.BEGAN))
+    await store.save_session(
+        SessionRow(
+            thread, f"7{guild}", guild, title=f"Thread {number}" if number != UNTITLED else "", created=logs.BEGAN
+        )
+    )
     await logs.written(store, f"e{number}", log, thread=thread)
 
 

@@ -319,6 +319,10 @@ async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     assert not await sees("you", 1575491652707949998)
     assert await sees("you", alone.channel_id)
     assert not await sees("looker", alone.channel_id)
+    places = {str(here.guild.guild_id): here.guild.state.name, str(channel.id): "secret"}
+    places[str(posted.id)] = here.guild.state.channels[posted.id].name
+    ids = [*places, str(alone.channel_id), "1575491652707949999", "x", "9" * 30]
+    assert (await answers_of(here).answer({"ask": "names", "ids": ids}))["names"] == places
     health = await answers_of(here).answer({"ask": "health"})
     assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
     assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)

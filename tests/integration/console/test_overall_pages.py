@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -58,6 +58,10 @@ class Bot(BotChannel):
         self.lessons = lessons
         self.decided: list[tuple[LessonDecision, str]] = []
 
+    async def names(self, ids: Sequence[str]) -> dict[str, str]:
+        known = {HERE: "The <b>Bakery</b>", ELSEWHERE: "Night Shift", thread_of(overall.UNTITLED): "No title"}
+        return {id: name for id, name in known.items() if id in ids}
+
     @property
     def connected(self) -> bool:
         return True
@@ -111,7 +115,7 @@ async def ground(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grou
         patch.setattr(home_page, "LOOK_SECONDS", 1)
         home = await filled(folder, datetime.now(UTC))
         bot = Bot(home.lessons)
-        settings = Settings(home=folder, max_daily_usd=1.0)
+        settings = Settings(home=folder, max_daily_usd=1.0, max_daily_usd_server=1.0)
         async with process.console(settings, bot) as server, aiohttp.ClientSession() as http:
             await server.open("127.0.0.1", 0)
             one = Ground(home, bot, f"http://127.0.0.1:{server.address[1]}", http)
@@ -148,10 +152,16 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
     assert "Clean the &lt;img" in running
     assert HOSTILE not in page
     assert finished.count("mend the parser") == 6
-    assert "Ann · Thread 4 · server 990 · turn 1 · tier 2 · $0.003 · confidence 81" in finished
+    assert (
+        'Ann · Thread 4 · <span title="Server 990">The &lt;b&gt;Bakery&lt;/b&gt;</span> · turn 1 · tier 2 · $0.003 · confidence 81'
+        in finished
+    )
     spending = part(page, "spending-name")
     assert "<dd>$0.128</dd>" in spending
-    assert all(name in spending for name in ("990", "991", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5"))
+    assert all(
+        name in spending
+        for name in (">The &lt;b&gt;Bakery", ">Night Shift<", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5")
+    )
 
 
 async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Ground) -> None:
@@ -163,13 +173,16 @@ async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Grou
     spending = await until(lambda: ground.get("/overview/spending", bob=True), "still to be added")
     assert "<dd>$0.062</dd>" in spending
     assert (HERE in spending, "Ann" in spending) == (False, False)
-    assert "Task 0" not in await ground.get("/search?q=mend", bob=True)
+    found = await ground.get("/search?q=mend", bob=True)
+    assert ("Task 0" in found, ">No title</a>" in found) == (False, True)
     assert "never" not in await ground.get("/lessons", bob=True)
     listed = await ground.get("/lessons", bob=True)
     assert ("/lessons/l4" in listed, "/lessons/l1" in listed) == (True, False)
     assert "6 showings" not in listed
     await ground.get("/lessons/l1", 404, bob=True)
     own = await ground.get("/lessons/l4", bob=True)
+    assert (">Night Shift</span>" in own, ">Night Shift</span>" in listed) == (True, True)
+    assert not any("Bakery" in each for each in (page, spending, found, listed, own)), "he is not in that server"
     assert "The output it is based on" not in own, "as in the chat: for who decides"
     assert "The output it is based on" in await ground.get("/lessons/l4")
     assert "Sign in with the token to see this." in await ground.get("/health", 403, bob=True)
@@ -290,6 +303,7 @@ async def test_health_tells_what_the_store_knows_and_what_the_bot_says(
     assert 'aria-current="page">Health<' in page
     assert "Thread 0" in part(page, "outbox")
     assert "the whole bot" in part(page, "budgets")
+    assert 'title="Server 990">The &lt;b&gt;Bakery' in part(page, "budgets")
     state = {"name": "discord", "state": "failing", "what": "it is not connected", "todo": "Check the network"}
     ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4, "oldest, seconds": 0.0}}
     told = await ground.get("/health/now")

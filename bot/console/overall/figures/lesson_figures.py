@@ -63,14 +63,14 @@ def lesson_lines(
 def lesson_line(told: Told) -> LessonLine:
     """One lesson with its showings."""
     lesson = told.lesson
-    scope = {"thread": "its conversation", "guild": f"server {lesson.scope.guild}", "global": "all servers"}
+    where = {"thread": "its conversation", "guild": "its server", "global": "all servers"}
     contradicted = lesson.contradicts and lesson.status not in ("retired", "quarantined")
     against = f"contradicts {', '.join(lesson.contradicts[:3])}: neither is used until an owner approves or retires one"
     return LessonLine(
         lesson,
         SIGNS[lesson.status],
         against if contradicted else MEANING[lesson.status],
-        scope[lesson.scope.kind],
+        where[lesson.scope.kind],
         next((step.at for step in reversed(lesson.history) if step.status is not None), lesson.created),
         _decay(lesson),
         effect_bar(told.uplift) if told.uplift is not None else None,
