@@ -152,10 +152,8 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
     assert "Clean the &lt;img" in running
     assert HOSTILE not in page
     assert finished.count("mend the parser") == 6
-    assert (
-        'Ann · Thread 4 · <span title="Server 990">The &lt;b&gt;Bakery&lt;/b&gt;</span> · turn 1 · tier 2 · $0.003 · confidence 81'
-        in finished
-    )
+    server = '<span title="Server 990">The &lt;b&gt;Bakery&lt;/b&gt;</span>'
+    assert f"Ann · Thread 4 · {server} · turn 1 · tier 2 · $0.003 · confidence 81" in finished
     spending = part(page, "spending-name")
     assert "<dd>$0.128</dd>" in spending
     assert all(
