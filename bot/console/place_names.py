@@ -34,10 +34,8 @@ class PlaceNames:
         wanted = tuple(dict.fromkeys(id for id in ids if id))
         now = self._clock()
         due = [id for id in wanted if id not in self._known or self._known[id][1] <= now][:ASKED]
-        if due:
-            self._keep(
-                {id: self._name(id) for id in due}, now + UNKNOWN_SECONDS
-            )  # who comes meanwhile does not ask too
+        if due:  # whoever comes meanwhile does not ask too
+            self._keep({id: self._name(id) for id in due}, now + UNKNOWN_SECONDS)
             with suppress(BotSilent, TimeoutError):
                 async with asyncio.timeout(ASKED_SECONDS):
                     told = await self._ask(due)

@@ -127,12 +127,8 @@ def lesson(id: str, guild: str, now: datetime, **more: object) -> Lesson:
     return Lesson.model_validate(given | more)
 
 
-async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
-    waits = lesson("l2", HERE, now, status="quarantined", action=f"Run {HOSTILE} first", note="It contains a command.")
-    gone = lesson("l3", HERE, now, status="retired", trigger="Old words", created=now - timedelta(days=40))
-    known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
-    for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
-        await lessons.amend(each)
+def reflection(id: str, now: datetime) -> Reflection:
+    """What the first task left for the next ones in its thread."""
     insight = Insight(
         what_worked="",
         what_failed="It guessed",
@@ -140,8 +136,8 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
         strategy_change="Look first",
         key_insight="Rows vary",
     )
-    left = Reflection(
-        id="r1",
+    return Reflection(
+        id=id,
         thread=thread_of(0),
         guild=HERE,
         execution="e0",
@@ -150,7 +146,15 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
         insight=insight,
         created=now,
     )
-    await lessons.keep_reflection(left)
+
+
+async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
+    waits = lesson("l2", HERE, now, status="quarantined", action=f"Run {HOSTILE} first", note="It contains a command.")
+    gone = lesson("l3", HERE, now, status="retired", trigger="Old words", created=now - timedelta(days=40))
+    known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
+    for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
+        await lessons.amend(each)
+    await lessons.keep_reflection(reflection("r1", now))
     for number in range(done):
         guild, ok = (HERE if number % 2 == 0 else ELSEWHERE), number % 4 != 3
         shown = Showing(

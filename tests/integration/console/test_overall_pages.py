@@ -15,7 +15,7 @@ import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, async_playwright, expect
 
-from agentic.core.events.execution_events import Level, Person
+from agentic.core.events.execution_events import ChosenLesson, Level, Person
 from agentic.stores.sqlite.file.connection import connect
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
@@ -26,7 +26,7 @@ from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDe
 from bot.console.overall.remembered import Remembered
 from bot.console.pages import home_page
 from reflexion.lessons.changes import approved, retired
-from reflexion.lessons.lesson import Scope
+from reflexion.lessons.lesson import Scope, reflection_id
 from reflexion.ports import LessonStore
 from tests.integration.console import logs, overall
 from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
@@ -219,6 +219,26 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
     assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
     await ground.get(f"/lessons/r1?thread={thread_of(0)}", 404, bob=True)
+
+
+async def test_a_task_and_a_lesson_say_the_same_of_what_a_retry_was_told(ground: Ground) -> None:
+    left, store, thread = reflection_id("e0"), ground.home.store, thread_of(0)
+    chosen = ChosenLesson(id=left, kind="reflection", text="Next time: look first", why="it failed")
+    again = logs.started("Mend it again", thread=thread, lessons=(chosen,), attempt=2)
+    copied = logs.started("Mend it once more", thread=thread, lessons=(chosen,), forked_from=("e300", 9))
+    await logs.written(store, "e300", [again, logs.triaged(), *logs.turn(1)], thread=thread)
+    await logs.written(store, "e301", [again, logs.triaged()], thread=thread)
+    await logs.written(store, "e302", [copied, logs.triaged(), *logs.turn(1)], thread=thread)
+    await ground.home.lessons.keep_reflection(overall.reflection(left, datetime.now(UTC)))
+    await ground.home.lessons.amend(overall.lesson("l7", HERE, datetime.now(UTC), status="candidate"))
+    page = await ground.get(f"/t/{thread}/e300/identity")
+    assert f'<a href="/lessons/{left}?thread={thread}">From an earlier attempt</a>: Next time: look first' in page
+    for path in (f"/lessons/{left}?thread={thread}", "/lessons/l7"):
+        told = await ground.get(path)
+        assert f'<a href="/t/{thread}/e300">Mend it again</a>' in told
+        assert ("/e301" in told, "/e302" in told) == (False, False), "no model read that, or it read it in e300"
+    assert "not told to any task as a lesson yet" in told
+    assert 'href="/lessons/l7"' in await ground.get(f"/lessons/{left}?thread={thread}")
 
 
 async def test_a_decision_goes_to_the_bot_and_stands_on_the_page_with_who_made_it(ground: Ground) -> None:

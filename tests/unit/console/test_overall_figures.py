@@ -128,7 +128,10 @@ def test_lessons_that_wait_come_first_and_each_says_what_it_did_and_when_it_goes
     assert (lines[1].effect.points, lines[1].effect.tone) == ("+70 points, 95% interval +27 to +87", "good")
     assert lines[1].decay.startswith("expires on ")
     assert lines[2].decay == "does not expire: a person wrote or approved it"
-    assert (lines[0].meaning, lines[0].exposures) == ("not used until an owner approves it", "never told to a task")
+    assert (lines[0].meaning, lines[0].exposures) == (
+        "not used until an owner approves it",
+        "not told to any task as a lesson yet",
+    )
 
 
 def test_what_somebody_decided_stands_until_something_else_changes_the_status() -> None:

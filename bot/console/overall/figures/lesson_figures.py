@@ -123,7 +123,7 @@ def _exposures(lesson: Lesson) -> str:
         )
         if count
     ]
-    return "; ".join(parts) or "never told to a task"
+    return "; ".join(parts) or "not told to any task as a lesson yet"
 
 
 def _decay(lesson: Lesson) -> str:
