@@ -214,7 +214,7 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     assert "told of it: went well" in page
     assert "withheld at random, to measure it: went well" in page
     assert "95% interval" in page
-    assert re.search(r"Uplift \+\d+ points, 95% interval", await ground.get("/lessons"))
+    assert re.search(r"Uplift [+−±]\d+ points, 95% interval [+−±]\d+ to ", await ground.get("/lessons"))
     await ground.get("/lessons/none", 404)
     left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
     assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
