@@ -283,6 +283,7 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     await page.goto(f"{bot.feed.links.url}/lessons/lwaits")
     await page.get_by_role("button", name="Approve").press("Enter")
     await expect(page.get_by_role("status")).to_contain_text("Approved by you.")
+    await expect(page.get_by_text("A pitfall for Local server")).to_be_visible()
     shown = await here.says(thread, "✅ **Approved** by you")
     assert shown.id == message.id
     known = await lessons.lesson(guild, "lwaits")
