@@ -15,7 +15,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, Self, cast
 
@@ -30,7 +30,7 @@ LINE_BYTES = 256_000
 AT_ONCE = 32
 """So many questions are open at once; more wait."""
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
-LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health"), 10.0
+LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health", "names"), 10.0
 """What is not asked again so soon after a question that had no answer: a page asks about many threads."""
 OWNER_SECONDS = 60.0
 """So long it is known as whom the owner acts."""
@@ -140,6 +140,11 @@ class BotChannel:
         if "level" not in answer:
             raise BotSilent(UNKNOWN)
         return level if (level := answer["level"]) in LEVELS else None
+
+    async def names(self, ids: Sequence[str]) -> dict[str, str]:
+        """What servers, channels and threads are called; of what the bot does not see there is none. Raises ``BotSilent``."""
+        names = (await self._ask("names", {"ids": list(ids)}, ASK_SECONDS)).get("names")
+        return cast("dict[str, str]", names) if isinstance(names, dict) else {}
 
     async def health(self) -> dict[str, object] | None:
         """How the bot is, as ``ConsoleAnswers`` tells it; None where there is no bot. Raises ``BotSilent``."""

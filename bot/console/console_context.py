@@ -25,6 +25,7 @@ from bot.console.overall.figures.spend_report import SpendingReport
 from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
+from bot.console.place_names import PlaceNames
 from bot.history.run_history import newest_task
 from bot.rendering.secrets import Discretion
 from reflexion.ports import LessonStore
@@ -57,6 +58,7 @@ class Console:
     sight: Sight
     requests: SentRequests
     summaries: TaskSummaries
+    names: PlaceNames
     sums: Remembered[SpendingReport]
     levels: Remembered[tuple[Level | None]]
     """What somebody may do in a server, by person and server."""

@@ -35,6 +35,7 @@ from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
+from bot.console.place_names import PlaceNames
 from bot.rendering.secrets import Discretion
 from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
@@ -58,7 +59,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
     async with AsyncExitStack() as stack:
         bot = channel or BotChannel()
         stack.push_async_callback(bot.close)
-        store = open_store(settings.aws_place or settings.home / DATABASE)
+        store = open_store(settings.aws_place or settings.home / DATABASE, keeps_index=False)
         stack.push_async_callback(store.close)
         lessons: LessonStore | None = None
         try:
@@ -87,6 +88,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             sight=Sight(bot.sees),
             requests=SentRequests(store),
             summaries=summaries,
+            names=PlaceNames(bot.names, discretion.text),
             sums=Remembered[SpendingReport](SUMS_SECONDS),
             levels=Remembered[tuple[Level | None]](LEVEL_SECONDS),
         )

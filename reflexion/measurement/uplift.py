@@ -42,6 +42,12 @@ class _Table:
     held_ok: int
 
 
+def points(share: float) -> str:
+    """A difference of shares in points, with its sign: '+30', '−5', '±0'."""
+    value = round(100 * share)
+    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
+
+
 def uplift_of(showings: Sequence[Showing]) -> Uplift | None:
     """Of one lesson; None until it was both shown and held back."""
     table = _table(showings)

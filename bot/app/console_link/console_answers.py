@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import aiohttp
 import discord
+from discord.abc import PrivateChannel
 from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.events.execution_events import Level
@@ -19,6 +20,7 @@ from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
 from bot.console.bot_channel import Deed, Done, LessonDecision
+from bot.rendering.discord_text import named
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
 
@@ -29,6 +31,8 @@ FRESH_SECONDS, FRESH = 10.0, 1_000
 """So long, and for so many people, it is known what they may look at; what they do is looked at each time."""
 QUESTIONS, QUESTION_SECONDS = 10, 10.0
 """So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
+NAMED, ID_DIGITS = 100, 20
+"""Names that are told at once; digits of an id of Discord's, at most."""
 _DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
 
 log = logging.getLogger(__name__)
@@ -101,7 +105,7 @@ class ConsoleAnswers:
         self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
             "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act,
-            "decide": self._decide, "health": self._health,
+            "decide": self._decide, "names": self._names, "health": self._health,
         }  # fmt: skip
 
     async def answer(self, asked: Mapping[str, object]) -> Answer:
@@ -147,6 +151,17 @@ class ConsoleAnswers:
             return await self._bot.reader.level_anywhere(int(person)) if person.isdecimal() else None
         present = await self._bot.present_person(person, guild)
         return present.level if present is not None else None
+
+    async def _names(self, asked: Mapping[str, object]) -> Answer:
+        """What places are called that the bot sees just now, without asking Discord."""
+        ids = [str(each) for each in cast("list[object]", asked["ids"])[:NAMED]]
+        return {"names": {id: name for id in ids if (name := self._name(id))}}
+
+    def _name(self, id: str) -> str:
+        if not id.isdecimal() or len(id) > ID_DIGITS:
+            return ""
+        place = self._bot.get_guild(int(id)) or self._bot.get_channel(int(id))
+        return "" if place is None or isinstance(place, PrivateChannel) else named(place.name, "")
 
     async def _owner(self, _: Mapping[str, object]) -> Answer:
         return {"person": (await self._acts.owner()).model_dump(mode="json")}

@@ -73,7 +73,7 @@ class LessonActs:
             raise OutOfReach(EVERYWHERE)
         of_a_thread = scope.kind == "thread"
         row = await self._bot.store.session(scope.thread) if of_a_thread else SessionRow("", "", scope.guild)
-        stand = await self._acts.stand(person, row) if row is not None and row.guild == scope.guild else None
+        stand = await self._acts.stand(person, row) if row is not None else None
         if row is None or stand is None or (of_a_thread and not await self._bot.reach.sees(stand, row)):
             return ""
         require(stand, "lessons")

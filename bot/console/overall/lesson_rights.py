@@ -18,7 +18,7 @@ from reflexion.lessons.lesson import Lesson
 SHOWN = 20
 """Lessons that home names of all that wait; the page of lessons has them all."""
 LOOKED_AT = 200
-"""The newest waiting ones of a server that are counted."""
+"""So many are counted."""
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +78,8 @@ async def waiting_lessons(console: Console, viewer: Viewer, guilds: Iterable[str
     rights, mine, found = LessonRights(console, viewer), set(guilds), list[Lesson]()
     try:
         for guild in await console.lessons.guilds_with("quarantined"):
-            if viewer.everything or guild in mine:
-                waiting = await console.lessons.of_status(guild, "quarantined", LOOKED_AT)
+            if (viewer.everything or guild in mine) and len(found) < LOOKED_AT:
+                waiting = await console.lessons.of_status(guild, "quarantined", LOOKED_AT - len(found))
                 found += [each for each in await rights.visible(waiting) if await rights.may_decide(each)]
     except (ReflexionError, BotSilent) as error:
         log.warning("which lessons wait for somebody is not known now: %s", error)

@@ -16,6 +16,7 @@ from bot.console.console_context import Console, Route
 from bot.console.overall.figures.lesson_figures import ARMS, lesson_line, lesson_lines, went
 from bot.console.overall.home_lists import VisibleThreads
 from bot.console.overall.lesson_rights import LessonRights
+from bot.console.overall.told_attempts import told_attempts
 from bot.messages.lesson_text import ORDER, SIGNS, status_word
 from reflexion.lessons.lesson import Lesson, Reflection
 from reflexion.lessons.lifecycle import Showing
@@ -26,7 +27,8 @@ AT_ONCE = 50
 """Lessons on a page."""
 USES, ORIGINS, LINES = 60, 20, 40
 """So much of a lesson's page is shown of: tasks that it fitted, tasks it was seen in, lines of evidence."""
-REFLECTIONS = 100
+REFLECTIONS, MADE = 100, 5
+"""Reflections of a thread that are looked through for one, and lessons made of one that are shown."""
 NO_LESSON = "There is no such lesson, or you may not see it."
 NO_STORE = "Lessons can't be read here. The console's log says why."
 NO_DECISION = "This form is not complete. Open the page again."
@@ -56,6 +58,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
     shown = wanted[(page - 1) * AT_ONCE : page * AT_ONCE]
     return console.page(
         "lessons.html", viewer, report=report, lines=shown, status=status, page=page, clean=console.discretion.text,
+        names=await console.names.of(line.lesson.scope.guild for line in shown),
         more=len(wanted) > page * AT_ONCE, statuses=[(each, status_word(each), report.count(each)) for each in ORDER],
     )  # fmt: skip
 
@@ -64,8 +67,7 @@ async def lesson(console: Console, request: web.Request, viewer: Viewer) -> web.
     """One lesson; with ``?thread=`` also what an attempt in that thread left for the next ones there."""
     id, thread = request.match_info["lesson"], request.query.get("thread", "")
     if thread and (reflection := await _reflection(console, viewer, thread, id)) is not None:
-        task = await _tasks(console, VisibleThreads(console, viewer), [(reflection.execution, "", None)])
-        return console.page("reflection.html", viewer, reflection=reflection, tasks=task, clean=console.discretion.text)
+        return await _reflection_page(console, viewer, reflection)
     return await _lesson_page(console, viewer, await _lesson(console, viewer, id))
 
 
@@ -104,16 +106,32 @@ async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble
         console, sees, [(each.execution, f"{ARMS[each.arm]}: {went(each)}", each.at) for each in newest]
     )
     origins = await _tasks(console, sees, [(each, "", None) for each in reversed(lesson.executions[-ORIGINS:])])
+    told = await _told(console, sees, lesson.executions[-ORIGINS:])
     decides = await LessonRights(console, viewer).may_decide(lesson)
     answer = console.page(
-        "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, decides=decides,
-        listens=console.bot.connected,
+        "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, told=told, decides=decides,
+        listens=console.bot.connected, names=await console.names.of([lesson.scope.guild]),
         sign=SIGNS[lesson.status], trouble=console.discretion.text(trouble), clean=console.discretion.text, LINES=LINES,
         older=len(showings) > USES and viewer.everything,
     )  # fmt: skip
     if trouble:
         answer.set_status(HTTPStatus.CONFLICT)
     return answer
+
+
+async def _reflection_page(console: Console, viewer: Viewer, reflection: Reflection) -> web.Response:
+    store, sees = _store(console), VisibleThreads(console, viewer)
+    made = await store.seen_in(reflection.guild, reflection.execution, MADE)
+    return console.page(
+        "reflection.html", viewer, reflection=reflection, clean=console.discretion.text,
+        tasks=await _tasks(console, sees, [(reflection.execution, "", None)]),
+        told=await _told(console, sees, [reflection.execution]), made=await LessonRights(console, viewer).visible(made),
+    )  # fmt: skip
+
+
+async def _told(console: Console, sees: VisibleThreads, executions: Iterable[str]) -> list[LessonTask]:
+    found = await told_attempts(console.store, sees, executions)
+    return await _tasks(console, sees, [(execution, "", at) for execution, at in found])
 
 
 async def _tasks(

@@ -17,8 +17,8 @@ LAST_PAGE = 1_000
 async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The tasks that somebody may see; ``?page=2`` shows earlier ones that have ended."""
     page = _page(request)
-    report, missing = await spending(console, viewer) if not page else (None, 0)
-    return console.page("home.html", viewer, **await _lists(console, viewer, page), spending=report, missing=missing)
+    sums = await _sums(console, viewer) if not page else {}
+    return console.page("home.html", viewer, **sums, **await _lists(console, viewer, page))
 
 
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -28,17 +28,25 @@ async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.R
 
 async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """What the tasks cost, as an open page shows it anew."""
-    report, missing = await spending(console, viewer)
-    return console.page("home_spending.html", viewer, spending=report, missing=missing, every=_every(console))
+    return console.page("home_spending.html", viewer, **await _sums(console, viewer), every=_every(console))
 
 
 async def _lists(console: Console, viewer: Viewer, page: int) -> dict[str, object]:
     """What the template of the lists needs."""
     lists = await home_lists(console, viewer, page)
+    names = await console.names.of(lists.guilds)
     lessons = WaitingLessons() if page else await waiting_lessons(console, viewer, lists.guilds)
     return {
-        "lists": lists, "lessons": lessons, "page": page, "every": _every(console), "clean": console.discretion.text,
+        "lists": lists, "lessons": lessons, "page": page, "names": names, "every": _every(console),
+        "clean": console.discretion.text,
     }  # fmt: skip
+
+
+async def _sums(console: Console, viewer: Viewer) -> dict[str, object]:
+    """What the template of the sums needs."""
+    report, missing = await spending(console, viewer)
+    servers = [line.server for table in report.tables for line in table.lines]
+    return {"spending": report, "missing": missing, "servers": await console.names.of(servers)}
 
 
 def _page(request: web.Request) -> int:

@@ -99,6 +99,8 @@ class AgentIdentity:
     on_demand: tuple[str, ...]
     """Tools without a description in the prompt, which it finds when it needs them."""
     not_in_role: tuple[str, ...]
+    left: tuple[ChosenLesson, ...]
+    """What earlier attempts in its thread left for it, which are no lessons yet."""
     lessons: tuple[ChosenLesson, ...]
     withheld: tuple[WithheldLesson, ...]
 
@@ -132,7 +134,8 @@ def identity_of(events: Sequence[Envelope], now: Execution, sent: SentRequest | 
         tools=_tools(state, sent),
         on_demand=_names(known(state), described(known(state))),
         not_in_role=_names(recorded(state), known(state)),
-        lessons=shown.lessons,
+        left=tuple(each for each in shown.lessons if each.kind == "reflection"),
+        lessons=tuple(each for each in shown.lessons if each.kind != "reflection"),
         withheld=shown.withheld,
     )
 

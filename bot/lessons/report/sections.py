@@ -14,7 +14,6 @@ from bot.lessons.report.report_words import (
     day,
     number_of,
     percent,
-    points,
     said_of,
 )
 from bot.lessons.report.svg import (
@@ -31,6 +30,7 @@ from reflexion.lessons.judge_trust import LABELLED
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.lessons.lifecycle import Arm
 from reflexion.measurement.report import JudgeAccount, LessonsReport, Told
+from reflexion.measurement.uplift import points
 
 
 def _and_more(there: int, shown: int) -> tuple[Html, ...]:

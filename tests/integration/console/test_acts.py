@@ -262,7 +262,11 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     await here.says(thread, "answered <teach me>")
     task = (await here.app.store.executions(str(thread)))[-1].execution
     waits = lesson("lwaits", guild, datetime.now(UTC), status="quarantined", executions=(task,))
-    own = Scope(kind="thread", guild=guild, thread=str((await here.guild.open_dm("you")).id))
+    secret = here.guild.add_channel("hidden").id
+    apart = await here.guild.post(secret, f"{here.guild.bot.mention} teach me there")
+    await here.says(apart.id, "answered")
+    here.guild.deny(secret, Permission.VIEW_CHANNEL, member="looker")
+    own = Scope(kind="thread", guild=guild, thread=str(apart.id))
     hidden = waits.model_copy(update={"id": "lhidden", "scope": own})
     everywhere = waits.model_copy(update={"id": "lwide", "scope": Scope(kind="global"), "author_trust": "operator"})
     for each in (waits, hidden, everywhere):
@@ -281,7 +285,8 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     assert await decide("looker", "lwaits", 0) == VIEWER
     assert "Only an owner can do that" in await decide("worker", "lwaits", 0)
     assert await decide("1575491652707949999", "lwaits", 0) == NO_LESSON
-    assert await decide("you", "lhidden", 0) == NO_LESSON, "it belongs to a thread that is in another place"
+    assert await decide("looker", "lhidden", 0) == NO_LESSON, "he does not see where it came from"
+    assert await decide("worker", "lhidden", 0) != NO_LESSON
     assert await decide("you", "lwide", 0) == EVERYWHERE
     assert await decide("you", "lgone", 0) == NO_LESSON
     assert await lessons.lesson(guild, "lwaits") == waits
@@ -289,6 +294,7 @@ async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_it
     await page.goto(f"{bot.feed.links.url}/lessons/lwaits")
     await page.get_by_role("button", name="Approve").press("Enter")
     await expect(page.get_by_role("status")).to_contain_text("Approved by you.")
+    await expect(page.get_by_text("A pitfall for Local server")).to_be_visible()
     shown = await here.says(thread, "✅ **Approved** by you")
     assert shown.id == message.id
     known = await lessons.lesson(guild, "lwaits")
@@ -325,6 +331,10 @@ async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     assert not await sees("you", 1575491652707949998)
     assert await sees("you", alone.channel_id)
     assert not await sees("looker", alone.channel_id)
+    places = {str(here.guild.guild_id): here.guild.state.name, str(channel.id): "secret"}
+    places[str(posted.id)] = here.guild.state.channels[posted.id].name
+    ids = [*places, str(alone.channel_id), "1575491652707949999", "x", "9" * 30]
+    assert (await answers_of(here).answer({"ask": "names", "ids": ids}))["names"] == places
     health = await answers_of(here).answer({"ask": "health"})
     assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
     assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)

@@ -22,6 +22,7 @@ from tests.unit.console.sent_logs import SHELL, rebuilt, state_at
 
 OWN = RoleTemplate(name="gardener", text="You tend the garden.")
 TOLD = ChosenLesson(id="l1", kind="pitfall", text="Run the migrations.", why="it names migrations")
+LEFT = ChosenLesson(id="r1", kind="reflection", text="Next time: read the log.", why="it failed")
 LEFT_OUT = WithheldLesson(id="l2", arm="held_back", why="drawn")
 
 
@@ -31,7 +32,7 @@ def task(*more: Event, chosen: str = "") -> list[Event]:
     )  # fmt: skip
     begun = started(
         own_roles=(OWN,), instructions="Be kind.", rule_files=(RuleFile(name="house", text="Tests first."),),
-        lessons=(TOLD,), withheld=(LEFT_OUT,), role=chosen or "python-coder",
+        lessons=(LEFT, TOLD), withheld=(LEFT_OUT,), role=chosen or "python-coder",
     )  # fmt: skip
     return [begun, role, *more]
 
@@ -59,7 +60,7 @@ async def test_each_part_of_the_prompt_is_named_with_where_it_comes_from() -> No
     assert [tool.name for tool in who.tools] == ["shell"]
     assert who.tools[0].description == SHELL.description
     assert who.not_in_role == ("note",)
-    assert (who.lessons, who.withheld) == ((TOLD,), (LEFT_OUT,))
+    assert (who.left, who.lessons, who.withheld) == ((LEFT,), (TOLD,), (LEFT_OUT,))
 
 
 async def test_a_prompt_of_another_version_or_one_that_is_gone_is_said() -> None:
