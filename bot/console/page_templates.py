@@ -60,6 +60,8 @@ def money(value: float) -> str:
 
 def seconds(value: float) -> str:
     """A span of time."""
+    if 0 < value < 0.05:
+        return "<0.1 s"
     return f"{value:.1f} s" if value < 10 else duration(value)
 
 

@@ -65,6 +65,7 @@ ASKS = {
     "plan": "Asks about its plan", "approaches": "Asks which approach to take",
 }  # fmt: skip
 """Heads for what is asked, by the sort of the question."""
+VERIFIED = {"pass": "its check passed", "fail": "its check failed", "none": "no check was run on it"}
 
 
 @dataclass(slots=True)
@@ -185,14 +186,15 @@ def _chosen(event: Decided, labels: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(labels.get(each, each) for each in event.answers.values()))
     numbered = event.choice.isdecimal() and event.text  # an option's number says nothing beside its words
     choice = "" if event.choice == FREE or numbered else labels.get(event.choice, event.choice)
-    return tuple(dict.fromkeys(filter(None, (choice, event.text))))
+    text = "" if choice and event.text.startswith(f"{event.by.name} denied it") else event.text
+    return tuple(dict.fromkeys(filter(None, (choice, text))))
 
 
 def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> str:
     """Describe events that follow the end."""
     match event:
         case Evaluated():
-            return f"scored {event.score} of 100, verifier {event.verifier}"
+            return f"scored {event.score} of 100: {VERIFIED[event.verifier]}"
         case FeedbackGiven():
             return f"{event.by.name} voted {event.vote}" + (f": {_short(event.why)}" if event.why else "")
         case Reflected():
@@ -226,7 +228,8 @@ def _kept(event: Event) -> str:
         case PolicyChanged():
             return f"allowed more: {_more(event)}"
         case Reported():
-            return f"it says: {event.status}, {event.confidence}% sure {_short(event.note)}".rstrip()
+            note = f": {_short(event.note)}" if event.note.strip() else ""
+            return f"it says: {event.status}, {event.confidence}% sure{note}"
         case CheckpointSaved():
             why = event.why.replace("_", " ")
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"

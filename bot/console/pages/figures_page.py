@@ -25,8 +25,11 @@ STEPS_AT_ONCE = 60
 """Steps of one turn in the waterfall."""
 WIDTH = 1_000.0
 """Of the field that bars are drawn in."""
-ASKED = {"extension": "more turns, time or money"}
-"""Sorts of questions whose name says too little."""
+ASKED = {
+    "question": "an answer", "approval": "an approval", "extension": "more turns, time or money", "plan": "a word on its plan",
+    "approaches": "a choice between approaches",
+}  # fmt: skip
+"""What is waited for, by the sort of the question."""
 STYLES: dict[TimeKind, int] = {kind: style for style, kind in enumerate(KINDS, 1)}
 
 

@@ -78,6 +78,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
         changes = sent_request.difference(other, now) if against else None
         return {
             "messages": shown,
+            "outputs": sent_request.whole_outputs(log.events),
             "said": page.messages(each for each in (answer.said, answer.results) if each is not None),
             "system": page.text(now.system or ""),
             "tail": page.text(now.tail),
@@ -111,7 +112,7 @@ async def piece(console: Console, request: web.Request, viewer: Viewer) -> web.R
     path = task_path(log)
     return console.page(
         "long_text.html", viewer, log=log, path=path, text=shown, number=number, count=count, size=len(content),
-        title=f"Part {name} of request {seq}",
+        title=sent_request.piece_title(sent, name),
         back=f"{path}/world?request={seq}", back_words="The request",
     )  # fmt: skip
 

@@ -27,6 +27,7 @@ from agentic.core.events.execution_events import (
     OwnerChanged,
     ReasoningBlock,
     Started,
+    SubagentFinished,
     TextBlock,
     ToolFinished,
     ToolStarted,
@@ -34,6 +35,7 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
+from bot.console.page_templates import many, usd
 from bot.messages.log_text import NOTE, AnswersInWords, labels_of, question_text, told
 
 SHOWN = 1_500
@@ -67,6 +69,10 @@ class Item:
     exit_code: int | None = None
     result: str = ""
     result_cut: bool = False
+    ended: int = 0
+    """The event with the result; 0 while there is none."""
+    whole: int = 0
+    """Bytes of the whole output, where the model saw only a part."""
     files: tuple[str, ...] = ()
     """Paths that a call changed."""
 
@@ -194,6 +200,9 @@ class Story:
                 pass
             case Intervened():
                 turn.items.append(_said("note", seq, at, event.rule, event.text.replace(NOTE, "").strip()))
+            case SubagentFinished():
+                came = f"{event.result.replace('_', ' ')} in {many(event.turns, 'turn')}, {usd(event.spent_usd)}"
+                turn.items.append(_said("event", seq, at, "", f"a helper ended: {came}"))
             case Finished():
                 turn.items.append(_said("end", seq, at, event.reason, event.answer))
             case _:
@@ -234,6 +243,7 @@ class Story:
         else:
             item.seconds = event.seconds or took
         item.state, item.exit_code = event.outcome, event.exit_code
+        item.ended, item.whole = envelope.seq, event.output.size if event.output is not None else 0
         item.result, item.result_cut = _cut(event.preview, SHOWN)
         item.files = tuple(change.path for change in event.changes)
 

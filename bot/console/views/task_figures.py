@@ -219,10 +219,10 @@ class TaskFigures:
 def _parts(known: Confidence, grounds: ConfidenceGrounds, turn: int) -> tuple[tuple[str, str], ...]:
     parts = known.parts
     said = f"{parts.self_report:.0f} of 100"
-    if grounds.counted:
-        report = f"not lately; {said} is assumed, since so many of its last calls worked"
-    elif grounds.reported is None:
-        report = f"not reported; {said} is assumed"
+    if grounds.counted or grounds.reported is None:
+        since = f"not since turn {grounds.in_turn}" if grounds.reported is not None else "not reported"
+        why = ", since so many of its last calls worked" if grounds.counted else ""
+        report = f"{since}; {said} is assumed{why}"
     else:
         report = said if grounds.in_turn == turn else f"{said}, in turn {grounds.in_turn}"
     worked = f"{100 * parts.tool_ok:.0f}%"

@@ -138,7 +138,10 @@ def test_what_was_never_reported_run_or_tested_is_called_an_assumption() -> None
     assert (first["How sure it says it is"], first["Tests"]) == ("70 of 100", "3 of 4 passed")
     assert second["How sure it says it is"] == "70 of 100, in turn 1"
     later = of(*(event for number in range(3) for event in logs.turn(number + 1)))
-    assert "so many of its last calls worked" in dict(later.turns[-1].parts)["How sure it says it is"]
+    counted = "70 of 100 is assumed, since so many of its last calls worked"
+    assert dict(later.turns[-1].parts)["How sure it says it is"] == f"not reported; {counted}"
+    again = of(said, *(event for number in range(3) for event in logs.turn(number + 1)))
+    assert dict(again.turns[-1].parts)["How sure it says it is"] == f"not since turn 0; {counted}"
     assert (figures.confidence_at(0), figures.confidence_at(9)) == (None, figures.turns[2])
 
 
