@@ -39,6 +39,16 @@ document.addEventListener("htmx:after:swap", () => {
   if (inUse && !inUse.checkVisibility()) document.getElementById("act-said")?.focus({ preventScroll: true });
 });
 
+// A page is kept up to date from when somebody sees it: a browser opens six connections to the console at most, and
+// many tabs may be opened at once that nobody looks at yet. Which are hidden later, htmx's extension notices itself.
+function followWhenSeen() {
+  if (document.hidden) return;
+  document.removeEventListener("visibilitychange", followWhenSeen);
+  document.getElementById("live")?.dispatchEvent(new Event("seen"));
+}
+document.addEventListener("visibilitychange", followWhenSeen);
+addEventListener("DOMContentLoaded", followWhenSeen);
+
 // A page that is no longer kept up to date says so, until it is again.
 function tellLive(words) {
   const told = document.getElementById("live-state");

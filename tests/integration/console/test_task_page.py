@@ -14,6 +14,11 @@ from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chrom
 __all__ = ["chromium", "consoled", "page"]
 
 pytestmark = IN_A_BROWSER
+CONNECTIONS = 6
+"""So many a browser opens to one address at most."""
+IN_THE_BACKGROUND = 'Object.defineProperty(document, "hidden", { get: () => !window.looked });'
+"""What a browser says in a tab until somebody looks at it; without windows it says that all are seen."""
+LOOK = '() => { window.looked = true; document.dispatchEvent(new Event("visibilitychange")); }'
 
 
 async def test_what_happens_comes_to_the_open_page_and_what_is_open_and_selected_stays(
@@ -39,6 +44,21 @@ async def test_what_happens_comes_to_the_open_page_and_what_is_open_and_selected
     await logs.added(consoled.store, "live", lease, logs.end(), len(log) + 5)
     await expect(page.locator("#status")).to_contain_text("Done")
     await expect(page.locator("article.turn")).to_have_count(5)  # the task and four turns, none twice
+
+
+async def test_tabs_that_nobody_looks_at_keep_no_connection_and_one_that_is_looked_at_follows(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    log = logs.events(3, ended=False)
+    lease = await logs.written(consoled.store, "tabs", log)
+    await page.context.add_init_script(IN_THE_BACKGROUND)
+    for _ in range(CONNECTIONS):
+        await (await page.context.new_page()).goto(consoled.task("tabs"))
+    await page.goto(consoled.task("tabs"))
+    await logs.added(consoled.store, "tabs", lease, logs.turn(4), len(log))
+    await page.evaluate(LOOK)
+    await expect(page.locator("#turn-4 .mark")).to_have_text("exit 1")
+    await expect(page.locator("article.turn")).to_have_count(5)
 
 
 async def test_a_link_to_a_turn_that_is_not_on_the_page_leads_to_it(consoled: ConsoleGround, page: Page) -> None:
