@@ -12,6 +12,7 @@ from aiohttp import web
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
+from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
@@ -54,6 +55,7 @@ class Console:
     discretion: Discretion
     files: FileVersions
     sight: Sight
+    sessions: BrowserSessions
     requests: SentRequests
     summaries: TaskSummaries
     sums: Remembered[SpendingReport]
