@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -11,10 +12,11 @@ import pytest
 
 from agentic.core.events.execution_events import Person
 from bot.config.home import CONSOLE_SESSIONS
+from bot.console import bot_channel
 from bot.console.access import browser_sessions, sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
-from bot.console.bot_channel import TOO_OFTEN, AskedTooOften
+from bot.console.bot_channel import TOO_OFTEN, AskedTooOften, BotChannel, BotSilent
 from bot.console.console_server import ROUTES
 from bot.console.logs import followers
 from bot.console.pages import live
@@ -214,7 +216,8 @@ async def test_an_open_page_asks_again_whether_its_session_lasts_and_its_reader_
             async with asyncio.timeout(20):
                 await tab.readuntil(b": still here")
             door.channel.silent = True
-            assert "event: over" not in await rest(tab), "it is not known, so the browser comes back"
+            left = await rest(tab)
+            assert ("event: over" in left, "HTTP/1.1" in left) == (False, False), "not known: the browser comes back"
         assert (await door.ask(LIVE)).status == 503
         door.channel.silent = False
         async with door.watching(LIVE) as tab:
@@ -274,3 +277,27 @@ async def test_somebody_who_asked_for_too_much_is_told_so_and_nothing_is_denied(
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
         door.channel.levels = {ANN.id: "viewer"}
         assert f"{SECRET_WORDS} anywhere" in (await door.ask("/lessons")).text
+
+
+class AnsweringChannel(BotChannel):
+    """A bot that answers every question with the same."""
+
+    def __init__(self, answer: dict[str, object]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [({"too_often": True}, TOO_OFTEN), ({"words": "That failed."}, bot_channel.UNKNOWN)]
+)
+async def test_what_the_bot_does_not_know_now_is_no_denial(answer: dict[str, object], told: str) -> None:
+    channel = AnsweringChannel(answer)
+    with pytest.raises(BotSilent, match=re.escape(told)):
+        await channel.sees(ANN, "1")
+    with pytest.raises(BotSilent, match=re.escape(told)):
+        await channel.level(ANN, "")
+    known = AnsweringChannel({"sees": False, "level": None})
+    assert (await known.sees(ANN, "1"), await known.level(ANN, "")) == (False, None)
