@@ -8,7 +8,7 @@ changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, cast
 
@@ -17,7 +17,13 @@ from reflexion.text.secrets import REDACTED, redact_known
 LEAST = 8
 """Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
 _NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_ASSIGNS = re.compile(
+    r"""(?ix)(?:password|passwd|passphrase|api[_-]?key|secret|token)s?
+        (?: ["']?\s*[:=]\s*(\[\s*)?["']? | ["']\s*,\s*(?:["']value["']\s*:\s*)?["'] )"""
+)
+"""A name and what stands before its value, also where that is a list's first item, or stands beside the name."""
+_NEXT = re.compile(r"""["']\s*,\s*["']""")
+"""Between two items of a list."""
 _ASSIGNED = ("password", "passwd", "passphrase", "apikey", "api_key", "api-key", "secret", "token")
 """How these begin, in lower case."""
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
@@ -89,7 +95,11 @@ class Discretion:
 
     def everywhere(self, value: object) -> object:
         """Redact all strings of a nested value, each by the name that tells of it there."""
-        return self._shown(value, "")
+        return self._shown(value, "", self._long)
+
+    def by_names(self, value: object) -> object:
+        """Redact only the strings of which a name tells; others are for who looks through them as text."""
+        return self._shown(value, "", str)
 
     def hides(self, values: Iterable[object]) -> tuple[bool, int]:
         """Whether anything in these nested values is to be redacted, and how many characters they have.
@@ -102,21 +112,21 @@ class Discretion:
         joined = APART.join((*gathered.texts, *gathered.keys))
         return gathered.hides or self.text(joined) != joined, sum(map(len, gathered.texts))
 
-    def _shown(self, value: object, named: _Told) -> object:
+    def _shown(self, value: object, named: _Told, plain: Callable[[str], str]) -> object:
         match value:
             case str():
-                return self._named(value, named)
+                return self._named(value, named) if named else plain(value)
             case dict():
                 return {
-                    shown: REDACTED if shown != key and isinstance(each, str) else self._shown(each, told)
+                    shown: REDACTED if shown != key and isinstance(each, str) else self._shown(each, told, plain)
                     for key, each, told in _entries(cast("dict[str, object]", value), named)
-                    for shown in (self.text(key),)
+                    for shown in (self.text(key) if len(key) >= LEAST else key,)
                 }
             case list():
                 return [
                     [self.text(pair[0]), self._named(pair[1], told_by(pair[0]))]
                     if (pair := _pair(each)) is not None
-                    else self._shown(each, told)
+                    else self._shown(each, told, plain)
                     for each, told in _items(cast("list[object]", value), named)
                 ]
             case _:
@@ -125,11 +135,12 @@ class Discretion:
     def _named(self, value: str, named: _Told) -> str:
         if named == "password":
             return self.text(value) if _NO_PASSWORD.fullmatch(value) else REDACTED
-        if len(value) < LEAST:
-            return value
         whole = _assigned(value, named)
         shown, begin = self.text(whole), whole[: len(whole) - len(value)]
         return shown[len(begin) :] if shown.startswith(begin) else REDACTED
+
+    def _long(self, text: str) -> str:
+        return self.text(text) if len(text) >= LEAST else text
 
     def _without_values(self, text: str) -> str:
         return text if self._values is None else self._values.sub(REDACTED, text)
@@ -228,15 +239,16 @@ def _without_assigned(text: str) -> str:
     for found in _assignments(text):
         begin = found.end()
         value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
-        if value is None:
-            continue
-        if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
-            plain = value.end()  # and so is what ends there too
-            continue
-        read = value.end()
-        if not _PATHLIKE.search(value[0]):
-            shown += [text[at:begin], REDACTED]
-            at = read
+        while value is not None:
+            if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
+                plain = value.end()  # and so is what ends there too
+            else:
+                read = value.end()
+                if not _PATHLIKE.search(value[0]):
+                    shown += [text[at : value.start()], REDACTED]
+                    at = read
+            more = _NEXT.match(text, value.end()) if found[1] else None
+            value = _VALUE.match(text, more.end()) if more else None
     return "".join([*shown, text[at:]])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import unified_diff
@@ -136,8 +136,11 @@ def tools_text(tools: Sequence[ToolSpec]) -> str:
     return "\n\n".join(f"{tool.name}\n{tool.description}\n{written(tool.parameters)}" for tool in tools)
 
 
-def piece_text(sent: SentRequest, name: str) -> str | None:
-    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none."""
+def piece_text(sent: SentRequest, name: str, shown: Callable[[Message], Message] = lambda each: each) -> str | None:
+    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none.
+
+    ``shown`` makes of a message what may be shown of it.
+    """
     if name == "system":
         return sent.system
     if name == "tools":
@@ -147,7 +150,7 @@ def piece_text(sent: SentRequest, name: str) -> str | None:
     place, _, number = name.removeprefix("m").partition(".")
     if not (place.isdecimal() and number.isdecimal() and 1 <= int(place) <= len(sent.messages)):
         return None
-    pieces = pieces_of(int(place), sent.messages[int(place) - 1])
+    pieces = pieces_of(int(place), shown(sent.messages[int(place) - 1]))
     return pieces[int(number)].text if int(number) < len(pieces) else None
 
 

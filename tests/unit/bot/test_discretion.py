@@ -134,3 +134,20 @@ def test_counts_forms_and_descriptions_stay_also_under_telling_names(held: objec
     discretion = Discretion()
     assert discretion.everywhere(held) == held
     assert not discretion.hides([held])[0]
+
+
+def test_lists_and_pairs_in_a_text_are_read_likewise() -> None:
+    discretion, other = Discretion(), "zyxw9876vuts5432"
+    for text in (
+        '{"tokens": [\n  "%s",\n  "mere-words-in-a-list",\n  "%s"\n]}', "secrets = ['%s', '%s']", "api_keys: [%s] token=%s",
+        '[{"name": "API_KEY", "value": "%s"}, ["X-Secret", "%s"]]',
+    ):  # fmt: skip
+        shown = discretion.text(text % (KEY, other))
+        assert shown == text % ("[redacted]", "[redacted]")
+    for text in (
+        '{"tokens": [1, 2], "note": ["%s"]}',
+        '["tokens", 3, "%s"]',
+        "f(token, %s)",
+        'names = ["token"]; id = "%s"',
+    ):
+        assert discretion.text(text % KEY) == text % KEY
