@@ -39,6 +39,7 @@ LEAVE_SECONDS = 5.0
 
 ALONE = "The bot isn't running, so nothing was done. Start it with `threadwright run`, then try again."
 UNKNOWN = "The bot can't say just now what you may see. Try again in a moment."
+TOO_OFTEN = "You asked for too much at once, so the bot doesn't look up now what you may see. Try again in a moment."
 SILENT = "The bot didn't answer in time. It may still have got this: look at the task before you send it again."
 
 LEVELS = ("viewer", "executor", "operator", "owner")
@@ -53,6 +54,10 @@ log = logging.getLogger(__name__)
 
 class BotSilent(Exception):
     """The bot does not answer; the message is for the person."""
+
+
+class AskedTooOften(BotSilent):
+    """Somebody has caused as many questions to Discord as they may for now: nothing is known, and nothing denied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +131,15 @@ class BotChannel:
 
     async def sees(self, person: Person, thread: str) -> bool:
         """Whether somebody may see a thread, as in the chat. Raises ``BotSilent`` where that is not known now."""
-        answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
-        if not isinstance(sees := answer.get("sees"), bool):
-            raise BotSilent(UNKNOWN)
-        return sees
+        answer = await self._look("sees", {"person": person.id, "thread": thread})
+        return answer.get("sees") is True
 
     async def level(self, person: Person, guild: str) -> Level | None:
         """What somebody may do in a server, '' for any that the bot is in; None where they are in none.
 
         Raises ``BotSilent``.
         """
-        answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
-        if "level" not in answer:
-            raise BotSilent(UNKNOWN)
+        answer = await self._look("level", {"person": person.id, "guild": guild})
         return level if (level := answer["level"]) in LEVELS else None
 
     async def names(self, ids: Sequence[str]) -> dict[str, str]:
@@ -184,6 +185,15 @@ class BotChannel:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    async def _look(self, what: str, said: Mapping[str, object]) -> dict[str, object]:
+        """What somebody may see or do. Raises ``BotSilent`` where that is not known now."""
+        answer = await self._ask(what, said, ASK_SECONDS)
+        if answer.get("too_often") is True:
+            raise AskedTooOften(TOO_OFTEN)
+        if what not in answer:
+            raise BotSilent(UNKNOWN)
+        return answer
 
     async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
         if what in LOOKS and time.monotonic() < self._silent_until:

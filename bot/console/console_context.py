@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import Level
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
+from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
@@ -56,6 +57,7 @@ class Console:
     discretion: Discretion
     files: FileVersions
     sight: Sight
+    sessions: BrowserSessions
     requests: SentRequests
     summaries: TaskSummaries
     names: PlaceNames

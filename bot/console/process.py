@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 
+from pydantic import SecretStr
+
 from agentic.core.events.execution_events import Level
 from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
@@ -73,6 +75,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
+        sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, _value(settings.console_token))
+        sessions.ended = followers.end
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
         whole = Console(
@@ -86,13 +90,14 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             discretion=discretion,
             files=FileVersions(settings.home, _shared_copies(stack, settings)),
             sight=Sight(bot.sees),
+            sessions=sessions,
             requests=SentRequests(store),
             summaries=summaries,
             names=PlaceNames(bot.names, discretion.text),
             sums=Remembered[SpendingReport](SUMS_SECONDS),
             levels=Remembered[tuple[Level | None]](LEVEL_SECONDS),
         )
-        server = ConsoleServer(whole, entrance(settings, pages, bot))
+        server = ConsoleServer(whole, entrance(settings, pages, bot, sessions))
         stack.push_async_callback(server.close)
         yield server
 
@@ -106,17 +111,17 @@ def _shared_copies(stack: AsyncExitStack, settings: Settings) -> SharedCopies | 
     return SharedCopies(objects, settings.home / CHECKPOINTS)
 
 
-def entrance(settings: Settings, pages: Pages, bot: BotChannel) -> Entrance:
+def entrance(settings: Settings, pages: Pages, bot: BotChannel, sessions: BrowserSessions) -> Entrance:
     """Who comes in, as it is set."""
-    token, secret = (
-        each.get_secret_value() if each is not None else ""
-        for each in (settings.console_token, settings.discord_client_secret)
-    )
+    token, secret = _value(settings.console_token), _value(settings.discord_client_secret)
     discord = None
     if settings.discord_client_id and secret:
         discord = DiscordSignIn(settings.discord_api, settings.discord_client_id, secret)
-    sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, token)
     return Entrance(SignIn(pages, sessions, bot.owner, token, discord), sessions, bot.owner, settings.console_url)
+
+
+def _value(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret is not None else ""
 
 
 async def serve(settings: Settings, channel: BotChannel, stopped: asyncio.Event, port: int = 0) -> None:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
+from bot.access.shared_servers import NotAllAsked
 from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
@@ -38,6 +39,8 @@ _DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
 log = logging.getLogger(__name__)
 
 Answer = Mapping[str, object]
+TOO_OFTEN: Answer = {"too_often": True}
+"""Nothing is known, and nothing denied."""
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
@@ -124,7 +127,7 @@ class ConsoleAnswers:
             return {"words": f"That didn't work: {error}. Try again."}
 
     async def _sees(self, asked: Mapping[str, object]) -> Answer:
-        """Whether somebody sees a thread; None where that is not known now."""
+        """Whether somebody sees a thread."""
         person, row, reach = str(asked["person"]), await self._bot.store.session(str(asked["thread"])), self._bot.reach
         if row is None or reach.is_foreign(person, row):
             return {"sees": False}
@@ -135,22 +138,29 @@ class ConsoleAnswers:
             if not reach.is_known(stand, row):
                 self._stands.cause(person)
         except _TooManyQuestions:
-            return {"sees": None}
+            return TOO_OFTEN
         return {"sees": await reach.sees(stand, row)}
 
     async def _level(self, asked: Mapping[str, object]) -> Answer:
-        """What somebody may do in a server, or at most in any; None where they are not in it, or it is not known now."""
+        """What somebody may do in a server, or at most in any; None where they are not in it."""
         person, guild = str(asked["person"]), str(asked["guild"])
         try:
             return {"level": await self._levels.get(person, guild, lambda: self._present_level(person, guild))}
-        except _TooManyQuestions:
-            return {"level": None}
+        except (_TooManyQuestions, NotAllAsked):
+            return TOO_OFTEN
 
     async def _present_level(self, person: str, guild: str) -> Level | None:
+        """The same, asked now. Raises ``NotAllAsked``, and what discord.py raises: neither is a denial."""
+        if not person.isdecimal():
+            return None
         if not guild:
-            return await self._bot.reader.level_anywhere(int(person)) if person.isdecimal() else None
-        present = await self._bot.present_person(person, guild)
-        return present.level if present is not None else None
+            return await self._bot.reader.level_anywhere(int(person))
+        try:
+            server = await self._bot.present_server(int(guild))
+            member = await server.fetch_member(int(person)) if server is not None else None
+        except (discord.NotFound, discord.Forbidden, ValueError):
+            return None
+        return self._bot.reader.speaker(member, server).level if member is not None else None
 
     async def _names(self, asked: Mapping[str, object]) -> Answer:
         """What places are called that the bot sees just now, without asking Discord."""

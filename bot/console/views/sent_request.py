@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import unified_diff
@@ -168,8 +168,11 @@ def piece_title(sent: SentRequest, name: str) -> str:
     return f"{piece.sort.capitalize()}{about} in message {place} of {where}"
 
 
-def piece_text(sent: SentRequest, name: str) -> str | None:
-    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none."""
+def piece_text(sent: SentRequest, name: str, shown: Callable[[Message], Message] = lambda each: each) -> str | None:
+    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none.
+
+    ``shown`` makes of a message what may be shown of it.
+    """
     if name == "system":
         return sent.system
     if name == "tools":
@@ -179,7 +182,7 @@ def piece_text(sent: SentRequest, name: str) -> str | None:
     place, _, number = name.removeprefix("m").partition(".")
     if not (place.isdecimal() and number.isdecimal() and 1 <= int(place) <= len(sent.messages)):
         return None
-    pieces = pieces_of(int(place), sent.messages[int(place) - 1])
+    pieces = pieces_of(int(place), shown(sent.messages[int(place) - 1]))
     return pieces[int(number)].text if int(number) < len(pieces) else None
 
 

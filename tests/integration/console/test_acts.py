@@ -31,6 +31,7 @@ from bot.app.health_checks import discord_check, store_check
 from bot.app.services import Roles
 from bot.console.bot_channel import Deed, LessonDecision, Wish
 from bot.inbound.parse import scene_of
+from bot.local_discord import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.messages.lesson_text import EVERYWHERE, decided
@@ -360,23 +361,24 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
 
     async def sees(person: str, *threads: str) -> list[object]:
         asked = [answers.answer({"ask": "sees", "person": person, "thread": thread}) for thread in threads]
-        return [answer["sees"] for answer in await asyncio.gather(*asked)]
+        return [answer.get("sees", answer.get("too_often") and "too often") for answer in await asyncio.gather(*asked)]
 
     async def level(person: str, guild: str) -> object:
-        return (await answers.answer({"ask": "level", "person": person, "guild": guild}))["level"]
+        answer = await answers.answer({"ask": "level", "person": person, "guild": guild})
+        return answer.get("level", "too often" if answer.get("too_often") else "not known now")
 
     def asks() -> int:
         return sum(each.what.startswith("GET ") for each in here.guild.asked)
 
     before = asks()
-    assert await sees(stranger, *gone[:15]) == [False] * 10 + [None] * 5, "within so many questions"
+    assert await sees(stranger, *gone[:15]) == [False] * 10 + ["too often"] * 5, "within so many questions"
     assert asks() == before + 10
     clock[0] += 11
     assert await sees(stranger, *gone[:10]) == [False] * 10
     assert asks() == before + 10, "that they are gone is known for a while"
     assert await sees(stranger, *gone[15:], *gone[15:]) == [False] * 30
     assert asks() == before + 11, "whoever is not in a server is asked for once"
-    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + [None] * 6
+    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + ["too often"] * 6
     assert asks() == before + 21
     assert await sees(members["you"], str(mine)) == [True]
     before = asks()
@@ -391,6 +393,13 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
     clock[0] += 11
     await asyncio.gather(*(level(members["worker"], guild) for _ in range(5)))
     assert asks() == before + 1
+    clock[0] += 11
+    here.guild.misbehave(Rule("GET /guilds/*/members/*", ErrorAnswer(503, 0, "x"), times=None))
+    assert [await level(members["worker"], guild), await sees(members["worker"], gone[15])] == ["not known now", [None]]
+    here.guild.misbehaviour.clear()
+    assert await level(members["worker"], guild) == "operator", "a Discord that failed was no denial to remember"
+    many = [await level(members["worker"], f"{guild[:-1]}{digit}") for digit in range(10)]
+    assert (many[:3], many[-1]) == ([None] * 3, "too often")
 
 
 async def test_where_the_console_is_is_stored_once_the_store_takes_it(
