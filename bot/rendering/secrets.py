@@ -8,17 +8,19 @@ changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
+from agentic.text.first_look import ANY_I, DARK, SPACE, FirstLook
 from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
 """Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
 _NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
 _ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
-_ASSIGNED = ("password", "passwd", "passphrase", "apikey", "api_key", "api-key", "secret", "token")
-"""How these begin, in lower case."""
+_MAY_ASSIGN = FirstLook(
+    rf"(?i)(?:password|passwd|passphrase|ap{ANY_I}[_-]?key|secret|token)[\"']?{SPACE}*[:=]{SPACE}*[\"']?{DARK}{{16}}"
+)
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
 TELLING = 4
 """Characters of a value that already reveal something of it."""
@@ -100,7 +102,7 @@ def _without_assigned(text: str) -> str:
     """
     shown: list[str] = []
     at = read = plain = 0
-    for found in _assignments(text):
+    for found in _ASSIGNS.finditer(text) if _MAY_ASSIGN.finds(text) else ():
         begin = found.end()
         value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
         if value is None:
@@ -113,23 +115,3 @@ def _without_assigned(text: str) -> str:
             shown += [text[at:begin], REDACTED]
             at = read
     return "".join([*shown, text[at:]])
-
-
-def _assignments(text: str) -> Iterator[re.Match[str]]:
-    """All matches of ``_ASSIGNS``; plain search for how they begin is quicker than the pattern."""
-    if not text.isascii():  # letters beyond ASCII may count as others in a pattern: ſ as s
-        yield from _ASSIGNS.finditer(text)
-        return
-    small, end = text.lower(), 0
-    for at in sorted(at for word in _ASSIGNED for at in _places(small, word)):
-        found = _ASSIGNS.match(text, at) if at >= end else None
-        if found is not None:
-            yield found
-            end = found.end()
-
-
-def _places(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))
