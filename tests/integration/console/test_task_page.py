@@ -146,7 +146,9 @@ async def test_of_many_visible_pages_of_a_browser_the_last_ones_are_live_and_all
     await page.goto(consoled.task("many"))
     others = [await page.context.new_page() for _ in range(6)]
     for each in others:
-        await each.goto(consoled.task("many", "logs"))  # a browser has six connections: the last one would wait for ever
+        await each.goto(
+            consoled.task("many", "logs")
+        )  # a browser has six connections: the last one would wait for ever
     told = [each.locator("#live-state") for each in (page, *others)]
     await expect(told[0]).to_contain_text("Not live while you look at 4 other pages of the console.")
     await logs.added(consoled.store, "many", lease, logs.turn(3), len(log))
