@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from time import monotonic
 
 from agentic.core.events.execution_events import Person
+from bot.console.bot_channel import AskedTooOften
 
 SECONDS = 20.0
 """So long an answer counts; the channel to the bot keeps it for ten more. Whoever loses a right sees nothing after that."""
@@ -35,12 +36,16 @@ class Sight:
         return answer
 
     async def among(self, person: Person, threads: Iterable[str], seconds: float) -> tuple[set[str], set[str]]:
-        """Threads that somebody sees, and those that there was no time to ask for within so many seconds."""
+        """Threads that somebody sees, and those that could not be asked for now, or not within so many seconds."""
         end, seen, left = self._clock() + seconds, set[str](), set[str]()
         for thread in threads:
             known = self._known.get((person.id, thread))
             if (known is None or self._clock() - known[0] >= SECONDS) and self._clock() > end:
                 left.add(thread)
-            elif await self.sees(person, thread):
-                seen.add(thread)
+                continue
+            try:
+                if await self.sees(person, thread):
+                    seen.add(thread)
+            except AskedTooOften:
+                left.add(thread)
         return seen, left

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, time, timedelta
 from agentic.core.events.ids import is_child
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import AskedTooOften
 from bot.console.console_context import Console
 from bot.console.overall.figures.spend_report import SpendingReport, monday_of, spending_of
 from bot.console.overall.figures.task_summary import TaskSummary
@@ -69,24 +70,30 @@ class HomeLists:
 
 
 class VisibleThreads:
-    """What somebody sees, asked once a thread."""
+    """What somebody sees, asked once a thread; ``partly``: what is not known now is left out and counted."""
 
-    def __init__(self, console: Console, viewer: Viewer) -> None:
-        self._console, self._viewer = console, viewer
+    def __init__(self, console: Console, viewer: Viewer, *, partly: bool = False) -> None:
+        self._console, self._viewer, self._partly = console, viewer, partly
         self._seen: dict[str, bool] = {}
+        self.unknown = 0
         self.sessions: dict[str, SessionRow | None] = {}
 
     async def __call__(self, thread: str) -> bool:
         """Whether they see a thread."""
         if thread not in self._seen:
             self.sessions[thread] = session = await self._console.store.session(thread)
-            self._seen[thread] = await self._console.sees(self._viewer, session)
+            try:
+                self._seen[thread] = await self._console.sees(self._viewer, session)
+            except AskedTooOften:
+                if not self._partly:
+                    raise
+                self._seen[thread], self.unknown = False, self.unknown + 1
         return self._seen[thread]
 
 
 async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLists:
     """The tasks that somebody may see; ``page`` 0 has those that finished last. Raises ``StoreError``."""
-    sees = VisibleThreads(console, viewer)
+    sees = VisibleThreads(console, viewer, partly=True)
     rows = [row for row in reversed(await console.store.open_executions()) if not is_child(row.execution)]
     seen, unknown = await seen_of(console, viewer, [row.thread for row in rows])
     rows = [row for row in rows if row.thread in seen]
@@ -101,7 +108,7 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
         finished=tuple(_listed(console, row, sees.sessions[row.thread]) for row in ended),
         more=more,
         older=older,
-        missing=missing + len(unknown),
+        missing=missing + len(unknown) + sees.unknown,
         guilds=frozenset(each.guild for row in (*opened, *ended) if (each := sees.sessions[row.thread]) is not None),
     )
 

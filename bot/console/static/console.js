@@ -62,7 +62,8 @@ function tellLive(words) {
 }
 function endLive(words) {
   tellLive(words);
-  document.getElementById("live")?.remove();
+  parked = null;
+  closeLive();
 }
 function notLive(status) {
   if (OVER[status]) endLive(OVER[status]);
@@ -81,6 +82,56 @@ function againLive(event) {
 document.addEventListener("htmx:response:error", (event) => {
   if (event.target.id === "live") againLive(event);
 });
+
+// A browser opens six connections to an address, and then not even a page loads: of the pages that are visible at once,
+// those that were looked at last are kept up to date. A page hears of each that is looked at after it.
+const AT_ONCE = 4;
+const me = Math.random();
+const newer = new Set();
+const pages = new BroadcastChannel("live pages");
+let parked = null; // what stands in the place of a stream that is closed for now
+let stream = null;
+document.addEventListener("htmx:sse:before:connection", (event) => (stream = event.detail.connection));
+document.addEventListener("htmx:sse:after:message", (event) => (event.target.dataset.last = event.detail.message.id));
+
+function closeLive() {
+  const live = document.getElementById("live");
+  live?.remove();
+  stream?.reader?.cancel();
+  return live;
+}
+function parkLive() {
+  const live = closeLive();
+  parked = live.cloneNode();
+  parked.removeAttribute("data-htmx-powered");
+  const since = live.dataset.last;
+  if (since) parked.setAttribute("hx-sse:connect", parked.getAttribute("hx-sse:connect").replace(/since=\d+/, `since=${since}`));
+  tellLive(`Not live while you look at ${AT_ONCE} other pages of the console. Click into this one to go on.`);
+}
+function unparkLive() {
+  tellLive("");
+  document.getElementById("live-state").before(parked);
+  htmx.process(parked);
+  parked = null;
+}
+function lookedAt() {
+  if (document.hidden || !(parked || document.getElementById("live"))) return;
+  newer.clear();
+  pages.postMessage([me, true]);
+  if (parked) unparkLive();
+}
+function lookedAway() {
+  pages.postMessage([me, false]);
+}
+pages.addEventListener("message", ({ data: [page, visible] }) => {
+  newer[visible ? "add" : "delete"](page);
+  if (newer.size >= AT_ONCE && document.getElementById("live")) parkLive();
+  else if (newer.size < AT_ONCE && parked && !document.hidden) unparkLive();
+});
+addEventListener("DOMContentLoaded", lookedAt);
+addEventListener("focus", lookedAt);
+addEventListener("pagehide", lookedAway);
+document.addEventListener("visibilitychange", () => (document.hidden ? lookedAway() : lookedAt()));
 
 document.addEventListener("htmx:error", (event) => {
   if (event.target.id === "live") return againLive(event);

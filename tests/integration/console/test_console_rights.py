@@ -273,7 +273,12 @@ async def test_somebody_who_asked_for_too_much_is_told_so_and_nothing_is_denied(
                 path
             )
             assert "You asked for too much at once" in answer.text
+        home = await door.ask("/")
+        assert (home.status, SECRET_WORDS in home.text, 'id="figures-' in home.text) == (200, False, True), (
+            "more follows"
+        )
         door.channel.trouble = None
+        assert SECRET_WORDS in (await door.ask("/")).text
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
         door.channel.levels = {ANN.id: "viewer"}
         assert f"{SECRET_WORDS} anywhere" in (await door.ask("/lessons")).text

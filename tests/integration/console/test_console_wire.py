@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
+from agentic.stores.factory import open_store
+from bot.config.home import DATABASE
 from bot.console import listener
 from bot.console.access import form_data
 from bot.console.pages import downloads
@@ -193,6 +196,56 @@ async def test_files_are_made_a_few_at_once_and_who_does_not_take_one_is_let_go(
     assert caplog.text == ""
     taken.set()
     assert (await door.ask(f"{TASK}/export.jsonl")).status == 200
+
+
+async def taken_slowly(door: Door, path: str, most: int, begun: asyncio.Event, pauses: list[float]) -> int:
+    """Take a file so many bytes at a time, with pauses as long as there are any; how many came."""
+    loop, taken = asyncio.get_running_loop(), 0
+    with socket.socket() as end:
+        end.setblocking(False)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        await loop.sock_connect(end, (door.host, door.port))
+        cookies = "; ".join(map("=".join, door.jar.items()))
+        sent = f"GET {path} HTTP/1.1\r\nHost: {door.name}\r\nConnection: close\r\nCookie: {cookies}\r\n\r\n"
+        await loop.sock_sendall(end, sent.encode())
+        while piece := await loop.sock_recv(end, most - taken % most):
+            begun.set()
+            taken += len(piece)
+            if taken % most == 0:
+                await asyncio.sleep(sum(pauses))
+    return taken
+
+
+async def test_whoever_takes_a_file_too_slowly_makes_room_for_others(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(door.home / DATABASE)
+    lease = await logs.written(store, "large", [logs.started("Print much")])
+    for number in range(1, 41):
+        much = logs.turn(number, result="all work and no play " * 5_000)
+        await logs.added(store, "large", lease, much, 1 + (number - 1) * len(much))
+    await store.close()
+    await door.signed_in()
+    monkeypatch.setattr(downloads, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(downloads, "SEND_RATE", 10_000_000)
+    monkeypatch.setattr(downloads, "WAIT_SECONDS", 1_000.0)
+    path, begun = f"/t/{logs.THREAD}/large/export.jsonl", [asyncio.Event() for _ in range(4)]
+    pauses = [0.02]
+    async with asyncio.timeout(20), asyncio.TaskGroup() as readers:
+        ends = [  # one at a time, and enough of them that no piece of the file waits long
+            readers.create_task(taken_slowly(door, path, most, each, pauses))
+            for most, each in zip((1, 1, 65_536, 65_536), begun, strict=True)
+        ]
+        for each in begun:
+            await each.wait()
+        monkeypatch.setattr(downloads, "SEND_SECONDS", 60.0)
+        others = await asyncio.gather(*(door.ask(f"{TASK}/export.md") for _ in range(4)))
+        assert [each.status for each in others] == [200] * 4
+        pauses.clear()
+        assert [await each < 4_000_000 for each in ends[2:]] == [True, True], "neither came whole"
+        for each in ends[:2]:
+            each.cancel()
+    assert caplog.text == ""
 
 
 @pytest.mark.wall("http")

@@ -156,3 +156,29 @@ async def test_a_link_that_copied_has_its_name_again(consoled: ConsoleGround, pa
     await page.clock.run_for(2_000)
     await expect(link).to_have_text("Copy as Markdown")
     assert "Fix the failing test" in await page.evaluate("navigator.clipboard.readText()")
+
+
+async def test_of_many_visible_pages_of_a_browser_the_last_ones_are_live_and_all_of_them_open(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    log = logs.events(2, ended=False)
+    lease = await logs.written(consoled.store, "many", log)
+    await page.goto(consoled.task("many"))
+    others = [await page.context.new_page() for _ in range(6)]
+    for each in others:
+        await each.goto(
+            consoled.task("many", "logs")
+        )  # a browser has six connections: the last one would wait for ever
+    told = [each.locator("#live-state") for each in (page, *others)]
+    await expect(told[0]).to_contain_text("Not live while you look at 4 other pages of the console.")
+    await logs.added(consoled.store, "many", lease, logs.turn(3), len(log))
+    await expect(others[-1].locator("#lines .line")).to_have_count(len(log) + 5)
+    await expect(page.locator("#turn-3")).to_have_count(0)
+    await page.evaluate("dispatchEvent(new Event('focus'))")
+    await expect(page.locator("#turn-3 .words")).to_have_text("I look at step 3.")
+    await expect(told[0]).to_be_empty()
+    await expect(told[3]).to_contain_text("Not live")
+    for each in others[3:]:
+        await each.close(run_before_unload=False)
+    await expect(told[3]).to_be_empty()
+    await expect(others[2].locator("#lines .line")).to_have_count(len(log) + 5)
