@@ -159,6 +159,7 @@ async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(
     await page.keyboard.press("ArrowRight")
     await expect(moment.locator("h3")).to_have_text("At the end of turn 3 of 8")
     await expect(file).to_have_text(["a.py", "modified", "3", "turn 3"])
+    await expect(moment.get_by_label("Confidence then")).to_contain_text("none were run; 50% is assumed")
     await expect(page).to_have_url(re.compile(r"/at\?turn=3$"))
     await expect(page.get_by_label("Go to turn")).to_have_value("3")
     fork = moment.locator("form.fork")
