@@ -274,7 +274,7 @@ async def test_no_page_of_a_task_shows_an_id_and_figures_have_their_units(writte
         assert not re.search(r"[xcql](feed|0ffee)\w+|\br\d+\.\d", told), name
     assert "2.1k tokens in, 180 out" in pages[""]
     assert "a helper ended: done in 3 turns, $0.010" in pages[""]
-    assert re.search(r"Context ?2.1k tokens .*From the cache ?\d+% of what was sent", pages["identity"])
+    assert re.search(r"Context ?2.1k tokens .*Cached ?\d+% of input", pages["identity"])
     assert "before turn 1" in pages["metrics"]
     assert "Helper 1" in pages["metrics"]
     assert "waiting for a person: an answer" in pages["timeline"]
