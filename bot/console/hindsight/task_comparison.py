@@ -232,7 +232,10 @@ def lesson_rows(left: Started, right: Started) -> list[LessonRow]:
 
 def _lessons(started: Started) -> dict[str, str]:
     arms = {"held_back": "held back to measure it", "crowded": "crowded out by better ones"}
-    told = {lesson.id: ": ".join(filter(None, ("told", reason_in_words(lesson.why)))) for lesson in started.lessons}
+    told: dict[str, str] = {}
+    for lesson in started.lessons:
+        whose = "an attempt that " if lesson.kind == "reflection" else ""
+        told[lesson.id] = f"told: {whose}{why}" if (why := reason_in_words(lesson.why)) else "told"
     return told | {lesson.id: f"not told: {arms[lesson.arm]}" for lesson in started.withheld}
 
 

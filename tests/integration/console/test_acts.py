@@ -179,6 +179,12 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await press(page, "Fork into a new thread", "On it. The new thread will be linked in the chat, and under Tasks.")
     linked = await here.says(thread, "<#")
     assert "it starts there with what you wrote" in linked.content
+    await page.get_by_text("Redo from an earlier turn in this thread").click()
+    redo = page.locator(".act-redo")
+    await expect(redo.locator("[name=text]")).to_have_count(0)  # it takes no words
+    await redo.get_by_label("Turn").fill("1")
+    await press(page, "Redo from the start of that turn", "🔄 On it. I'll say in the thread how it went.")
+    await here.says(thread, "turn 1")
 
     thread = await here.mention("hold two")
     await opened(here, page, thread)
