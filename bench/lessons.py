@@ -80,7 +80,7 @@ def _measured(row: str, policies: Sequence[Product]) -> Iterator[Figure]:
     told = [uplift for policy in policies if (uplift := overall_uplift(policy.showings)) is not None]
     yield Figure(
         f"lessons_{row}_uplift", mean(each.difference for each in told), "of verdicts",
-        note=f"mean of the seeds; 95 % interval of one seed ±{mean(each.high - each.low for each in told) / 2:.3f}",
+        note=f"mean of the seeds; 95% interval of one seed ±{mean(each.high - each.low for each in told) / 2:.3f}",
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ _Z = 1.96
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityPoint:
-    """One bin of equal mass: the mean said, the share that succeeded, and its 95 % interval by Wilson."""
+    """One bin of equal mass: the mean said, the share that succeeded, and its 95% interval by Wilson."""
 
     said: float
     came: float
@@ -57,7 +57,7 @@ def _point(block: Sequence[Seen]) -> ReliabilityPoint:
 
 
 def wilson(share: float, count: float) -> tuple[float, float]:
-    """The 95 % interval of a share of so many."""
+    """The 95% interval of a share of so many."""
     if count <= 0:
         return 0.0, 1.0
     square = _Z * _Z

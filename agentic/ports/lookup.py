@@ -41,10 +41,10 @@ class Hit:
 
 
 class Search(Protocol):
-    """Finds events by their words (``core/text/searchable.py``), once they were taken in."""
+    """Finds events by their words (``core/text/searchable.py``): those that were taken in, and maybe newer ones."""
 
     async def take_in(self) -> bool:
-        """Take in a piece of what was written since the last time; True while there may be more."""
+        """Take in a piece of what was written since the last time; True while something may be missed by a search."""
         ...
 
     async def search(self, query: WordQuery, wanted: Wanted) -> list[Hit]:

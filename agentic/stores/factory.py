@@ -14,8 +14,11 @@ from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLi
 from agentic.stores.sqlite.store import SQLiteStore
 
 
-def open_store(where: Path | AwsPlace | None) -> Store:
-    """The store in a file, the one on AWS, or one that forgets."""
+def open_store(where: Path | AwsPlace | None, *, keeps_index: bool = True) -> Store:
+    """The store in a file, the one on AWS, or one that forgets.
+
+    Without ``keeps_index`` searches only read what is shared: who works on the store keeps its index.
+    """
     match where:
         case None:
             return MemoryStore()
@@ -25,7 +28,7 @@ def open_store(where: Path | AwsPlace | None) -> Store:
             return AwsStore.open(where)
         case Path():
             where.parent.mkdir(parents=True, exist_ok=True)
-            return SQLiteStore.open(where)
+            return SQLiteStore.open(where, keeps_index=keeps_index)
 
 
 def open_objects(place: AwsPlace) -> VersionedObjects:

@@ -127,7 +127,8 @@ class Reach:
     async def stand_of(self, person: str, row: SessionRow, guild: discord.Guild | None) -> Stand | None:
         """Return the present rights of somebody who is not in Discord's window now, as in this thread's server.
 
-        None where they are not in it, or a direct conversation is not theirs, or Discord cannot be asked.
+        None where they are not in it, or a direct conversation is not theirs. Raises what discord.py raises where
+        Discord cannot be asked.
         """
         try:
             if guild is not None:
@@ -137,8 +138,7 @@ class Reach:
                 return None
             user = await self._client.fetch_user(int(person))
             return Stand(user, await self._reader.in_person(user), None, int(row.thread), openly=False)
-        except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
-            log.info("whether %s may see %s cannot be asked: %s", person, row.thread, error)
+        except (discord.NotFound, discord.Forbidden, discord.InvalidData):
             return None
 
     def is_foreign(self, person: str, row: SessionRow) -> bool:

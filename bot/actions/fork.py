@@ -173,11 +173,9 @@ class Forking:
 
     async def _thread(self, item: InboxItem, source: SessionRow, found_: _Source) -> str:
         """Return the new thread's id, which is that of the message it is made from."""
-        name = execution_id(item.thread, item.id)
-        kept, cut = found_.kept, found_.cut
         words = (
-            f"{plain(item.author.name, 60)} forked <#{item.thread}> from checkpoint {inline(kept.id)}, "
-            f"{moment(kept.why, cut.turn)}: “{plain(found_.started.task, 200)}”\n-# {inline(name)}"
+            f"{plain(item.author.name, 60)} forked <#{item.thread}> as it was {moment(found_.kept.why, found_.cut.turn)}: "
+            f"“{plain(found_.started.task, 200)}”"
         )
         opening = OutboxItem(key=f"{item.id}.fork", thread=item.channel, execution="", sort="fork", text=words)
         await self.tell(opening)
@@ -320,4 +318,5 @@ def _receipt(item: InboxItem, row: SessionRow, found_: _Source) -> str:
     """Return the receipt for the original thread."""
     goes = "it starts there with what you wrote" if found_.idle and item.text else "it's waiting there for a task"
     goes = goes if found_.idle else "it continues there"
-    return f"Forked from checkpoint {inline(found_.kept.id)}: <#{row.thread}>; {goes}. Nothing changes here."
+    was = moment(found_.kept.why, found_.cut.turn)
+    return f"Forked as it was {was}: <#{row.thread}>; {goes}. Nothing changes here."

@@ -15,7 +15,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, Self, cast
 
@@ -30,7 +30,7 @@ LINE_BYTES = 256_000
 AT_ONCE = 32
 """So many questions are open at once; more wait."""
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
-LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health"), 10.0
+LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health", "names"), 10.0
 """What is not asked again so soon after a question that had no answer: a page asks about many threads."""
 OWNER_SECONDS = 60.0
 """So long it is known as whom the owner acts."""
@@ -39,6 +39,7 @@ LEAVE_SECONDS = 5.0
 
 ALONE = "The bot isn't running, so nothing was done. Start it with `threadwright run`, then try again."
 UNKNOWN = "The bot can't say just now what you may see. Try again in a moment."
+TOO_OFTEN = "You asked for too much at once, so the bot doesn't look up now what you may see. Try again in a moment."
 SILENT = "The bot didn't answer in time. It may still have got this: look at the task before you send it again."
 
 LEVELS = ("viewer", "executor", "operator", "owner")
@@ -53,6 +54,10 @@ log = logging.getLogger(__name__)
 
 class BotSilent(Exception):
     """The bot does not answer; the message is for the person."""
+
+
+class AskedTooOften(BotSilent):
+    """Somebody has caused as many questions to Discord as they may for now: nothing is known, and nothing denied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +80,21 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
+class LessonDecision:
+    """An approval of a lesson, or its end; ``revision`` is what the page showed: of another one nothing is changed.
+
+    ``guild``: the lesson's server, '' where it belongs to none.
+    """
+
+    lesson: str
+    guild: str
+    approves: bool
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
-    """What a person is told about a deed; ``done``: it was taken in, now or before."""
+    """What a person is told about what they did; ``done``: it was taken in, now or before."""
 
     words: str
     done: bool
@@ -113,20 +131,21 @@ class BotChannel:
 
     async def sees(self, person: Person, thread: str) -> bool:
         """Whether somebody may see a thread, as in the chat. Raises ``BotSilent`` where that is not known now."""
-        answer = await self._ask("sees", {"person": person.id, "thread": thread}, ASK_SECONDS)
-        if not isinstance(sees := answer.get("sees"), bool):
-            raise BotSilent(UNKNOWN)
-        return sees
+        answer = await self._look("sees", {"person": person.id, "thread": thread})
+        return answer.get("sees") is True
 
     async def level(self, person: Person, guild: str) -> Level | None:
         """What somebody may do in a server, '' for any that the bot is in; None where they are in none.
 
         Raises ``BotSilent``.
         """
-        answer = await self._ask("level", {"person": person.id, "guild": guild}, ASK_SECONDS)
-        if "level" not in answer:
-            raise BotSilent(UNKNOWN)
+        answer = await self._look("level", {"person": person.id, "guild": guild})
         return level if (level := answer["level"]) in LEVELS else None
+
+    async def names(self, ids: Sequence[str]) -> dict[str, str]:
+        """What servers, channels and threads are called; of what the bot does not see there is none. Raises ``BotSilent``."""
+        names = (await self._ask("names", {"ids": list(ids)}, ASK_SECONDS)).get("names")
+        return cast("dict[str, str]", names) if isinstance(names, dict) else {}
 
     async def health(self) -> dict[str, object] | None:
         """How the bot is, as ``ConsoleAnswers`` tells it; None where there is no bot. Raises ``BotSilent``."""
@@ -142,8 +161,15 @@ class BotChannel:
 
     async def act(self, deed: Deed, viewer: Viewer) -> Done:
         """Have something done. Raises ``BotSilent``."""
-        asked = {"deed": asdict(deed), "person": viewer.person.id, "everything": viewer.everything}
-        answer = await self._ask("act", asked, ACT_SECONDS)
+        return await self._done("act", {"deed": asdict(deed)}, viewer)
+
+    async def decide(self, decision: LessonDecision, viewer: Viewer) -> Done:
+        """Have a lesson approved or retired. Raises ``BotSilent``."""
+        return await self._done("decide", {"decision": asdict(decision)}, viewer)
+
+    async def _done(self, what: str, said: Mapping[str, object], viewer: Viewer) -> Done:
+        asked = {**said, "person": viewer.person.id, "everything": viewer.everything}
+        answer = await self._ask(what, asked, ACT_SECONDS)
         return Done(str(answer.get("words", "")), answer.get("done") is True)
 
     async def listens(self, url: str, trouble: str = "") -> None:
@@ -159,6 +185,15 @@ class BotChannel:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    async def _look(self, what: str, said: Mapping[str, object]) -> dict[str, object]:
+        """What somebody may see or do. Raises ``BotSilent`` where that is not known now."""
+        answer = await self._ask(what, said, ASK_SECONDS)
+        if answer.get("too_often") is True:
+            raise AskedTooOften(TOO_OFTEN)
+        if what not in answer:
+            raise BotSilent(UNKNOWN)
+        return answer
 
     async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
         if what in LOOKS and time.monotonic() < self._silent_until:

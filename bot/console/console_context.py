@@ -9,9 +9,11 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from agentic.core.events.execution_events import Level
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
+from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotChannel
@@ -24,6 +26,7 @@ from bot.console.overall.figures.spend_report import SpendingReport
 from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
+from bot.console.place_names import PlaceNames
 from bot.history.run_history import newest_task
 from bot.rendering.secrets import Discretion
 from reflexion.ports import LessonStore
@@ -54,11 +57,19 @@ class Console:
     discretion: Discretion
     files: FileVersions
     sight: Sight
+    sessions: BrowserSessions
     requests: SentRequests
     summaries: TaskSummaries
+    names: PlaceNames
     sums: Remembered[SpendingReport]
+    levels: Remembered[tuple[Level | None]]
+    """What somebody may do in a server, by person and server."""
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
     """Taken by whatever makes a file of a whole task."""
+
+    def rest(self, here: int, afar: int) -> int:
+        """Seconds between two looks of an open page: here, and where each look costs money."""
+        return afar if self.settings.aws_place else here
 
     async def sees(self, viewer: Viewer, session: SessionRow | None) -> bool:
         """Whether somebody may see what is said and done in a thread."""

@@ -17,7 +17,7 @@ from agentic.ports.errors import AgenticError
 from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import UNKNOWN, BotSilent
+from bot.console.bot_channel import UNKNOWN, AskedTooOften, BotSilent
 from bot.console.console_context import Console, Handler, Route
 from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
@@ -71,6 +71,8 @@ ROUTES: tuple[Route, ...] = (
     *files_page.ROUTES,
 )
 STATIC_SECONDS = 3600
+TRY_AGAIN = "10"
+"""Seconds after which the bot asks Discord again for somebody who asked for too much."""
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +147,12 @@ class ConsoleServer:
                 raise
             unsaid = refused.text == f"{refused.status}: {refused.reason}"
             answer = self._trouble(refused.status, refused.reason if unsaid else refused.text or refused.reason)
-            if "Allow" in refused.headers:
-                answer.headers["Allow"] = refused.headers["Allow"]
+            for name in ("Allow", "Retry-After", "HX-Refresh"):
+                if name in refused.headers:
+                    answer.headers[name] = refused.headers[name]
+        except AskedTooOften as often:
+            answer = self._trouble(429, str(often))
+            answer.headers["Retry-After"] = TRY_AGAIN
         except BotSilent:
             answer = self._trouble(503, UNKNOWN)
         except (AgenticError, ReflexionError) as error:

@@ -10,6 +10,7 @@ from typing import cast
 import jinja2
 
 from bot import BUILD
+from bot.messages.log_text import ASKS
 from bot.progress.text import duration
 from bot.workspace.browse import bytes_of
 
@@ -33,7 +34,7 @@ class Pages:
             "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
-        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, **(shared or {})})
+        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, "asks": ASKS, **(shared or {})})
 
     def prepare(self) -> None:
         """Read all templates, so that no first page waits for that."""
@@ -59,6 +60,8 @@ def money(value: float) -> str:
 
 def seconds(value: float) -> str:
     """A span of time."""
+    if 0 < value < 0.05:
+        return "<0.1 s"
     return f"{value:.1f} s" if value < 10 else duration(value)
 
 

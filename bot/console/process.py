@@ -10,6 +10,9 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 
+from pydantic import SecretStr
+
+from agentic.core.events.execution_events import Level
 from agentic.forges.webhook import address_from
 from agentic.ports.errors import AgenticError
 from agentic.stores.factory import open_objects, open_store
@@ -34,6 +37,7 @@ from bot.console.overall.remembered import Remembered
 from bot.console.overall.task_summaries import TaskSummaries
 from bot.console.page_templates import Pages
 from bot.console.pages import live
+from bot.console.place_names import PlaceNames
 from bot.rendering.secrets import Discretion
 from reflexion.errors import ReflexionError
 from reflexion.ports import LessonStore
@@ -41,6 +45,8 @@ from reflexion.stores.factory import open_lessons
 
 SUMS_SECONDS = 10.0
 """So long sums over many tasks are shown as they were."""
+LEVEL_SECONDS = 20.0
+"""So long it counts what somebody may do in a server; the channel to the bot keeps it for ten more."""
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 0.05, 2.0
 """How often a watched task is looked at: here, and in a store where each look costs money."""
 
@@ -55,7 +61,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
     async with AsyncExitStack() as stack:
         bot = channel or BotChannel()
         stack.push_async_callback(bot.close)
-        store = open_store(settings.aws_place or settings.home / DATABASE)
+        store = open_store(settings.aws_place or settings.home / DATABASE, keeps_index=False)
         stack.push_async_callback(store.close)
         lessons: LessonStore | None = None
         try:
@@ -69,6 +75,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
+        sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, _value(settings.console_token))
+        sessions.ended = followers.end
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
         whole = Console(
@@ -82,11 +90,14 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             discretion=discretion,
             files=FileVersions(settings.home, _shared_copies(stack, settings)),
             sight=Sight(bot.sees),
+            sessions=sessions,
             requests=SentRequests(store),
             summaries=summaries,
+            names=PlaceNames(bot.names, discretion.text),
             sums=Remembered[SpendingReport](SUMS_SECONDS),
+            levels=Remembered[tuple[Level | None]](LEVEL_SECONDS),
         )
-        server = ConsoleServer(whole, entrance(settings, pages, bot))
+        server = ConsoleServer(whole, entrance(settings, pages, bot, sessions))
         stack.push_async_callback(server.close)
         yield server
 
@@ -100,17 +111,17 @@ def _shared_copies(stack: AsyncExitStack, settings: Settings) -> SharedCopies | 
     return SharedCopies(objects, settings.home / CHECKPOINTS)
 
 
-def entrance(settings: Settings, pages: Pages, bot: BotChannel) -> Entrance:
+def entrance(settings: Settings, pages: Pages, bot: BotChannel, sessions: BrowserSessions) -> Entrance:
     """Who comes in, as it is set."""
-    token, secret = (
-        each.get_secret_value() if each is not None else ""
-        for each in (settings.console_token, settings.discord_client_secret)
-    )
+    token, secret = _value(settings.console_token), _value(settings.discord_client_secret)
     discord = None
     if settings.discord_client_id and secret:
         discord = DiscordSignIn(settings.discord_api, settings.discord_client_id, secret)
-    sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, token)
     return Entrance(SignIn(pages, sessions, bot.owner, token, discord), sessions, bot.owner, settings.console_url)
+
+
+def _value(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret is not None else ""
 
 
 async def serve(settings: Settings, channel: BotChannel, stopped: asyncio.Event, port: int = 0) -> None:

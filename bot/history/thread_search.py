@@ -82,11 +82,11 @@ class ThreadSearch:
         )
 
     async def is_behind(self) -> bool:
-        """Take in what was written, for a few seconds; True where something is left, also because no room is."""
+        """Let what was written be taken in, for a few seconds; True where something is left, also because no room is."""
         try:
             async with asyncio.timeout(CATCH_UP_SECONDS):
-                while await self._store.take_in():
-                    pass
+                while await self._store.take_in():  # noqa: ASYNC110  # each look does a piece of it, or another process
+                    await asyncio.sleep(PAUSE)
         except TimeoutError:
             return True
         except AgenticError as error:

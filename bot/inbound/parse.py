@@ -17,7 +17,8 @@ from agentic.core.events.execution_events import (
     Started,
 )
 from agentic.ports.runtime import EventLog
-from bot.access.permissions import ORDER, Speaker, at_least, level_of, limited, role_marks
+from bot.access.permissions import Speaker, at_least, level_of, limited, role_marks
+from bot.access.shared_servers import NotAllAsked, SharedServers
 from bot.inbound.events import BotIdentity, Kind, MessageEvent, ThreadView
 from bot.inbound.interpret_message import without_mentions
 from bot.outbound.discord_places import guild_of
@@ -25,8 +26,8 @@ from bot.ports.conversation import Conversation
 from bot.rendering.answer_card import words_of
 from bot.rendering.discord_text import cut, named, storable
 
-SHARED = 10
-"""Number of servers that are asked for a person's level when they write a direct message."""
+LISTED = 1_000
+"""Number of servers that are asked for, where the gateway does not tell them."""
 QUOTED_CHARACTERS = 2_000
 FOREIGN = "\N{SPEECH BALLOON}"
 """The sign of messages in which the bot shows what strangers wrote on a pull request."""
@@ -67,6 +68,7 @@ class Reader:
 
     def __init__(self, client: discord.Client, options: Options) -> None:
         self._client, self._options = client, options
+        self._shared = SharedServers(self._level_in)
         self.asks = False
         """Discord is asked for what the gateway does not tell."""
 
@@ -84,6 +86,8 @@ class Reader:
         """Return the person with their present level; ``writes``: Discord lets them write in that place."""
         itself = self._client.user is not None and user.id == self._client.user.id
         level = self._level(user, guild)
+        if guild is not None and isinstance(user, discord.Member) and not user.bot:
+            self._shared.saw(user.id, guild.id)
         return Speaker(
             str(user.id), named(user.display_name), level, bot=user.bot or webhook, itself=itself, writes=writes
         )
@@ -212,38 +216,40 @@ class Reader:
         return self.speaker(interaction.user, interaction.guild, writes=here)
 
     async def _guilds(self) -> Sequence[discord.Guild]:
-        """The servers that the bot is in; without a connection to the gateway some of them, which are asked for."""
+        """The servers that the bot is in; without a connection to the gateway they are asked for, and have no roles."""
         if self._client.guilds or not self.asks:
             return self._client.guilds
         try:
-            some = [guild.id async for guild in self._client.fetch_guilds(limit=SHARED)]
-            return [await guild_of(self._client, guild) for guild in some]
+            return [guild async for guild in self._client.fetch_guilds(limit=LISTED, with_counts=False)]
         except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
             log.info("which servers there are cannot be asked now: %s", error)
             return ()
 
     async def in_person(self, user: discord.abc.User) -> Speaker:
         """Return the author of a direct message, with their highest level in the servers they share with the bot."""
-        return replace(self.speaker(user, None), level=await self.level_anywhere(user.id) or "viewer")
+        try:
+            level = await self.level_anywhere(user.id)
+        except NotAllAsked:
+            level = None
+        return replace(self.speaker(user, None), level=level or "viewer")
 
     async def level_anywhere(self, person: int) -> Level | None:
         """Return somebody's highest level in the servers they share with the bot, as far as Discord can be asked now.
 
-        None where they share none.
+        None where they share none. Raises ``NotAllAsked`` where that is not known now.
         """
-        guilds, levels = await self._guilds(), list[Level]()
+        guilds = await self._guilds()
         if any(guild.owner_id == person for guild in guilds):
             return "owner"
-        for guild in guilds[:SHARED]:
-            if "owner" in levels:
-                break
-            try:
-                levels.append(self._level(await guild.fetch_member(person), guild))
-            except discord.NotFound:
-                continue
-            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
-                log.info("whether %s is a member of %s cannot be asked now: %s", person, guild.id, error)
-        return max(levels, key=ORDER.index) if levels else None
+        return await self._shared.highest_level(person, guilds)
+
+    async def _level_in(self, person: int, guild: discord.Guild) -> Level:
+        """Return a member's level. Raises what discord.py raises."""
+        member = await guild.fetch_member(person)
+        if not guild.roles:  # each server has one at least
+            guild = await guild_of(self._client, guild.id)
+            member = await guild.fetch_member(person)
+        return self._level(member, guild)
 
 
 def _quote(author: str, text: str, *, trusted: bool) -> QuotedMessage:

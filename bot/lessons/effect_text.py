@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reflexion.lessons.lifecycle import Life, Showing
-from reflexion.measurement.uplift import Uplift, overall_uplift, uplift_of
+from reflexion.measurement.uplift import Uplift, overall_uplift, points, uplift_of
 
 UNTOLD = "No task has used it yet."
 NOT_HELD_BACK = "It was never left out for comparison yet, so what would happen without it is not known."
@@ -53,16 +53,11 @@ def _of(ok: int, of: int, what: str) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{_signed(share)} points"
+    return f"{points(share)} points"
 
 
 def _range(uplift: Uplift) -> str:
-    return f"95 % sure between {_signed(uplift.low)} and {_signed(uplift.high)}"
-
-
-def _signed(share: float) -> str:
-    value = round(100 * share)
-    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
+    return f"95% sure between {points(uplift.low)} and {points(uplift.high)}"
 
 
 def _judgement(uplift: Uplift, what: str = "it") -> str:

@@ -55,7 +55,7 @@ def _guide(name: str, lesson: Lesson, uplift: Uplift) -> str:
     description = f"{action[:500]} Use when: {trigger[:400]}"[:DESCRIPTION_CHARACTERS]
     measured = {
         "uplift": found,
-        "uplift-interval": f"95 % from {_signed(uplift.low)} to {_signed(uplift.high)} points",
+        "uplift-interval": f"95% from {_signed(uplift.low)} to {_signed(uplift.high)} points",
         "told": f"{uplift.shown_ok} of {uplift.shown} tasks went well with it",
         "left-out": f"{uplift.held_back_ok} of {uplift.held_back} tasks went well without it",
         "scope": SCOPES[lesson.scope.kind],

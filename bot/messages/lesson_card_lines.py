@@ -65,13 +65,20 @@ def _used(lesson: ChosenLesson) -> str:
     """Return a short name and the reason: a reflection's insight and how its attempt ended, or what a lesson is for."""
     if lesson.kind == "reflection":
         key = next((line.removeprefix(_KEY) for line in lesson.text.splitlines() if line.startswith(_KEY)), lesson.text)
-        ended = lesson.why.partition(_ATTEMPT)[2]
+        ended = reason_in_words(lesson.why)
         return f"{safe(one_line(key, NAME), NAME)} – from an attempt here" + (
             f" that {safe(ended, WHY)}" if ended else ""
         )
     name = safe(one_line(lesson.text.partition(_THEN)[0], NAME), NAME)
-    why = "; ".join(filter(None, map(_plainly, lesson.why.split("; "))))
+    why = reason_in_words(lesson.why)
     return f"{name} (`{lesson.id}`)" + (f" – {safe(why, WHY)}" if why else "")
+
+
+def reason_in_words(why: str) -> str:
+    """Return why a lesson was chosen, without ids and scores; of an attempt, what came of it."""
+    if _ATTEMPT in why:
+        return why.partition(_ATTEMPT)[2]
+    return "; ".join(filter(None, map(_plainly, why.split("; "))))
 
 
 def _plainly(part: str) -> str:

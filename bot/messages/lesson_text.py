@@ -14,6 +14,8 @@ from reflexion.lessons.lesson import Change, Lesson, LessonStatus
 from reflexion.text.screening import objections
 from reflexion.text.secrets import redact
 
+NO_LESSONS = "Lessons are not kept here."
+EVERYWHERE = "That lesson is for all servers; only whoever runs the bot can change it."
 NONE = "None yet. One is proposed after a task failed, was corrected, or got a 👎."
 NONE_SO = "No lesson is {status}."
 ORDER: tuple[LessonStatus, ...] = ("quarantined", "active", "probation", "candidate", "retired")
@@ -78,6 +80,14 @@ def opposite(lesson: Lesson) -> str:
     if not lesson.contradicts or lesson.status in ("retired", "quarantined"):
         return ""
     return AGAINST.format(others=", ".join(f"`{id}`" for id in lesson.contradicts[:3]))
+
+
+def decided(lesson: Lesson) -> str:
+    """Tell whoever approved or retired a lesson what that means."""
+    if lesson.status == "retired":
+        back = f"`/lessons approve lesson:{lesson.id}` brings it back."
+        return f"Lesson `{lesson.id}` is retired: {MEANING['retired']}. {back}"
+    return f"Lesson `{lesson.id}` is active now: {MEANING['active']}."
 
 
 def said(lesson: Lesson, limit: int = 400) -> str:

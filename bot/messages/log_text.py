@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agentic.core.claims import confidence
@@ -29,6 +30,7 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    Option,
     OwnerChanged,
     PolicyChanged,
     PullRequestOpened,
@@ -50,12 +52,69 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.fold.fold import MINUTES
 from agentic.core.rules.approvals import why_gated
+from agentic.core.rules.questions import FREE
+from agentic.core.text.answers import in_parts, label_of
 from bot.equipment.watcher_text import said
 
 WIDTH = 160
 
 
 NOTE = "[Note from Threadwright]"
+ASKS = {
+    "question": "Asks", "approval": "Asks for an approval", "extension": "Asks for more turns, time or money",
+    "plan": "Asks about its plan", "approaches": "Asks which approach to take",
+}  # fmt: skip
+"""Heads for what is asked, by the sort of the question."""
+VERIFIED = {"pass": "its check passed", "fail": "its check failed", "none": "no check was run on it"}
+
+
+@dataclass(slots=True)
+class AnswersInWords:
+    """What people answered, read event by event: an option that they named by its number, by its label, and all of it once."""
+
+    _asked: Asked | None = None
+    _known: dict[str, str] = field(default_factory=dict[str, str])
+    _said: set[str] = field(default_factory=set[str])
+
+    def ask(self, event: Asked) -> None:
+        """A question is open from here on."""
+        self._asked, self._known, self._said = event, {}, set()
+
+    def said(self, event: InputReceived) -> str:
+        """Return what somebody wrote, in words where it answers the open question."""
+        asked = self._asked
+        if asked is None or event.sort not in ("answer", "guidance") or not event.text.strip():
+            return event.text
+        if not asked.parts:
+            words = label_of(asked.options, event.text)
+            self._said.add(words)
+            return words
+        before, self._known = self._known, in_parts(asked, self._known, event)
+        self._said |= set(self._known.values())
+        new = [part for part in asked.parts if self._known.get(part.id) not in (None, before.get(part.id))]
+        return "\n".join(f"{part.text} {self._known[part.id]}" for part in new) or event.text
+
+    def repeats(self, event: Decided) -> bool:
+        """True if a decision says nothing that its answers did not say already."""
+        labels = labels_of(self._asked) if self._asked is not None else {}
+        self._asked = None
+        return set(_chosen(event, labels)) <= self._said
+
+
+def labels_of(asked: Asked) -> dict[str, str]:
+    """Return the options of a question, and of its parts, by id."""
+    return {option.id: option.label for part in (asked, *asked.parts) for option in part.options}
+
+
+def question_text(asked: Asked) -> str:
+    """Return a question with its parts and what there is to choose."""
+    parts = [f"{number}. {part.text}{_options(part.options)}" for number, part in enumerate(asked.parts, 1)]
+    whole = f"{asked.text}{_options(asked.options) if asked.sort == 'question' else ''}"
+    return "\n".join((whole, *parts))
+
+
+def _options(options: tuple[Option, ...]) -> str:
+    return f" ({' / '.join(option.label for option in options)})" if options else ""
 
 
 def story(log: Iterable[Envelope]) -> Iterator[tuple[Envelope, str]]:
@@ -64,7 +123,7 @@ def story(log: Iterable[Envelope]) -> Iterator[tuple[Envelope, str]]:
     for envelope in log:
         event = envelope.event
         if isinstance(event, Asked):
-            labels = {option.id: option.label for part in (event, *event.parts) for option in part.options}
+            labels = labels_of(event)
         if line := told(event, labels):
             yield envelope, line
 
@@ -101,8 +160,8 @@ def _judged(event: Event, labels: Mapping[str, str]) -> str:
         case Asked() as event:
             return f"asked the person ({event.sort}): {_short(event.text)}".rstrip()
         case Decided() as event:
-            said = (event.choice, event.text) if event.choice or event.text else tuple(event.answers.values())
-            return f"{event.by.name} chose: {_short(', '.join(labels.get(each, each) for each in said if each))}"
+            way = "answered" if event.choice == FREE else "chose"
+            return f"{event.by.name} {way}: {_short(', '.join(_chosen(event, labels)))}"
         case Intervened() as event:
             return f"note to the model: {_short(event.text.replace(NOTE, ''))}"
         case Escalated() as event:
@@ -121,11 +180,21 @@ def _judged(event: Event, labels: Mapping[str, str]) -> str:
             return _kept(event)
 
 
+def _chosen(event: Decided, labels: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what was chosen or said, each thing once."""
+    if event.answers:
+        return tuple(dict.fromkeys(labels.get(each, each) for each in event.answers.values()))
+    numbered = event.choice.isdecimal() and event.text  # an option's number says nothing beside its words
+    choice = "" if event.choice == FREE or numbered else labels.get(event.choice, event.choice)
+    text = "" if choice and event.text.startswith(f"{event.by.name} denied it") else event.text
+    return tuple(dict.fromkeys(filter(None, (choice, text))))
+
+
 def _afterwards(event: Evaluated | FeedbackGiven | Reflected | TrialDecided) -> str:
     """Describe events that follow the end."""
     match event:
         case Evaluated():
-            return f"scored {event.score} of 100, verifier {event.verifier}"
+            return f"scored {event.score} of 100: {VERIFIED[event.verifier]}"
         case FeedbackGiven():
             return f"{event.by.name} voted {event.vote}" + (f": {_short(event.why)}" if event.why else "")
         case Reflected():
@@ -159,7 +228,8 @@ def _kept(event: Event) -> str:
         case PolicyChanged():
             return f"allowed more: {_more(event)}"
         case Reported():
-            return f"it says: {event.status}, {event.confidence} % sure {_short(event.note)}".rstrip()
+            note = f": {_short(event.note)}" if event.note.strip() else ""
+            return f"it says: {event.status}, {event.confidence}% sure{note}"
         case CheckpointSaved():
             why = event.why.replace("_", " ")
             return f"workspace not saved ({why}): {event.problem}" if event.problem else f"workspace saved ({why})"

@@ -8,18 +8,41 @@ changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Literal, cast
 
 from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
 """Minimum length of a secret value; a shorter one is too likely to be an ordinary word."""
 _NAMES = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|DSN)(?:_|$)", re.IGNORECASE)
-_ASSIGNS = re.compile(r"""(?i)(?:password|passwd|passphrase|api[_-]?key|secret|token)["']?\s*[:=]\s*["']?""")
+_ASSIGNS = re.compile(
+    r"""(?ix)(?:password|passwd|passphrase|api[_-]?key|secret|token)s?
+        (?: ["']?\s*[:=]\s*(\[\s*)?["']? | ["']\s*,\s*(?:["']value["']\s*:\s*)?["'] )"""
+)
+"""A name and what stands before its value, also where that is a list's first item, or stands beside the name."""
+_NEXT = re.compile(r"""["']\s*,\s*["']""")
+"""Between two items of a list."""
 _ASSIGNED = ("password", "passwd", "passphrase", "apikey", "api_key", "api-key", "secret", "token")
 """How these begin, in lower case."""
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
+_TELLS = re.compile(
+    r"(?:passw(?:or)?d|passphrase|passcode|(authorization)|(secret|token|credential|cookie"
+    r"|(?:api|access|account|secret|private|signing|encryption)[ _-]?key))s?$",
+    re.IGNORECASE,
+)
+"""How a name in a nested value ends that tells of a secret: any value of it, one with its scheme, or what looks like one."""
+NAME_CHARACTERS = 60
+"""Of a longer name the end is read."""
+_NO_PASSWORD = re.compile(
+    r"(?i)\W*|.{1,3}|true|false|none|null|required|optional|hidden|string|text|password|\$.*|<.*>|\{\{.*\}\}|\[redacted\]"
+)
+"""What stands for a password in forms, settings and documentation."""
+_NEIGHBOURS = (("name", "value"), ("key", "value"), ("Name", "Value"), ("Key", "Value"), ("header", "value"))
+"""Keys of a map that names a value beside it, as lists of variables and headers have."""
+APART = "\n\x00\n"
+"""Between texts that are looked through together: nothing of one is read as part of another."""
 TELLING = 4
 """Characters of a value that already reveal something of it."""
 _BEGINS = re.compile(
@@ -71,26 +94,139 @@ class Discretion:
         return content if shown == text else shown.encode()
 
     def everywhere(self, value: object) -> object:
-        """Redact all strings of a nested value, each as if it were assigned to the name that it has there."""
+        """Redact all strings of a nested value, each by the name that tells of it there."""
+        return self._shown(value, "", self._long)
+
+    def by_names(self, value: object) -> object:
+        """Redact only the strings of which a name tells; others are for who looks through them as text."""
+        return self._shown(value, "", str)
+
+    def hides(self, values: Iterable[object]) -> tuple[bool, int]:
+        """Whether anything in these nested values is to be redacted, and how many characters they have.
+
+        All of them are looked through at once, which is quicker than each by itself.
+        """
+        gathered = _Gathered()
+        for value in values:
+            gathered.take(value)
+        joined = APART.join((*gathered.texts, *gathered.keys))
+        return gathered.hides or self.text(joined) != joined, sum(map(len, gathered.texts))
+
+    def _shown(self, value: object, named: _Told, plain: Callable[[str], str]) -> object:
         match value:
             case str():
-                return self.text(value)
+                return self._named(value, named) if named else plain(value)
             case dict():
                 return {
-                    self.text(key): self._named(key, each) if isinstance(each, str) else self.everywhere(each)
-                    for key, each in cast("dict[str, object]", value).items()
+                    shown: REDACTED if shown != key and isinstance(each, str) else self._shown(each, told, plain)
+                    for key, each, told in _entries(cast("dict[str, object]", value), named)
+                    for shown in (self.text(key) if len(key) >= LEAST else key,)
                 }
             case list():
-                return [self.everywhere(each) for each in cast("list[object]", value)]
+                return [
+                    [self.text(pair[0]), self._named(pair[1], told_by(pair[0]))]
+                    if (pair := _pair(each)) is not None
+                    else self._shown(each, told, plain)
+                    for each, told in _items(cast("list[object]", value), named)
+                ]
             case _:
                 return value
 
-    def _named(self, name: str, value: str) -> str:
-        shown, begin = self.text(f"{name}={value}"), f"{name}="
+    def _named(self, value: str, named: _Told) -> str:
+        if named == "password":
+            return self.text(value) if _NO_PASSWORD.fullmatch(value) else REDACTED
+        whole = _assigned(value, named)
+        shown, begin = self.text(whole), whole[: len(whole) - len(value)]
         return shown[len(begin) :] if shown.startswith(begin) else REDACTED
+
+    def _long(self, text: str) -> str:
+        return self.text(text) if len(text) >= LEAST else text
 
     def _without_values(self, text: str) -> str:
         return text if self._values is None else self._values.sub(REDACTED, text)
+
+
+_Told = Literal["", "password", "authorization", "secret"]
+"""What a name tells of its value."""
+
+
+def told_by(name: str) -> _Told:
+    """What a name tells of its value."""
+    return _told_by(name[-NAME_CHARACTERS:])
+
+
+@lru_cache(maxsize=2_000)
+def _told_by(end: str) -> _Told:
+    found = _TELLS.search(end)
+    if found is None:
+        return "secret" if end.isupper() and _NAMES.search(end) else ""
+    if found[1]:
+        return "authorization"
+    return "secret" if found[2] else "password"
+
+
+def _entries(value: dict[str, object], named: _Told) -> Iterator[tuple[str, object, _Told]]:
+    """The entries of a map, each with what its name tells, or the name in its neighbour, or that of the map.
+
+    A map below a password's name describes it as often as it holds it, so that only what looks like a secret counts there.
+    """
+    neighbour = next((each for each in _NEIGHBOURS if each[1] in value and isinstance(value.get(each[0]), str)), None)
+    below: _Told = "secret" if named else ""
+    for key, each in value.items():
+        told = told_by(key)
+        if not told and neighbour is not None and key == neighbour[1]:
+            told = told_by(str(value[neighbour[0]]))
+        yield key, each, told or below
+
+
+def _items(value: list[object], named: _Told) -> Iterator[tuple[object, _Told]]:
+    """The items of a list, each with what the list's name tells, or the flag before it."""
+    before: _Told = ""
+    for each in value:
+        yield each, before or named
+        before = told_by(each) if isinstance(each, str) and each.startswith("-") else ""
+
+
+def _pair(item: object) -> tuple[str, str] | None:
+    """An item of a list that is a name which tells something, and its value, as lists of headers have."""
+    match item:
+        case [str(name), str(value)] if told_by(name):
+            return name, value
+        case _:
+            return None
+
+
+def _assigned(value: str, named: _Told) -> str:
+    """A text as it is looked through."""
+    if named == "authorization" and " " not in value:  # without a scheme
+        return f"secret={value}"
+    return f"{named}={value}" if named else value
+
+
+class _Gathered:
+    """The texts of nested values that may hold a secret."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.keys = set[str]()
+        self.hides = False
+        """Something is hidden in any case."""
+
+    def take(self, value: object, named: _Told = "") -> None:
+        """Add the texts of a value."""
+        if isinstance(value, str):
+            self.hides = self.hides or (named == "password" and not _NO_PASSWORD.fullmatch(value))
+            if len(value) >= LEAST:
+                self.texts.append(_assigned(value, named))
+        elif isinstance(value, dict):
+            for key, each, told in _entries(cast("dict[str, object]", value), named):
+                if len(key) >= LEAST:
+                    self.keys.add(key)
+                self.take(each, told)
+        elif isinstance(value, list):
+            for each, told in _items(cast("list[object]", value), named):
+                pair = _pair(each)
+                self.take(pair[1] if pair else each, told_by(pair[0]) if pair else told)
 
 
 def _without_assigned(text: str) -> str:
@@ -103,15 +239,16 @@ def _without_assigned(text: str) -> str:
     for found in _assignments(text):
         begin = found.end()
         value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
-        if value is None:
-            continue
-        if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
-            plain = value.end()  # and so is what ends there too
-            continue
-        read = value.end()
-        if not _PATHLIKE.search(value[0]):
-            shown += [text[at:begin], REDACTED]
-            at = read
+        while value is not None:
+            if not _DIGIT.search(value[0]) or not _LETTER.search(value[0]):
+                plain = value.end()  # and so is what ends there too
+            else:
+                read = value.end()
+                if not _PATHLIKE.search(value[0]):
+                    shown += [text[at : value.start()], REDACTED]
+                    at = read
+            more = _NEXT.match(text, value.end()) if found[1] else None
+            value = _VALUE.match(text, more.end()) if more else None
     return "".join([*shown, text[at:]])
 
 

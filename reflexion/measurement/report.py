@@ -21,7 +21,7 @@ from reflexion.lessons.judge_trust import (
 )
 from reflexion.lessons.lesson import Lesson, LessonStatus, Verdict
 from reflexion.lessons.lifecycle import Showing
-from reflexion.measurement.uplift import Uplift, overall_uplift, uplift_of
+from reflexion.measurement.uplift import Uplift, overall_uplift, points, uplift_of
 
 GAIN = 0.10
 """The gain for which it is said how much has to be seen."""
@@ -36,7 +36,7 @@ _BEFORE: dict[LessonStatus, LessonStatus] = {
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of how many went well, with the 95 % interval of the share by Wilson."""
+    """How many of how many went well, with the 95% interval of the share by Wilson."""
 
     ok: int
     of: int
@@ -141,10 +141,8 @@ class LessonsReport:
         """The whole in a line."""
         if self.overall is None:
             return self.too_little
-        low, value, high = (
-            round(100 * each) for each in (self.overall.low, self.overall.difference, self.overall.high)
-        )
-        return f"Uplift {value:+} points, 95 % interval {low:+} to {high:+}."
+        low, value, high = map(points, (self.overall.low, self.overall.difference, self.overall.high))
+        return f"Uplift {value} points, 95% interval {low} to {high}."
 
     def count(self, status: LessonStatus) -> int:
         """How many lessons have it now."""

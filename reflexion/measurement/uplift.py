@@ -21,7 +21,7 @@ _Z = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Uplift:
-    """How much more often it goes well with than without, −1 to 1, with the 95 % interval."""
+    """How much more often it goes well with than without, −1 to 1, with the 95% interval."""
 
     difference: float
     low: float
@@ -40,6 +40,12 @@ class _Table:
     shown_ok: int
     held: int
     held_ok: int
+
+
+def points(share: float) -> str:
+    """A difference of shares in points, with its sign: '+30', '−5', '±0'."""
+    value = round(100 * share)
+    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
 
 
 def uplift_of(showings: Sequence[Showing]) -> Uplift | None:

@@ -32,7 +32,7 @@ def choose_reflections(reflections: Sequence[Reflection]) -> tuple[ChosenLesson,
     for at, reflection in enumerate(reflections):
         text = reflection_text(reflection, room // (len(reflections) - at))
         room -= tokens_of(text)
-        why = f"attempt {reflection.execution} in this thread scored {reflection.score}: {reflection.cause}"
+        why = f"an attempt in this thread scored {reflection.score}: {reflection.cause}"
         chosen.append(ChosenLesson(id=reflection.id, kind="reflection", text=text, why=why))
     return tuple(chosen)
 

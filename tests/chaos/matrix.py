@@ -94,7 +94,7 @@ async def forked(house: House, job: str) -> None:
     thread = await house.give("fails", job)
     await house.says(thread, f"answer to {job}.")
     await house.guild.post(thread, "!fork")
-    await house.says(thread, "Forked from checkpoint")
+    await house.says(thread, "Forked as it was")
     opened = [message for message in house.said(house.general) if f"forked <#{thread}>" in message.content]
     assert len(opened) == 1, f"forked once, and yet: {[message.content for message in opened]}"
     assert house.lines(opened[0].id) == house.lines(thread), "its files are not those of the checkpoint"

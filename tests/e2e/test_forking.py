@@ -38,12 +38,12 @@ async def test_a_fork_is_made_once_whatever_kills_the_process_in_the_middle_of_i
         await died(place, "fork.copies")
         await died(place, "fork.log")
         await place.live()
-        receipt = await place.says(thread, "Forked from checkpoint")
+        receipt = await place.says(thread, "Forked as it was")
         fork = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         await place.says(fork, f"This is a fork of <#{thread}>")
         await place.rest()
         assert [m.id for m in place.said(place.general) if "forked" in m.content] == [fork]
-        assert sum("Forked from" in m.content for m in place.said(thread)) == 1
+        assert sum("Forked as it was" in m.content for m in place.said(thread)) == 1
         assert sum("This is a fork of" in m.content for m in place.said(fork)) == 1
         source, copy = (place.home / "workspaces" / str(one) for one in (thread, fork))
         assert {path.name: path.read_text() for path in copy.iterdir()} == {

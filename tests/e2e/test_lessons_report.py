@@ -60,7 +60,7 @@ async def test_the_report_shows_all_of_it_runs_nothing_of_it_and_reads_well_on_a
 
 async def _says_what_the_store_says(page: Page) -> None:
     await expect(page.locator(".hero .number")).to_contain_text("points")
-    await expect(page.locator(".hero")).to_contain_text("95 % interval")
+    await expect(page.locator(".hero")).to_contain_text("95% interval")
     await expect(page.locator(".waiting")).to_contain_text("It contains an address and a command")
     assert await page.locator(".effect svg").count() >= 5
     assert await page.locator(".life svg circle").count() > 50

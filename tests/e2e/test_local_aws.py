@@ -112,7 +112,7 @@ async def test_a_gateway_shows_files_of_another_machine_whose_worker_is_killed_a
         undone = await them.slash(thread, "workspace list")
         assert ("notes.md" in undone, "data.csv" in undone, "As saved" in undone) == (False, True, False)
         await them.slash(thread, "fork")
-        forked = re.search(r"<#(\d+)>", (await them.says(thread, r"Forked from checkpoint")).content)
+        forked = re.search(r"<#(\d+)>", (await them.says(thread, r"Forked as it was")).content)
         assert forked is not None
         assert "notes.md" in await them.slash(int(forked[1]), "workspace list")
 

@@ -82,6 +82,8 @@ class SQLiteStore(Store):
         path: Path,
         seconds: Callable[[], float],
         reading: ReaderVersion = READING,
+        *,
+        keeps_index: bool = True,
     ) -> None:
         self._writer = writer
         self._reader = reader
@@ -89,6 +91,7 @@ class SQLiteStore(Store):
         self._folder = path.parent / "blobs"
         self._seconds = seconds
         self._reading = reading
+        self._keeps_index = keeps_index
         self._process = this_process()
         self._closed = False
 
@@ -99,11 +102,13 @@ class SQLiteStore(Store):
         seconds: Callable[[], float] = seconds_since_boot,
         busy_milliseconds: int = BUSY_MILLISECONDS,
         reading: ReaderVersion = READING,
+        *,
+        keeps_index: bool = True,
     ) -> SQLiteStore:
         """Open or create the file.
 
         ``seconds`` is the clock that leases run by; another process that writes is waited for ``busy_milliseconds``;
-        ``reading`` is what this version understands.
+        ``reading`` is what this version understands; without ``keeps_index`` the index for searches is left to others.
         Raises ``StoreTooNew``, ``StoreCorrupt`` or ``StoreUnavailable``, each saying what to do.
         """
         path = Path(path)
@@ -112,7 +117,7 @@ class SQLiteStore(Store):
             reader = open_reader(path)
             mark_open(path)
             writer = Writer(connection, lambda: mark_closed(path))
-        return cls(writer, reader, path, seconds, reading)
+        return cls(writer, reader, path, seconds, reading, keeps_index=keeps_index)
 
     @property
     def counters(self) -> Counters:
@@ -535,7 +540,12 @@ class SQLiteStore(Store):
     # --- search ---
 
     async def take_in(self) -> bool:
-        """Take in a piece of what was written since the last time; True while there may be more."""
+        """Take in a piece of what was written since the last time; True while there may be more.
+
+        A store that leaves that to another process says whether more is left than a search looks through by itself.
+        """
+        if not self._keeps_index:
+            return self._read(search.is_far_behind)
         return self._read(search.is_behind) and await self._writer.commit(search.take_in)
 
     async def search(self, query: WordQuery, wanted: Wanted) -> list[Hit]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+import discord
 
 from agentic.core.events.execution_events import Asked, InboxItem, Person, Sort
 from agentic.ports.errors import AgenticError
@@ -15,6 +15,7 @@ from bot.access.denials import ANSWERED, ENDED, NOT_OF_HERE
 from bot.access.permissions import Speaker, limited
 from bot.access.thread_access import OutOfReach, Stand
 from bot.actions.rerun import GONE, NO_CHECKPOINT
+from bot.app.console_link.sent_forms import SentForms
 from bot.console.bot_channel import Deed, Done
 from bot.history.checkpoint_list import Kept, checkpoints_of, found
 from bot.inbound.events import ClickEvent, MessageEvent, Outcome, Reply, ShowCommand, ThreadView
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from agentic.ports.runtime import SessionRow
     from bot.app.client import ThreadwrightBot
 
-REMEMBERED = 500
-"""Forms whose answers are known; of older ones the inbox knows that they were sent."""
 LONGEST = 4_000
 """Characters of what somebody writes, as in Discord."""
 NO_TASK = "There is no such task, or you may not see it."
@@ -79,7 +78,7 @@ class ConsoleActs:
 
     def __init__(self, bot: ThreadwrightBot) -> None:
         self._bot = bot
-        self._acts: OrderedDict[str, asyncio.Task[Done]] = OrderedDict()
+        self._forms = SentForms()
         self._owner: Person | None = None
 
     async def owner(self) -> Person:
@@ -92,31 +91,22 @@ class ConsoleActs:
         return self._owner
 
     async def stand(self, person: str, row: SessionRow) -> Stand | None:
-        """Somebody's present rights in a thread's server; None where they have none."""
+        """Somebody's present rights in a thread's server; None where they have none. Raises what discord.py raises."""
         try:
             guild = await self._bot.present_server(int(row.guild)) if row.guild else None
-        except (OSError, ValueError):
+        except (discord.NotFound, discord.Forbidden, ValueError):
             return None
         if not person.isdecimal() or (row.guild and guild is None):
             return None
         return await self._bot.reach.stand_of(person, row, guild)
 
     async def act(self, deed: Deed, person: str, *, everything: bool) -> Done:
-        """Do it, once for each form; ``everything``: it is the person who runs the bot."""
+        """Do it, once for each form; ``everything``: it is the person who runs the bot.
+
+        The inbox knows also of older forms than are remembered here that they were sent.
+        """
         key = hashlib.sha256(f"{person} {deed.form} {deed.thread}".encode()).hexdigest()[:16]
-        act = self._acts.get(key)
-        if act is None:
-            act = self._acts[key] = asyncio.create_task(self._done(deed, f"page-{key}", person, everything=everything))
-            while len(self._acts) > REMEMBERED:
-                self._acts.popitem(last=False)
-        try:
-            done = await asyncio.shield(act)
-        except Exception:
-            self._acts.pop(key, None)
-            raise
-        if not done.done:  # it may be sent again once what stood in its way is gone
-            self._acts.pop(key, None)
-        return done
+        return await self._forms.once(key, lambda: self._done(deed, f"page-{key}", person, everything=everything))
 
     async def _done(self, deed: Deed, id: str, person: str, *, everything: bool) -> Done:
         try:

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import aiohttp
 import discord
+from discord.abc import PrivateChannel
 from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
+from bot.access.shared_servers import NotAllAsked
 from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
-from bot.console.bot_channel import Deed
+from bot.app.console_link.lesson_acts import LessonActs
+from bot.console.bot_channel import Deed, Done, LessonDecision
+from bot.rendering.discord_text import named
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
 
@@ -28,11 +32,15 @@ FRESH_SECONDS, FRESH = 10.0, 1_000
 """So long, and for so many people, it is known what they may look at; what they do is looked at each time."""
 QUESTIONS, QUESTION_SECONDS = 10, 10.0
 """So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
-_DEED = TypeAdapter(Deed)
+NAMED, ID_DIGITS = 100, 20
+"""Names that are told at once; digits of an id of Discord's, at most."""
+_DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
 
 log = logging.getLogger(__name__)
 
 Answer = Mapping[str, object]
+TOO_OFTEN: Answer = {"too_often": True}
+"""Nothing is known, and nothing denied."""
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
@@ -96,9 +104,11 @@ class ConsoleAnswers:
         self._bot, self._checks, self._state = bot, checks, state
         self._longest, self._sandboxes = longest, sandboxes
         self._acts = ConsoleActs(bot)
+        self._lesson_acts = LessonActs(bot, self._acts)
         self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
-            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act, "health": self._health,
+            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act,
+            "decide": self._decide, "names": self._names, "health": self._health,
         }  # fmt: skip
 
     async def answer(self, asked: Mapping[str, object]) -> Answer:
@@ -117,7 +127,7 @@ class ConsoleAnswers:
             return {"words": f"That didn't work: {error}. Try again."}
 
     async def _sees(self, asked: Mapping[str, object]) -> Answer:
-        """Whether somebody sees a thread; None where that is not known now."""
+        """Whether somebody sees a thread."""
         person, row, reach = str(asked["person"]), await self._bot.store.session(str(asked["thread"])), self._bot.reach
         if row is None or reach.is_foreign(person, row):
             return {"sees": False}
@@ -128,29 +138,53 @@ class ConsoleAnswers:
             if not reach.is_known(stand, row):
                 self._stands.cause(person)
         except _TooManyQuestions:
-            return {"sees": None}
+            return TOO_OFTEN
         return {"sees": await reach.sees(stand, row)}
 
     async def _level(self, asked: Mapping[str, object]) -> Answer:
-        """What somebody may do in a server, or at most in any; None where they are not in it, or it is not known now."""
+        """What somebody may do in a server, or at most in any; None where they are not in it."""
         person, guild = str(asked["person"]), str(asked["guild"])
         try:
             return {"level": await self._levels.get(person, guild, lambda: self._present_level(person, guild))}
-        except _TooManyQuestions:
-            return {"level": None}
+        except (_TooManyQuestions, NotAllAsked):
+            return TOO_OFTEN
 
     async def _present_level(self, person: str, guild: str) -> Level | None:
+        """The same, asked now. Raises ``NotAllAsked``, and what discord.py raises: neither is a denial."""
+        if not person.isdecimal():
+            return None
         if not guild:
-            return await self._bot.reader.level_anywhere(int(person)) if person.isdecimal() else None
-        present = await self._bot.present_person(person, guild)
-        return present.level if present is not None else None
+            return await self._bot.reader.level_anywhere(int(person))
+        try:
+            server = await self._bot.present_server(int(guild))
+            member = await server.fetch_member(int(person)) if server is not None else None
+        except (discord.NotFound, discord.Forbidden, ValueError):
+            return None
+        return self._bot.reader.speaker(member, server).level if member is not None else None
+
+    async def _names(self, asked: Mapping[str, object]) -> Answer:
+        """What places are called that the bot sees just now, without asking Discord."""
+        ids = [str(each) for each in cast("list[object]", asked["ids"])[:NAMED]]
+        return {"names": {id: name for id in ids if (name := self._name(id))}}
+
+    def _name(self, id: str) -> str:
+        if not id.isdecimal() or len(id) > ID_DIGITS:
+            return ""
+        place = self._bot.get_guild(int(id)) or self._bot.get_channel(int(id))
+        return "" if place is None or isinstance(place, PrivateChannel) else named(place.name, "")
 
     async def _owner(self, _: Mapping[str, object]) -> Answer:
         return {"person": (await self._acts.owner()).model_dump(mode="json")}
 
     async def _act(self, asked: Mapping[str, object]) -> Answer:
         deed = _DEED.validate_python(asked["deed"])
-        done = await self._acts.act(deed, str(asked["person"]), everything=asked["everything"] is True)
+        return self._told(await self._acts.act(deed, str(asked["person"]), everything=asked["everything"] is True))
+
+    async def _decide(self, asked: Mapping[str, object]) -> Answer:
+        decision, everything = _DECISION.validate_python(asked["decision"]), asked["everything"] is True
+        return self._told(await self._lesson_acts.decide(decision, str(asked["person"]), everything=everything))
+
+    def _told(self, done: Done) -> Answer:
         return {"words": self._bot.desk.discreet_text(done.words), "done": done.done}
 
     async def _health(self, _: Mapping[str, object]) -> Answer:

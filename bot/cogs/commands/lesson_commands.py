@@ -43,9 +43,7 @@ if TYPE_CHECKING:
     from reflexion.ports import LessonStore
 
 LESSON = "Its id, as `lessons list` shows it"
-NO_LESSONS = "Lessons are not kept here."
 NO_SUCH = "There is no lesson {id} here. `lessons list` shows them."
-EVERYWHERE = "That lesson is for all servers; only whoever runs the bot can change it."
 MOST = 500
 DESCRIPTION = "What was learned in this server"
 SIZE = 8
@@ -103,15 +101,14 @@ class LessonCommands(commands.Cog):
     async def approve(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count from now on."""
         found = await self._changed(ctx, lesson, approved)
-        await answer(ctx, f"Lesson `{found.id}` is active now: {lesson_text.MEANING['active']}.")
+        await answer(ctx, lesson_text.decided(found))
 
     @lessons.command(description="Stop using a lesson")
     @app_commands.describe(lesson=LESSON)
     async def retire(self, ctx: Context, lesson: str) -> None:
         """Let a lesson count no longer."""
         found = await self._changed(ctx, lesson, retired)
-        back = f"`/lessons approve lesson:{found.id}` brings it back."
-        await answer(ctx, f"Lesson `{found.id}` is retired: {lesson_text.MEANING['retired']}. {back}")
+        await answer(ctx, lesson_text.decided(found))
 
     @lessons.command(description="Reword when a lesson applies, or what to do")
     @app_commands.describe(lesson=LESSON, action="What to do", trigger="When it applies; unchanged if left out")
@@ -191,7 +188,7 @@ class LessonCommands(commands.Cog):
 
     def _kept(self) -> LessonStore:
         if self.bot.backstage.lessons is None:
-            raise OutOfReach(NO_LESSONS)
+            raise OutOfReach(lesson_text.NO_LESSONS)
         return self.bot.backstage.lessons
 
     async def _lesson(self, stand: Stand, id: str) -> Lesson:
@@ -203,7 +200,7 @@ class LessonCommands(commands.Cog):
     async def _changeable(self, stand: Stand, id: str) -> Lesson:
         found = await self._lesson(stand, id)
         if found.scope.kind == "global":
-            raise OutOfReach(EVERYWHERE)
+            raise OutOfReach(lesson_text.EVERYWHERE)
         return found
 
     async def _may_see(self, stand: Stand, lesson: Lesson) -> bool:

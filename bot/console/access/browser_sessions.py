@@ -44,33 +44,48 @@ class BrowserSessions:
     def __init__(self, file: Path, token: str, clock: Callable[[], float] = time) -> None:
         self._file, self._token, self._clock = file, token, clock
         self._kept = _read(file)
+        self.ended: Callable[[str], None] = lambda key: None
+        """Told the key of each session that is ended before its time."""
 
     def begin(self, person: Person, *, everything: bool) -> str:
         """Sign somebody in; returns the secret for the browser."""
         self._drop_ended()
         theirs = [key for key, one in self._kept.items() if one.person.id == person.id and one.everything == everything]
         for key in theirs[: max(len(theirs) - OF_ONE + 1, 0)]:
-            del self._kept[key]
+            self._drop(key)
         while len(self._kept) >= SESSIONS:
-            del self._kept[next(iter(self._kept))]
+            self._drop(next(iter(self._kept)))
         secret = secrets.token_urlsafe(32)
         until = self._clock() + LIFE_SECONDS
-        self._kept[self._hash(secret)] = BrowserSession(person=person, everything=everything, until=until)
+        self._kept[self.key(secret)] = BrowserSession(person=person, everything=everything, until=until)
         self._write()
         return secret
 
     def find(self, secret: str) -> BrowserSession | None:
         """The session of a browser; None once it has ended."""
-        found = self._kept.get(self._hash(secret)) if 0 < len(secret) <= CHARACTERS else None
-        return found if found is not None and self._clock() < found.until else None
+        return self._present(self.key(secret)) if 0 < len(secret) <= CHARACTERS else None
+
+    def lasts(self, key: str) -> bool:
+        """Whether a session has not ended."""
+        return self._present(key) is not None
 
     def end(self, secret: str) -> None:
         """Sign a browser out."""
-        if self._kept.pop(self._hash(secret), None) is not None:
+        if (key := self.key(secret)) in self._kept:
+            self._drop(key)
             self._write()
 
-    def _hash(self, secret: str) -> str:
+    def key(self, secret: str) -> str:
+        """What a session is known by here, which does not open it."""
         return hashlib.sha256(f"{self._token}\n{secret}".encode("utf-8", "replace")).hexdigest()
+
+    def _present(self, key: str) -> BrowserSession | None:
+        found = self._kept.get(key)
+        return found if found is not None and self._clock() < found.until else None
+
+    def _drop(self, key: str) -> None:
+        del self._kept[key]
+        self.ended(key)
 
     def _drop_ended(self) -> None:
         now = self._clock()

@@ -67,18 +67,17 @@ class DiscordSignIn:
         self._api, self._id = api, client_id
         self._client = aiohttp.encode_basic_auth(client_id, client_secret)
         self._asking = asyncio.Semaphore(AT_ONCE)
+        self.local = is_loopback(urlsplit(api).hostname or "")
+        """Whether it is a Discord of this machine, whose page no other machine reaches."""
 
     def address(self, attempt: Attempt, redirect: str) -> str:
         """Where a browser goes to be asked."""
-        parts = urlsplit(self._api)
-        local = is_loopback(
-            parts.hostname or ""
-        )  # a Discord of this machine; a proxy of the API has no page for people
+        parts = urlsplit(self._api)  # a proxy of the API has no page for people
         asked = {
             "response_type": "code", "client_id": self._id, "scope": "identify", "state": attempt.state,
             "redirect_uri": redirect, "code_challenge": attempt.challenge, "code_challenge_method": "S256",
         }  # fmt: skip
-        page = f"{parts.scheme}://{parts.netloc}/oauth2/authorize" if local else AUTHORIZE
+        page = f"{parts.scheme}://{parts.netloc}/oauth2/authorize" if self.local else AUTHORIZE
         return f"{page}?{urlencode(asked)}"
 
     async def person(self, attempt: Attempt, code: str, redirect: str) -> Person:

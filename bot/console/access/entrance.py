@@ -48,12 +48,15 @@ class Entrance:
 
     def will_listen_at(self, host: str) -> None:
         """Raise ``NoWayIn`` for an address that others reach, if nobody could sign in there."""
-        if not ConsoleAddress(host, 0, self._url).local and not self._sign_in.possible:
-            raise NoWayIn(
-                f"The console would be reached at {self._url or host}, and nothing asks who comes in. Set"
-                " THREADWRIGHT_CONSOLE_TOKEN (make one with: openssl rand -hex 32), or DISCORD_CLIENT_ID and"
-                " DISCORD_CLIENT_SECRET, or let it listen at 127.0.0.1 without THREADWRIGHT_CONSOLE_URL."
-            )
+        if ConsoleAddress(host, 0, self._url).local or self._sign_in.possible_from_elsewhere:
+            return
+        why, ways = "nothing asks who comes in", ", or DISCORD_CLIENT_ID and DISCORD_CLIENT_SECRET"
+        if self._sign_in.possible:
+            why, ways = "other machines cannot reach the local Discord to sign in", ""
+        raise NoWayIn(
+            f"The console would be reached at {self._url or host}, and {why}. Set THREADWRIGHT_CONSOLE_TOKEN (make one"
+            f" with: openssl rand -hex 32){ways}, or let it listen at 127.0.0.1 without THREADWRIGHT_CONSOLE_URL."
+        )
 
     def listens_at(self, host: str, port: int) -> None:
         """The address is known now: requests that name another host are refused."""
@@ -87,7 +90,7 @@ class Entrance:
         secret = request.cookies.get(self._address.cookie(SESSION), "")
         if (session := self._sessions.find(secret)) is not None:
             person = await self._owner() if session.everything else session.person
-            return Viewer(person, session.everything, _form_key(secret), signed_in=True)
+            return Viewer(person, session.everything, _form_key(secret), self._sessions.key(secret))
         if self._address.local and self._sent_by_own_user(request):
             return Viewer(await self._owner(), True, self._form_key)
         return None
@@ -108,7 +111,8 @@ class Entrance:
             raise web.HTTPForbidden(text="Only the user who runs the bot may open this page.")
         if request.method in SAFE and request.headers.get("Sec-Fetch-Mode", "navigate") == "navigate":
             return self._sign_in.leading_to(request)
-        raise web.HTTPUnauthorized(text="You are not signed in any more. Open the page again.")
+        anew = {"HX-Refresh": "true"} if request.method in SAFE else {}  # what is typed into a form stays
+        raise web.HTTPUnauthorized(text="You are not signed in any more. Open the page again.", headers=anew)
 
     def sign_out(self, request: web.Request) -> web.StreamResponse:
         """End the session of a browser."""

@@ -8,13 +8,13 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from aiohttp import web
 
 from agentic.core.events.execution_events import Person
 from bot.console.access.browser_sessions import LIFE_SECONDS, BrowserSessions
-from bot.console.access.console_address import ConsoleAddress
+from bot.console.access.console_address import ConsoleAddress, is_loopback
 from bot.console.access.discord_sign_in import Attempt, DiscordSignIn, SignInFailed
 from bot.console.access.form_data import read_form
 from bot.console.page_templates import Pages
@@ -23,6 +23,7 @@ SESSION, ATTEMPT = "session", "sign-in"
 ATTEMPT_SECONDS = 600
 TRIES, WITHIN_SECONDS = 10, 60.0
 """Wrong tokens in a minute that get a page; a right one is let in all the same, and is too long to be guessed."""
+NO_DISCORD = "Nobody can sign in with Discord here."
 _LOCAL = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 _CODE = re.compile(r"[\w.-]{1,400}")
 
@@ -51,6 +52,16 @@ class SignIn:
         """Whether there is a way to sign in."""
         return bool(self._token or self._discord)
 
+    @property
+    def possible_from_elsewhere(self) -> bool:
+        """Whether there is one for people at other machines."""
+        return bool(self._token or (self._discord and not self._discord.local))
+
+    def _discord_for(self, request: web.Request) -> DiscordSignIn | None:
+        """The Discord that whoever asks can sign in with: they have to reach its page."""
+        found, people = self._discord, urlsplit(self.address.public).hostname or request.url.host or ""
+        return None if found is not None and found.local and not is_loopback(people) else found
+
     def routes(self) -> list[tuple[str, str, Answering]]:
         """What answers to somebody who is not in yet."""
         return [
@@ -68,7 +79,7 @@ class SignIn:
 
     async def page(self, request: web.Request) -> web.StreamResponse:
         """The form."""
-        return self._page(local_path(request.query.get("to", "")))
+        return self._page(request, local_path(request.query.get("to", "")))
 
     async def by_token(self, request: web.Request) -> web.StreamResponse:
         """Sign in whoever knows the token."""
@@ -76,49 +87,51 @@ class SignIn:
         to = local_path(form.get("to", ""))
         given = form.get("token", "").strip()[:1000].encode("utf-8", "replace")
         if not self._token or not secrets.compare_digest(given, self._token.encode()):
-            return self._refuse(to)
+            return self._refuse(request, to)
         return self._enter(await self._owner(), to, everything=True)
 
-    def _refuse(self, to: str) -> web.Response:
+    def _refuse(self, request: web.Request, to: str) -> web.Response:
         now = monotonic()
         many = len(self._wrong) == TRIES and now - self._wrong[0] < WITHIN_SECONDS
         if not many:
             self._wrong.append(now)
             if len(self._wrong) == TRIES and now - self._wrong[0] < WITHIN_SECONDS:
                 log.warning("%s wrong tokens were tried at the console within a minute", TRIES)
-            return self._page(to, "Wrong token.", 403)
-        return self._page(to, "Too many wrong tokens were tried. The right one works all the same.", 429)
+            return self._page(request, to, "Wrong token.", 403)
+        return self._page(request, to, "Too many wrong tokens were tried. The right one works all the same.", 429)
 
     async def to_discord(self, request: web.Request) -> web.StreamResponse:
         """Send a browser to Discord."""
-        if self._discord is None:
-            raise web.HTTPNotFound(text="Nobody can sign in with Discord here.")
+        if (discord := self._discord_for(request)) is None:
+            raise web.HTTPNotFound(text=NO_DISCORD)
         to = local_path(request.query.get("to", ""))
         if self._elsewhere(request):
             return self._sent(f"{self.address.public}/sign-in/discord?to={quote(to, safe='/')}")
         attempt = Attempt.new()
-        answer = self._sent(self._discord.address(attempt, self._redirect(request)))
+        answer = self._sent(discord.address(attempt, self._redirect(request)))
         kept = f"{attempt.state}.{attempt.verifier}.{quote(to, safe='/')}"
         self._set(answer, ATTEMPT, kept, ATTEMPT_SECONDS)
         return answer
 
     async def from_discord(self, request: web.Request) -> web.StreamResponse:
         """Sign in whoever comes back from Discord, if this browser went there."""
-        if self._discord is None:
-            raise web.HTTPNotFound(text="Nobody can sign in with Discord here.")
+        if (discord := self._discord_for(request)) is None:
+            raise web.HTTPNotFound(text=NO_DISCORD)
         state, _, rest = request.cookies.get(self.address.cookie(ATTEMPT), "")[:4_000].partition(".")
         verifier, _, to = rest.partition(".")
         to = local_path(unquote(to))
         said = request.query.get("state", "").encode("utf-8", "replace")
         if not state or not verifier or not secrets.compare_digest(said, state.encode("utf-8", "replace")):
-            return self._page(to, "This sign-in was not begun in this browser, or too long ago. Try again.", 403)
+            return self._page(
+                request, to, "This sign-in was not begun in this browser, or too long ago. Try again.", 403
+            )
         code = request.query.get("code", "")
         try:
             if not _CODE.fullmatch(code):
                 raise SignInFailed("Discord was not allowed to say who you are.")
-            person = await self._discord.person(Attempt(state, verifier), code, self._redirect(request))
+            person = await discord.person(Attempt(state, verifier), code, self._redirect(request))
         except SignInFailed as failed:
-            answer = self._page(to, str(failed), 403)
+            answer = self._page(request, to, str(failed), 403)
         else:
             answer = self._enter(person, to, everything=False)
         self._set(answer, ATTEMPT, "", 0)
@@ -136,10 +149,11 @@ class SignIn:
         self._set(answer, SESSION, self._sessions.begin(person, everything=everything), LIFE_SECONDS)
         return answer
 
-    def _page(self, to: str, trouble: str = "", status: int = 200) -> web.Response:
+    def _page(self, request: web.Request, to: str, trouble: str = "", status: int = 200) -> web.Response:
         text = self._pages.render(
-            "sign_in.html", viewer=None, to=to, trouble=trouble, by_token=bool(self._token), discord=self._discord
-        )
+            "sign_in.html", viewer=None, to=to, trouble=trouble, by_token=bool(self._token),
+            discord=self._discord_for(request),
+        )  # fmt: skip
         return web.Response(text=text, content_type="text/html", status=status)
 
     def _sent(self, to: str) -> web.Response:

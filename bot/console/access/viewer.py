@@ -18,5 +18,5 @@ class Viewer:
     person: Person
     everything: bool
     form_key: str
-    signed_in: bool = False
-    """By a session of this browser, which can be ended."""
+    session: str = ""
+    """The session of this browser, which can be ended; '' for the user of this machine."""

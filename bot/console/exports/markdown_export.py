@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from bot.console.exports.export_source import CUT, TEXT, ExportSource
 from bot.console.exports.transcript import CallRecord, ModelReply, TaskTotals, TranscriptTurn, Utterance
+from bot.messages.log_text import ASKS
 from bot.progress.text import duration
 
 _RUN = re.compile("`+")
@@ -87,7 +88,7 @@ def _entry(entry: Utterance | ModelReply, outputs: Mapping[str, str]) -> str:
         return f"\n- {code(entry.text)}"
     head = {
         "person": f"**Person** {code(entry.who)}",
-        "question": f"**Asked** ({entry.who})",
+        "question": f"**{ASKS.get(entry.who, entry.who)}**",
         "note": f"**Note from Threadwright** ({code(entry.who)})",
         "end": f"**Ended: {entry.who.replace('_', ' ')}**",
     }[entry.sort]

@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import (
     Asked,
     BlobRef,
     CallBlock,
+    Decided,
     Envelope,
     Event,
     FileRef,
@@ -34,7 +35,7 @@ from agentic.core.events.execution_events import (
     Usage,
 )
 from agentic.core.events.ids import call_id
-from bot.messages.log_text import NOTE, told
+from bot.messages.log_text import NOTE, AnswersInWords, labels_of, question_text, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,7 @@ def transcript(log: Sequence[Envelope]) -> Iterator[TranscriptTurn]:
     results = {each.event.call: each.event for each in log if isinstance(each.event, ToolFinished)}
     asked: dict[str, ModelRequested] = {}
     labels: dict[str, str] = {}
+    answers = AnswersInWords()
     turn: TranscriptTurn | None = None
     for envelope in log:
         event = envelope.event
@@ -190,24 +192,25 @@ def transcript(log: Sequence[Envelope]) -> Iterator[TranscriptTurn]:
             turn.confidence = confidence.told(event.confidence, None)
         else:
             if isinstance(event, Asked):
-                labels = {option.id: option.label for part in (event, *event.parts) for option in part.options}
-            if (said := _utterance(envelope, event, labels)) is not None:
+                labels = labels_of(event)
+                answers.ask(event)
+            if (said := _utterance(envelope, event, labels, answers)) is not None:
                 turn.entries.append(said)
     if turn is not None:
         yield turn
 
 
-def _utterance(envelope: Envelope, event: Event, labels: dict[str, str]) -> Utterance | None:
+def _utterance(envelope: Envelope, event: Event, labels: dict[str, str], answers: AnswersInWords) -> Utterance | None:
     seq, at = envelope.seq, envelope.at
     match event:
         case Started():
             return Utterance("person", seq, at, event.requester.name, event.task, event.files)
         case InputReceived(sort="guidance" | "task" | "answer" | "correction" | "ask"):
-            return Utterance("person", seq, at, event.author.name, event.text, event.files)
+            return Utterance("person", seq, at, event.author.name, answers.said(event), event.files)
         case Asked():
-            return Utterance(
-                "question", seq, at, event.sort, "\n".join((event.text, *(part.text for part in event.parts)))
-            )
+            return Utterance("question", seq, at, event.sort, question_text(event))
+        case Decided() if answers.repeats(event):
+            return None
         case Intervened():
             return Utterance("note", seq, at, event.rule, event.text.replace(NOTE, "").strip())
         case Finished():

@@ -10,11 +10,11 @@ from aiohttp import web
 
 from agentic.core.events.execution_events import Envelope, ModelRequested, Started
 from agentic.core.text.foreign_text import mark_of
-from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import NotStored, as_sent
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import NO_TASK, Console, Route, task_path
+from bot.console.hindsight.relatives import started_of
 from bot.console.hindsight.task_comparison import (
     Parting,
     Row,
@@ -192,7 +192,7 @@ async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> 
     for row in rows.values():
         if row.thread not in seen:
             seen[row.thread] = await console.sees(viewer, await console.store.session(row.thread))
-        started = await _started(console, row.execution) if seen[row.thread] else None
+        started = await started_of(console, row.execution) if seen[row.thread] else None
         if started is None:
             continue
         for source, words in _relations(started):
@@ -216,18 +216,8 @@ def _relations(started: Started) -> list[tuple[str, str]]:
     """What a task came from: (execution, in words)."""
     found = [(started.trial_of, f"the first attempt and attempt {started.attempt}")] if started.trial_of else []
     if started.forked_from is not None:
-        found.append((started.forked_from[0], f"a task and its fork after event {started.forked_from[1]}"))
+        found.append((started.forked_from[0], "a task and what goes on from it"))
     return found
-
-
-async def _started(console: Console, execution: str) -> Started | None:
-    """How a task began; None where that cannot be read."""
-    try:
-        async for envelope in console.store.read(execution):
-            return envelope.event if isinstance(envelope.event, Started) else None
-    except StoreError:
-        pass
-    return None
 
 
 ROUTES: tuple[Route, ...] = (

@@ -25,6 +25,7 @@ from agentic.core.events.execution_events import (
     TurnEnded,
 )
 from bot.console.views.story import about
+from bot.messages.lesson_card_lines import reason_in_words
 
 ALIGNED = 250
 """So many turns of each side are aligned by what they did, after the equal ones at both ends; more are paired in order."""
@@ -231,7 +232,7 @@ def lesson_rows(left: Started, right: Started) -> list[LessonRow]:
 
 def _lessons(started: Started) -> dict[str, str]:
     arms = {"held_back": "held back to measure it", "crowded": "crowded out by better ones"}
-    told = {lesson.id: f"told{f': {lesson.why}' if lesson.why else ''}" for lesson in started.lessons}
+    told = {lesson.id: ": ".join(filter(None, ("told", reason_in_words(lesson.why)))) for lesson in started.lessons}
     return told | {lesson.id: f"not told: {arms[lesson.arm]}" for lesson in started.withheld}
 
 

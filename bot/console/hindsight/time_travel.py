@@ -14,6 +14,7 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.pages.files_page import place_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.changed_files import ChangedFiles
+from bot.console.views.task_figures import TaskFigures
 
 FILES_SHOWN, SAVED_SHOWN = 300, 30
 CONTENT_BYTES = 256 << 10
@@ -25,9 +26,11 @@ async def at(console: Console, request: web.Request, viewer: Viewer) -> web.Resp
     then, files, hidden = await _then(console, request, log)
     kept = frozenset(await console.files.listed(place_of(log)))
     saved = [one for one in then.saved if one.manifest in kept]
-    return tab(
+    judged = log.reading(TaskFigures).confidence_at(then.turn)
+    return await tab(
         console, viewer, log, "at", "at.html",
-        then=then, files=files[:FILES_SHOWN], count=len(files), hidden=hidden, saved=saved[:SAVED_SHOWN],
+        then=then, parts=judged.parts if judged is not None else (),
+        files=files[:FILES_SHOWN], count=len(files), hidden=hidden, saved=saved[:SAVED_SHOWN],
         sends=secrets.token_urlsafe(12), listens=console.bot.connected,
     )  # fmt: skip
 
@@ -46,7 +49,7 @@ async def file_then(console: Console, request: web.Request, viewer: Viewer) -> w
     text = None
     if content is not None and not binary:
         text = await asyncio.to_thread(console.discretion.text, content.decode("utf-8", "replace"))
-    return tab(
+    return await tab(
         console, viewer, log, "at", "file_then.html",
         then=then, file=file, text=text, binary=binary, size=len(content or b""),
     )  # fmt: skip

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from agentic.ports.errors import AgenticError
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.task_log import TaskLog
 
+PAGES, PAGES_OF_ONE = 400, 250
+"""Open pages that are kept up to date at once: all, and of one person. Fewer than connections, so that pages still open."""
 WAITING = 64
 """Updates that wait for a watcher at most."""
 RESTED_SECONDS = 2.0
@@ -32,10 +35,16 @@ Update = Callable[[TaskLog, int], str]
 log = logging.getLogger(__name__)
 
 
+class TooManyPages(Exception):
+    """As many pages are kept up to date as may be."""
+
+
 @dataclass(slots=True)
 class Watcher:
-    """One open page. ``updates`` ends with None once it cannot be kept up to date."""
+    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its session has ended."""
 
+    session: str
+    """The session of its browser; '' for none."""
     view: str
     since: int
     """Events of the log that the page has."""
@@ -68,6 +77,8 @@ class Followers:
         self._followed: dict[str, _Followed] = {}
         self._views: dict[str, Update] = {}
         self._rests: dict[str, float] = {}
+        self._open = Counter[str]()
+        """How many pages each person has open."""
         self._firsts: dict[str, tuple[tuple[str, int, int, int], bytes]] = {}
         """What was rendered last of each view for a page that was just opened."""
 
@@ -82,15 +93,31 @@ class Followers:
     @property
     def watched(self) -> int:
         """How many pages are open."""
-        return sum(len(each.watchers) for each in self._followed.values())
+        return self._open.total()
 
     @asynccontextmanager
-    async def watching(self, execution: str, view: str, since: int) -> AsyncGenerator[Watcher]:
-        """Follow a task; the first update has what is new since the event ``since``."""
-        watcher = Watcher(view, since)
+    async def watching(
+        self, execution: str, view: str, since: int, person: str = "", session: str = ""
+    ) -> AsyncGenerator[Watcher]:
+        """Follow a task for somebody; the first update has what is new since the event ``since``.
+
+        Raises ``TooManyPages``, and ``StoreError`` where the task cannot be read now.
+        """
+        if self.watched >= PAGES or self._open[person] >= PAGES_OF_ONE:
+            raise TooManyPages
+        self._open[person] += 1
+        try:
+            async with self._watching(execution, Watcher(session, view, since)) as watcher:
+                yield watcher
+        finally:
+            self._open[person] -= 1
+            self._open += Counter[str]()  # forgets whoever has none
+
+    @asynccontextmanager
+    async def _watching(self, execution: str, watcher: Watcher) -> AsyncGenerator[Watcher]:
         task = await self._logs.task(execution)
         if task is not None:
-            if first := self._missed(task, execution, view, since):
+            if first := self._missed(task, execution, watcher.view, watcher.since):
                 watcher.tell(first)
             watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
         followed = self._followed.get(execution)
@@ -107,6 +134,13 @@ class Followers:
                 del self._followed[execution]
                 followed.task.cancel()
                 await asyncio.gather(followed.task, return_exceptions=True)
+
+    def end(self, session: str) -> None:
+        """Follow nothing more for a session that has ended."""
+        for followed in self._followed.values():
+            for watcher in [each for each in followed.watchers if each.session == session]:
+                followed.watchers.remove(watcher)
+                watcher.updates.put_nowait(None)
 
     async def close(self) -> None:
         """Follow nothing more; whoever watches is told."""
@@ -165,7 +199,7 @@ class Followers:
                 self._followed[execution].watchers.remove(watcher)
 
 
-def event_of(update: str, seq: int) -> bytes:
+def event_of(update: str, seq: int | None = None) -> bytes:
     """An update as a server-sent event; its id is the last event of the log that it shows."""
     lines = "".join(f"data: {line}\n" for line in LINE_END.split(update))
-    return f"id: {seq}\n{lines}\n".encode()
+    return (f"id: {seq}\n" if seq is not None else "").encode() + f"{lines}\n".encode()

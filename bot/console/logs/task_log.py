@@ -15,10 +15,6 @@ from bot.rendering.secrets import Discretion
 
 MARK = 500
 """The state after each so many events is kept; an earlier state is folded from the nearest one."""
-LEAST = 8
-"""No secret is shorter."""
-APART = "\n\x00\n"
-"""Stands between texts that are looked through at once."""
 
 
 class LogReading(Protocol):
@@ -96,35 +92,16 @@ def shown_events(envelopes: Sequence[Envelope], discretion: Discretion) -> tuple
 
     They are the very same events where they hold no secret, which is looked for in all at once.
     """
-    texts: list[str] = []
-    for envelope in envelopes:
-        _collect(envelope.event.model_dump(mode="json"), texts)
-    joined = APART.join(texts)
-    if discretion.text(joined) == joined:
-        return envelopes, len(joined)
-    return [without_secrets(envelope, discretion) for envelope in envelopes], len(joined)
+    hides, size = discretion.hides(envelope.event.model_dump(mode="json") for envelope in envelopes)
+    if not hides:
+        return envelopes, size
+    return [without_secrets(envelope, discretion) for envelope in envelopes], size
 
 
 def without_secrets(envelope: Envelope, discretion: Discretion) -> Envelope:
     """An event as it may be shown; itself where it holds no secret."""
-    content, texts = envelope.event.model_dump(mode="json"), list[str]()
-    _collect(content, texts)
-    joined = APART.join(texts)
-    if discretion.text(joined) == joined:
+    content = envelope.event.model_dump(mode="json")
+    if not discretion.hides([content])[0]:
         return envelope
     clean = type(envelope.event).model_validate(discretion.everywhere(content))
     return envelope.model_copy(update={"event": clean})
-
-
-def _collect(value: object, texts: list[str], name: str = "") -> None:
-    """All texts in a value that may hold a secret, each with the name that it has there."""
-    if isinstance(value, str):
-        if len(value) >= LEAST:
-            texts.append(f"{name}={value}" if name else value)
-    elif isinstance(value, dict):
-        for key, each in cast("dict[str, object]", value).items():
-            if each is not None and each is not False and each is not True:
-                _collect(each, texts, key)
-    elif isinstance(value, list):
-        for each in cast("list[object]", value):
-            _collect(each, texts)

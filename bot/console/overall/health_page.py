@@ -26,6 +26,8 @@ SHOWN = 50
 """Lines of each list."""
 ASKED_SECONDS = 2.0
 """So long the bot may take to say how it is."""
+LOOK_SECONDS, LOOK_AFAR_SECONDS = 10, 60
+"""How often an open page asks again: here, and where each look costs money."""
 RECENT = timedelta(days=1)
 NOT_YOURS = "Sign in with the token to see this."
 
@@ -54,6 +56,8 @@ class DayBudget:
 
     name: str
     day: Day
+    server: str = ""
+    """The id of its server, where it is one's."""
 
 
 async def health(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -80,13 +84,16 @@ async def health(console: Console, request: web.Request, viewer: Viewer) -> web.
         outbox=[await _outbox(console, thread) for thread in outbox[:SHOWN]], outbox_more=max(len(outbox) - SHOWN, 0),
         purses=await _purses(console, tasks, now), troubles=troubles(tasks)[:SHOWN], missing=missing,
         titles={row.execution: " ".join(row.task[:1_000].split())[:100] for row in rows},
-        clean=console.discretion.text,
+        clean=console.discretion.text, every=console.rest(LOOK_SECONDS, LOOK_AFAR_SECONDS),
     )  # fmt: skip
 
 
 async def _title(console: Console, thread: str) -> str:
     session = await console.store.session(thread)
-    return console.discretion.text(session.title)[:100] if session is not None and session.title else f"thread {thread}"
+    title = session.title if session is not None else ""
+    if not title:
+        title = (await console.names.of([thread])).get(thread, "")
+    return console.discretion.text(title)[:100] or f"thread {thread}"
 
 
 async def _lease(console: Console, thread: str) -> ThreadLoad:
@@ -122,13 +129,15 @@ async def _purses(console: Console, tasks: Iterable[TaskSummary], now: datetime)
     caps = DailyCaps(settings.max_daily_usd_person, settings.max_daily_usd_server, settings.max_daily_usd)
     ledger, found = BudgetLedger(console.store, caps), dict[str, DayBudget]()
     pairs = dict.fromkeys([("", "", ""), *((each.requester.id, each.requester.name, each.guild) for each in tasks)])
+    names = await console.names.of(guild for _, _, guild in pairs)
     for person, name, guild in list(pairs)[: 4 * SHOWN]:
         for day in await ledger.today(person, guild, now):
+            server = names.get(guild) or f"server {guild}"
             id, called = {
-                "bot": ("", "the whole bot"), "guild": (guild, f"server {guild}"), "person": (person, name or person),
+                "bot": ("", "the whole bot"), "guild": (guild, server), "person": (person, name or person),
             }[day.whose]  # fmt: skip
             if id or day.whose == "bot":
-                found.setdefault(f"{day.whose} {id}", DayBudget(called, day))
+                found.setdefault(f"{day.whose} {id}", DayBudget(called, day, guild if day.whose == "guild" else ""))
     return list(found.values())[:SHOWN]
 
 

@@ -34,8 +34,10 @@ class ListedTask:
     execution: str
     thread: str
     title: str
-    where: str
-    """The thread's title where that is not the task's own words, and the server."""
+    named: str
+    """The thread's title where that is not the task's own words, else ''."""
+    guild: str
+    """Its server's id, '' for direct messages."""
     began: datetime | None
     finished: str
     summary: TaskSummary | None
@@ -62,6 +64,8 @@ class HomeLists:
     older: bool
     missing: int
     """Tasks whose figures are being worked out."""
+    guilds: frozenset[str]
+    """The servers of these tasks, '' for direct messages."""
 
 
 class VisibleThreads:
@@ -98,6 +102,7 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
         more=more,
         older=older,
         missing=missing + len(unknown),
+        guilds=frozenset(each.guild for row in (*opened, *ended) if (each := sees.sessions[row.thread]) is not None),
     )
 
 
@@ -123,11 +128,11 @@ async def _finished(
 def _listed(console: Console, row: ExecutionRow, session: SessionRow | None) -> ListedTask:
     said = " ".join(console.discretion.text(row.task[:2_000]).split())
     named = console.discretion.text(session.title) if session is not None else ""
-    server = f"server {session.guild}" if session is not None and session.guild else "direct messages"
-    where = f"{named[:80]} · {server}" if named and not said.startswith(named.rstrip("…. ")) else server
+    own = named[:80] if named and not said.startswith(named.rstrip("…. ")) else ""
     title = said if len(said) <= TITLE else f"{said[:TITLE].rstrip()}…"
     return ListedTask(
-        row.execution, row.thread, title or named or "(no words)", where, row.started_at, row.finished,
+        row.execution, row.thread, title or named or "(no words)", own, session.guild if session is not None else "",
+        row.started_at, row.finished,
         console.summaries.known(row) or console.summaries.latest(row.execution),
     )  # fmt: skip
 

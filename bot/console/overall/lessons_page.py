@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from http import HTTPStatus
 
 from aiohttp import web
 
-from bot.access.permissions import may
 from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import BotSilent, LessonDecision
 from bot.console.console_context import Console, Route
 from bot.console.overall.figures.lesson_figures import ARMS, lesson_line, lesson_lines, went
 from bot.console.overall.home_lists import VisibleThreads
+from bot.console.overall.lesson_rights import LessonRights
+from bot.console.overall.told_attempts import told_attempts
 from bot.messages.lesson_text import ORDER, SIGNS, status_word
-from reflexion.errors import LessonRefused
-from reflexion.lessons.changes import approved, retired
-from reflexion.lessons.lesson import Lesson, LessonStatus, Reflection
+from reflexion.lessons.lesson import Lesson, Reflection
 from reflexion.lessons.lifecycle import Showing
 from reflexion.measurement.report import lessons_report
 from reflexion.ports import LessonStore
@@ -28,16 +27,12 @@ AT_ONCE = 50
 """Lessons on a page."""
 USES, ORIGINS, LINES = 60, 20, 40
 """So much of a lesson's page is shown of: tasks that it fitted, tasks it was seen in, lines of evidence."""
-REFLECTIONS = 100
+REFLECTIONS, MADE = 100, 5
+"""Reflections of a thread that are looked through for one, and lessons made of one that are shown."""
 NO_LESSON = "There is no such lesson, or you may not see it."
 NO_STORE = "Lessons can't be read here. The console's log says why."
-MEANWHILE = "Lesson {id} was changed meanwhile: {what} Nothing was done. Look at it again, then decide."
-ALREADY = "Lesson {id} is {status} already. Nothing was done."
-NOT_YOURS = (
-    "Only an owner of its server may approve or retire a lesson; one for all servers, only whoever runs the bot."
-)
-
-log = logging.getLogger(__name__)
+NO_DECISION = "This form is not complete. Open the page again."
+MOST_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class LessonTask:
 async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """All lessons that somebody may see; ``?status=active`` narrows them, ``?page=2`` goes on."""
     store = _store(console)
-    found = await _visible(console, viewer, await store.lessons(None))
+    found = await LessonRights(console, viewer).visible(await store.lessons(None))
     showings = await _showings(store, viewer, found)
     report, lines = await asyncio.to_thread(lesson_lines, found, showings)
     status = request.query.get("status", "")
@@ -63,6 +58,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
     shown = wanted[(page - 1) * AT_ONCE : page * AT_ONCE]
     return console.page(
         "lessons.html", viewer, report=report, lines=shown, status=status, page=page, clean=console.discretion.text,
+        names=await console.names.of(line.lesson.scope.guild for line in shown),
         more=len(wanted) > page * AT_ONCE, statuses=[(each, status_word(each), report.count(each)) for each in ORDER],
     )  # fmt: skip
 
@@ -71,45 +67,34 @@ async def lesson(console: Console, request: web.Request, viewer: Viewer) -> web.
     """One lesson; with ``?thread=`` also what an attempt in that thread left for the next ones there."""
     id, thread = request.match_info["lesson"], request.query.get("thread", "")
     if thread and (reflection := await _reflection(console, viewer, thread, id)) is not None:
-        task = await _tasks(console, VisibleThreads(console, viewer), [(reflection.execution, "", None)])
-        return console.page("reflection.html", viewer, reflection=reflection, tasks=task, clean=console.discretion.text)
+        return await _reflection_page(console, viewer, reflection)
     return await _lesson_page(console, viewer, await _lesson(console, viewer, id))
 
 
 async def approve(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """Let a lesson count from now on."""
-    return await _decide(console, request, viewer, "active")
+    return await _decide(console, request, viewer, approves=True)
 
 
 async def retire(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """Let a lesson count no longer."""
-    return await _decide(console, request, viewer, "retired")
+    return await _decide(console, request, viewer, approves=False)
 
 
-async def _decide(console: Console, request: web.Request, viewer: Viewer, status: LessonStatus) -> web.Response:
-    """Change the lesson that the form shows, once: a form for an older state of it changes nothing."""
-    store = _store(console)
+async def _decide(console: Console, request: web.Request, viewer: Viewer, *, approves: bool) -> web.Response:
+    """Have the bot change the lesson that the form shows; what it refuses stands on the lesson's page."""
     known = await _lesson(console, viewer, request.match_info["lesson"])
-    if not await _may_decide(console, viewer, known):
-        raise web.HTTPForbidden(text=NOT_YOURS)
-    revision = (await request.post()).get("revision")
-    if known.status == status and not (status == "active" and known.contradicts):
-        return await _lesson_page(console, viewer, known, ALREADY.format(id=known.id, status=status_word(status)))
-    if revision != str(known.revision):
-        return await _lesson_page(console, viewer, known, _meanwhile(known))
-    change = approved if status == "active" else retired
+    revision = str((await request.post()).get("revision", ""))
+    if not revision.isdecimal() or len(revision) > MOST_DIGITS:
+        raise web.HTTPBadRequest(text=NO_DECISION)
+    decision = LessonDecision(known.id, known.scope.guild, approves, int(revision))
     try:
-        await store.amend(change(known, by=viewer.person.name, at=datetime.now(UTC)))
-    except LessonRefused:
-        now = await _lesson(console, viewer, known.id)
-        return await _lesson_page(console, viewer, now, _meanwhile(now))
-    log.info("lesson %s is %s by %s (%s)", known.id, status, viewer.person.name, viewer.person.id)
-    raise web.HTTPSeeOther(f"/lessons/{known.id}")
-
-
-def _meanwhile(lesson: Lesson) -> str:
-    what = lesson.history[-1].what if lesson.history else "a task that met it changed it."
-    return MEANWHILE.format(id=lesson.id, what=what)
+        done = await console.bot.decide(decision, viewer)
+    except BotSilent as silent:
+        return await _lesson_page(console, viewer, known, str(silent))
+    if done.done:
+        raise web.HTTPSeeOther(f"/lessons/{known.id}")
+    return await _lesson_page(console, viewer, await _lesson(console, viewer, known.id), done.words)
 
 
 async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble: str = "") -> web.Response:
@@ -121,15 +106,32 @@ async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble
         console, sees, [(each.execution, f"{ARMS[each.arm]}: {went(each)}", each.at) for each in newest]
     )
     origins = await _tasks(console, sees, [(each, "", None) for each in reversed(lesson.executions[-ORIGINS:])])
-    decides = await _may_decide(console, viewer, lesson)
+    told = await _told(console, sees, lesson.executions[-ORIGINS:])
+    decides = await LessonRights(console, viewer).may_decide(lesson)
     answer = console.page(
-        "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, decides=decides,
+        "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, told=told, decides=decides,
+        listens=console.bot.connected, names=await console.names.of([lesson.scope.guild]),
         sign=SIGNS[lesson.status], trouble=console.discretion.text(trouble), clean=console.discretion.text, LINES=LINES,
         older=len(showings) > USES and viewer.everything,
     )  # fmt: skip
     if trouble:
         answer.set_status(HTTPStatus.CONFLICT)
     return answer
+
+
+async def _reflection_page(console: Console, viewer: Viewer, reflection: Reflection) -> web.Response:
+    store, sees = _store(console), VisibleThreads(console, viewer)
+    made = await store.seen_in(reflection.guild, reflection.execution, MADE)
+    return console.page(
+        "reflection.html", viewer, reflection=reflection, clean=console.discretion.text,
+        tasks=await _tasks(console, sees, [(reflection.execution, "", None)]),
+        told=await _told(console, sees, [reflection.execution]), made=await LessonRights(console, viewer).visible(made),
+    )  # fmt: skip
+
+
+async def _told(console: Console, sees: VisibleThreads, executions: Iterable[str]) -> list[LessonTask]:
+    found = await told_attempts(console.store, sees, executions)
+    return await _tasks(console, sees, [(execution, "", at) for execution, at in found])
 
 
 async def _tasks(
@@ -154,25 +156,9 @@ def _store(console: Console) -> LessonStore:
 async def _lesson(console: Console, viewer: Viewer, id: str) -> Lesson:
     """A lesson by its id; one that somebody may not see answers as one that does not exist."""
     there = [each for each in await _store(console).lessons(None) if each.id == id]
-    if found := await _visible(console, viewer, there):
+    if found := await LessonRights(console, viewer).visible(there):
         return found[0]
     raise web.HTTPNotFound(text=NO_LESSON)
-
-
-async def _visible(console: Console, viewer: Viewer, there: Iterable[Lesson]) -> list[Lesson]:
-    """A lesson of a conversation is seen by who sees that, one of a server by who is in it, one for all by who is in any."""
-    if viewer.everything:
-        return list(there)
-    sees, levels = VisibleThreads(console, viewer), dict[str, bool]()
-    found: list[Lesson] = []
-    for each in there:
-        guild = each.scope.guild if each.scope.kind == "guild" else ""
-        if each.scope.kind in ("guild", "global") and guild not in levels:
-            level = await console.bot.level(viewer.person, guild)
-            levels[guild] = level is not None and may(level, "see")
-        if levels[guild] if each.scope.kind in ("guild", "global") else await sees(each.scope.thread):
-            found.append(each)
-    return found
 
 
 async def _showings(store: LessonStore, viewer: Viewer, lessons: Iterable[Lesson], id: str = "") -> list[Showing]:
@@ -192,14 +178,6 @@ async def _reflection(console: Console, viewer: Viewer, thread: str, id: str) ->
         return None
     kept = await _store(console).reflections(session.guild, thread, REFLECTIONS)
     return next((each for each in kept if each.id == id), None)
-
-
-async def _may_decide(console: Console, viewer: Viewer, lesson: Lesson) -> bool:
-    """As in the chat: an owner of its server; of one for all servers, whoever runs the bot."""
-    if viewer.everything:
-        return True
-    level = await console.bot.level(viewer.person, lesson.scope.guild) if lesson.scope.kind != "global" else None
-    return level is not None and may(level, "lessons")
 
 
 LESSON = r"/lessons/{lesson:[\w.-]{1,60}}"

@@ -46,7 +46,9 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
         return console.page("search.html", viewer, q=typed, lines=(), words=words, page=1, more=False)
     sees = VisibleThreads(console, viewer)
     found = await ThreadSearch(console.store).page(query, Wanted(), sees, page)
-    lines = [_line(console, sees, hit, query) for hit in found.hits]
+    untitled = [hit.thread for hit in found.hits if not (row := sees.sessions.get(hit.thread)) or not row.title]
+    names = await console.names.of(untitled)
+    lines = [_line(console, sees, hit, query, names.get(hit.thread, "")) for hit in found.hits]
     words = " ".join(
         text for text, holds in ((NOTHING_FOUND, not lines), (BEHIND, found.behind), (CUT, found.cut)) if holds
     )
@@ -54,9 +56,9 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
     return console.page("search.html", viewer, q=typed, lines=lines, words=words, page=page, more=more)
 
 
-def _line(console: Console, sees: VisibleThreads, hit: Hit, query: WordQuery) -> FoundLine:
+def _line(console: Console, sees: VisibleThreads, hit: Hit, query: WordQuery, name: str) -> FoundLine:
     said, session = words_of(hit), sees.sessions.get(hit.thread)
-    title = console.discretion.text(session.title) if session is not None else ""
+    title = console.discretion.text((session.title if session is not None else "") or name)
     return FoundLine(
         f"/t/{hit.thread}/{hit.envelope.execution}/at/{hit.envelope.seq}",
         title or f"thread {hit.thread}",

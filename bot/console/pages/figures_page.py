@@ -25,8 +25,11 @@ STEPS_AT_ONCE = 60
 """Steps of one turn in the waterfall."""
 WIDTH = 1_000.0
 """Of the field that bars are drawn in."""
-ASKED = {"extension": "more turns, time or money"}
-"""Sorts of questions whose name says too little."""
+ASKED = {
+    "question": "an answer", "approval": "an approval", "extension": "more turns, time or money", "plan": "a word on its plan",
+    "approaches": "a choice between approaches",
+}  # fmt: skip
+"""What is waited for, by the sort of the question."""
 STYLES: dict[TimeKind, int] = {kind: style for style, kind in enumerate(KINDS, 1)}
 
 
@@ -85,7 +88,7 @@ async def metrics(console: Console, request: web.Request, viewer: Viewer) -> web
     numbers = [turn.number for turn in log.reading(TaskFigures).turns]
     part = part_of(request, numbers, ROWS_AT_ONCE)
     rows = rows_of(log, numbers[part.first : part.end])
-    return tab(
+    return await tab(
         console, viewer, log, "metrics", "metrics.html", part=part, rows=rows,
         sought=next((row for row in rows if row.figures.number == part.wanted), None),
         live="metrics" if part.newest else "status", **figures_of(log),
@@ -97,7 +100,7 @@ async def timeline(console: Console, request: web.Request, viewer: Viewer) -> we
     log = await console.task(request, viewer)
     numbers = [turn.number for turn in _split(log).turns]
     part = part_of(request, numbers, TURNS_AT_ONCE)
-    return tab(
+    return await tab(
         console, viewer, log, "timeline", "timeline.html", part=part, turns=turn_times_of(log, numbers[part.first : part.end]),
         live="timeline" if part.newest else "status", **times_of(log),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from aiohttp import web
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
 from bot.console.overall.home_lists import home_lists, spending
+from bot.console.overall.lesson_rights import WaitingLessons, waiting_lessons
 
 LOOK_SECONDS, LOOK_AFAR_SECONDS = 5, 20
 """How often an open page asks again: here, and where each look costs money."""
@@ -16,25 +17,36 @@ LAST_PAGE = 1_000
 async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The tasks that somebody may see; ``?page=2`` shows earlier ones that have ended."""
     page = _page(request)
-    lists, (report, missing) = await home_lists(console, viewer, page), (None, 0)
-    if not page:
-        report, missing = await spending(console, viewer)
-    return console.page(
-        "home.html", viewer, lists=lists, page=page, spending=report, missing=missing, every=_every(console)
-    )
+    sums = await _sums(console, viewer) if not page else {}
+    return console.page("home.html", viewer, **sums, **await _lists(console, viewer, page))
 
 
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The lists alone, as an open page shows them anew."""
-    page = _page(request)
-    lists = await home_lists(console, viewer, page)
-    return console.page("home_tasks.html", viewer, lists=lists, page=page, every=_every(console))
+    return console.page("home_tasks.html", viewer, **await _lists(console, viewer, _page(request)))
 
 
 async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """What the tasks cost, as an open page shows it anew."""
+    return console.page("home_spending.html", viewer, **await _sums(console, viewer), every=_every(console))
+
+
+async def _lists(console: Console, viewer: Viewer, page: int) -> dict[str, object]:
+    """What the template of the lists needs."""
+    lists = await home_lists(console, viewer, page)
+    names = await console.names.of(lists.guilds)
+    lessons = WaitingLessons() if page else await waiting_lessons(console, viewer, lists.guilds)
+    return {
+        "lists": lists, "lessons": lessons, "page": page, "names": names, "every": _every(console),
+        "clean": console.discretion.text,
+    }  # fmt: skip
+
+
+async def _sums(console: Console, viewer: Viewer) -> dict[str, object]:
+    """What the template of the sums needs."""
     report, missing = await spending(console, viewer)
-    return console.page("home_spending.html", viewer, spending=report, missing=missing, every=_every(console))
+    servers = [line.server for table in report.tables for line in table.lines]
+    return {"spending": report, "missing": missing, "servers": await console.names.of(servers)}
 
 
 def _page(request: web.Request) -> int:
@@ -44,7 +56,7 @@ def _page(request: web.Request) -> int:
 
 
 def _every(console: Console) -> int:
-    return LOOK_AFAR_SECONDS if console.settings.aws_place else LOOK_SECONDS
+    return console.rest(LOOK_SECONDS, LOOK_AFAR_SECONDS)
 
 
 ROUTES: tuple[Route, ...] = (

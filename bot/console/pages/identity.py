@@ -9,9 +9,14 @@ from aiohttp import web
 
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route
+from bot.console.hindsight.relatives import Relative, started_of
+from bot.console.logs.task_log import TaskLog
 from bot.console.pages.task import TASK, tab
 from bot.console.views.agent_identity import AgentIdentity, identity_of
 from bot.console.views.sent_request import requests_of
+from bot.messages.lesson_card_lines import reason_in_words
+from reflexion.errors import LessonStoreError
+from reflexion.lessons.lesson import reflection_id, worked_id
 
 
 async def identity(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -21,7 +26,42 @@ async def identity(console: Console, request: web.Request, viewer: Viewer) -> we
     sent = await console.requests.without_messages(log, newest) if newest else None
     who = identity_of(log.events, log.folded, sent)
     shown = await asyncio.to_thread(_without_secrets, console, who)
-    return tab(console, viewer, log, "identity", "identity.html", who=shown, sent=sent)
+    return await tab(
+        console, viewer, log, "identity", "identity.html", who=shown, sent=sent, reason=reason_in_words,
+        attempts=await _attempts(console, log, who), names=await _names(console, log, who),
+    )  # fmt: skip
+
+
+async def _attempts(console: Console, log: TaskLog, who: AgentIdentity) -> dict[str, Relative]:
+    """The attempts in this thread that its reflections are about, by the reflection's id."""
+    wanted = {lesson.id for lesson in who.lessons if lesson.kind == "reflection"}
+    rows = await console.store.executions(log.row.thread) if wanted else []
+    found: dict[str, Relative] = {}
+    for row in rows:
+        for id in {reflection_id(row.execution), worked_id(row.execution)} & wanted:
+            begun = await started_of(console, row.execution)
+            number = begun.attempt if begun is not None else 1
+            name = f"attempt {number}" if row.task == log.row.task else "an earlier task"
+            found[id] = Relative(
+                "", name, f"/t/{row.thread}/{row.execution}", f"/compare/{row.execution}/{log.execution}"
+            )
+    return found
+
+
+async def _names(console: Console, log: TaskLog, who: AgentIdentity) -> dict[str, str]:
+    """What the lessons are for that were left out, by id; of those that are still there."""
+    guild, lessons = log.session.guild if log.session is not None else "", console.lessons
+    found: dict[str, str] = {}
+    if lessons is None:
+        return found
+    for left_out in who.withheld:
+        try:
+            known = await lessons.lesson(guild, left_out.id)
+        except LessonStoreError:
+            break
+        if known is not None:
+            found[left_out.id] = console.discretion.text(known.trigger)[:160]
+    return found
 
 
 def _without_secrets(console: Console, who: AgentIdentity) -> AgentIdentity:

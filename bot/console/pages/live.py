@@ -8,8 +8,9 @@ from typing import TypeVar
 from aiohttp import web
 
 from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import BotSilent
 from bot.console.console_context import Console, Route
-from bot.console.logs.followers import Update
+from bot.console.logs.followers import TooManyPages, Update, Watcher, event_of
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
 from bot.console.pages.figures_page import ROWS_AT_ONCE as ROWS
@@ -19,14 +20,23 @@ from bot.console.pages.task import AT_ONCE as TURNS
 from bot.console.pages.task import LINES_AT_ONCE as LINES
 from bot.console.pages.task import TASK
 from bot.console.pages.terminal_page import COMMANDS_AT_ONCE as COMMANDS
-from bot.console.views.act_choices import choices_of
+from bot.console.views.act_choices import choices_of, settled
 from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
 BEAT_SECONDS = 15.0
-"""A line that says nothing, so that a connection that is gone is noticed."""
+"""After so long without an update, a line that says nothing, so that a connection that is gone is noticed. Whether somebody
+may still see the task is asked with each line, so that a page ends at most so long after that is known."""
+WRITE_SECONDS = 30.0
+"""So long an update may lie unread before its reader is given up."""
+SIGNED_OUT = "You are signed out, so this page is not kept up to date any more. Load it again to sign in."
+NOT_SEEN = "This page is not kept up to date any more: there is no such task now, or you may not see it."
+FULL = "Too many pages of the console are kept up to date. Close some; this one tries again by itself."
+RETRY_SECONDS = 10
 
+OVER = b"event: over\n"
+"""How the last event begins of a stream to which nobody should come back; its words are for the person."""
 RESTS = {"metrics": 1.0, "timeline": 1.0}
 """Seconds between two updates of a view at least."""
 
@@ -43,19 +53,40 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     begin = min(int(since[:9]), len(task.events)) if since.isdecimal() else len(task.events)
     answer = web.StreamResponse()
     answer.content_type = "text/event-stream"
-    await answer.prepare(request)
     if request.method == "HEAD":
+        await answer.prepare(request)
         return answer
-    async with console.followers.watching(task.execution, view, begin) as watcher:
-        while True:
-            try:
-                async with asyncio.timeout(BEAT_SECONDS):
-                    update = await watcher.updates.get()
-            except TimeoutError:
-                update = b": still here\n\n"
-            if update is None or not await console.sees(viewer, task.session):
-                return answer
-            await answer.write(update)
+    try:
+        watching = console.followers.watching(task.execution, view, begin, viewer.person.id, viewer.session)
+        async with watching as watcher:
+            await answer.prepare(request)
+            while (update := await _next(console, viewer, task, watcher)) is not None:
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await answer.write(update)
+                if update.startswith(OVER):
+                    break
+    except TooManyPages:
+        raise web.HTTPServiceUnavailable(text=FULL, headers={"Retry-After": str(RETRY_SECONDS)}) from None
+    except TimeoutError:  # the other end's doing
+        if request.transport is not None:
+            request.transport.abort()
+    return answer
+
+
+async def _next(console: Console, viewer: Viewer, task: TaskLog, watcher: Watcher) -> bytes | None:
+    """The next piece of the stream; None where it ends and the browser may come back."""
+    try:
+        async with asyncio.timeout(BEAT_SECONDS):
+            update = await watcher.updates.get()
+    except TimeoutError:
+        update = b": still here\n\n"
+    if viewer.session and not console.sessions.lasts(viewer.session):
+        return OVER + event_of(SIGNED_OUT)
+    try:
+        sees = await console.sees(viewer, task.session)
+    except BotSilent:  # it is not known now: the browser comes back and asks again
+        return None
+    return update if sees else OVER + event_of(NOT_SEEN)
 
 
 def views(pages: Pages) -> dict[str, Update]:
@@ -66,7 +97,7 @@ def views(pages: Pages) -> dict[str, Update]:
         before = len(log.story.turns) - len(turns) if behind else 0
         return pages.render(
             "live_thoughts.html", log=log, turns=turns, since=since, behind=behind, before=before, after=0,
-            status=status_of(log), choices=choices_of(log),
+            status=status_of(log), choices=choices_of(log), settled=settled(log, since),
         )  # fmt: skip
 
     def lines(log: TaskLog, since: int) -> str:

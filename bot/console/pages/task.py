@@ -8,6 +8,7 @@ from aiohttp import web
 
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
+from bot.console.hindsight.relatives import relatives
 from bot.console.logs.task_log import TaskLog
 from bot.console.views.act_choices import choices_of
 from bot.console.views.task_status import status_of
@@ -29,11 +30,14 @@ TABS = (
 )
 
 
-def tab(console: Console, viewer: Viewer, log: TaskLog, name: str, template: str, **values: object) -> web.Response:
+async def tab(
+    console: Console, viewer: Viewer, log: TaskLog, name: str, template: str, **values: object
+) -> web.Response:
     """A whole page of a task with one of its tabs. The template extends ``task.html``."""
     return console.page(
-        template, viewer, log=log, tab=name, tabs=TABS, path=task_path(log), status=status_of(log), **values
-    )
+        template, viewer, log=log, tab=name, tabs=TABS, path=task_path(log), status=status_of(log),
+        relatives=await relatives(console, viewer, log), **values,
+    )  # fmt: skip
 
 
 def act_values(console: Console, log: TaskLog) -> dict[str, object]:
@@ -51,7 +55,7 @@ async def thoughts(console: Console, request: web.Request, viewer: Viewer) -> we
         place = next((i for i, turn in enumerate(turns) if turn.number >= int(wanted[:6])), len(turns))
         last = min(place + AT_ONCE // 2, len(turns))
     first = max(last - AT_ONCE, 0)
-    return tab(
+    return await tab(
         console, viewer, log, "", "thoughts.html",
         turns=turns[first:last], before=first, after=len(turns) - last, **act_values(console, log),
     )  # fmt: skip
@@ -102,7 +106,7 @@ async def logs(console: Console, request: web.Request, viewer: Viewer) -> web.Re
         line = told(envelope.event) or envelope.event.kind.replace("_", " ")
         if (not kind or envelope.event.kind == kind) and (not words or words in line.lower()):
             lines.append((place, envelope, line))
-    return tab(
+    return await tab(
         console, viewer, log, "logs", "logs.html",
         lines=lines[::-1], kinds=kinds, kind=kind, words=words, before=place if lines else 0,
     )  # fmt: skip

@@ -19,7 +19,7 @@ async def terminal(console: Console, request: web.Request, viewer: Viewer) -> we
     log = await console.task(request, viewer)
     session = log.reading(ShellSession)
     part = part_of(request, [one.turn for one in session.commands], COMMANDS_AT_ONCE)
-    return tab(
+    return await tab(
         console, viewer, log, "terminal", "terminal.html", session=session, part=part,
         commands=session.commands[part.first : part.end], live="terminal" if part.newest else "status",
     )  # fmt: skip

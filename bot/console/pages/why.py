@@ -26,7 +26,7 @@ async def why(console: Console, request: web.Request, viewer: Viewer) -> web.Res
         session = await console.store.session(row.thread)
         source = await console.logs.task(trace.copied_from) if await console.sees(viewer, session) else None
         original = task_path(source, f"why/{seq}") if source is not None and len(source.events) >= seq else ""
-    return tab(
+    return await tab(
         console, viewer, log, "why", "why.html", trace=trace, turn=turn, envelope=events[-1], last=len(log.events),
         original=original,
     )  # fmt: skip

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from aiohttp import web
+from pydantic import JsonValue
 
 from agentic.core.events.execution_events import Envelope, ModelAnswered, ModelRequested, ReasoningBlock
 from agentic.core.state.conversation import Message
@@ -60,7 +62,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
     log = await console.task(request, viewer)
     rows = sent_request.requests_of(log.events)
     if not rows:
-        return tab(console, viewer, log, "world", "world_empty.html")
+        return await tab(console, viewer, log, "world", "world_empty.html")
     row = _chosen(rows, request.query)
     before = _before(rows, row)
     against = _of_turn(rows, request.query.get("against", ""))
@@ -78,6 +80,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
         changes = sent_request.difference(other, now) if against else None
         return {
             "messages": shown,
+            "outputs": sent_request.whole_outputs(log.events),
             "said": page.messages(each for each in (answer.said, answer.results) if each is not None),
             "system": page.text(now.system or ""),
             "tail": page.text(now.tail),
@@ -87,7 +90,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
             "happened": sent_request.happened(log.events, before[0].seq if before else 0, now.seq),
         }
 
-    return tab(
+    return await tab(
         console, viewer, log, "world", "world.html", now=now, before=before, against=against, first=first,
         last=min(first - 1 + AT_ONCE, len(now.messages)), at_once=AT_ONCE, answer=answer,
         others=_others(rows, row), turns=_turns(rows, row), **await asyncio.to_thread(heavy),
@@ -101,7 +104,9 @@ async def piece(console: Console, request: web.Request, viewer: Viewer) -> web.R
     if not any(each.seq == seq for each, _ in sent_request.requests_of(log.events)):
         raise web.HTTPNotFound(text="There is no such request.")
     sent = (await console.requests.of(log, [seq]))[0]
-    text = sent_request.piece_text(sent, name)
+    text = await asyncio.to_thread(
+        sent_request.piece_text, sent, name, lambda message: _shown_message(console.discretion, message)
+    )
     if text is None:
         raise web.HTTPNotFound(text="There is no such part, or it is not stored any more.")
     content, count = text.encode(), pieces(len(text.encode()))
@@ -111,7 +116,7 @@ async def piece(console: Console, request: web.Request, viewer: Viewer) -> web.R
     path = task_path(log)
     return console.page(
         "long_text.html", viewer, log=log, path=path, text=shown, number=number, count=count, size=len(content),
-        title=f"Part {name} of request {seq}",
+        title=sent_request.piece_title(sent, name),
         back=f"{path}/world?request={seq}", back_words="The request",
     )  # fmt: skip
 
@@ -145,7 +150,8 @@ class _Page:
     ) -> list[ShownMessage]:
         shown: list[ShownMessage] = []
         for place, message in enumerate(messages, first):
-            pieces = tuple(map(self._piece, sent_request.pieces_of(place, message)))
+            parts = sent_request.pieces_of(place, _shown_message(self._discretion, message))
+            pieces = tuple(map(self._piece, parts))
             added = same is not None and place > same
             shown.append(ShownMessage(place, message.role, message.landmark, added, place == breaks, pieces))
         return shown
@@ -162,6 +168,13 @@ class _Page:
         cut = len(shown) > most or len(text) > most + AROUND
         self._shown += min(len(shown), most)
         return (shown[:most] + "…" if cut else shown), cut
+
+
+def _shown_message(discretion: Discretion, message: Message) -> Message:
+    """A message whose calls have no secrets by the names in their arguments; its texts are looked through as they are cut."""
+    shown = (cast("dict[str, JsonValue]", discretion.by_names(call.arguments)) for call in message.calls)
+    calls = tuple(replace(call, arguments=arguments) for call, arguments in zip(message.calls, shown, strict=True))
+    return replace(message, calls=calls)
 
 
 def _without_secrets(discretion: Discretion, changes: sent_request.RequestDifference) -> sent_request.RequestDifference:

@@ -49,15 +49,41 @@ function followWhenSeen() {
 document.addEventListener("visibilitychange", followWhenSeen);
 addEventListener("DOMContentLoaded", followWhenSeen);
 
-// A page that is no longer kept up to date says so, until it is again.
+// A page that is no longer kept up to date says so, until it is again; where it will not be again, it says why and stops.
+const OVER = {
+  401: "You are signed out, so this page is not kept up to date any more. Load it again to sign in.",
+  403: "This page is not kept up to date any more: only the user who runs the bot may open it.",
+  404: "This page is not kept up to date any more: there is no such task now, or you may not see it.",
+};
+const NOT_NOW = "Not live: the console can't keep this page up to date just now. If many are open, close some; this one tries again by itself.";
 function tellLive(words) {
   const told = document.getElementById("live-state");
   if (told) told.textContent = words;
 }
-document.addEventListener("htmx:sse:error", () => tellLive("Not live: the console can't be reached. Trying again…"));
+function endLive(words) {
+  tellLive(words);
+  document.getElementById("live")?.remove();
+}
+function notLive(status) {
+  if (OVER[status]) endLive(OVER[status]);
+  else if (status) tellLive(NOT_NOW);
+  else tellLive("Not live: the console can't be reached. Trying again…");
+}
+document.addEventListener("over", (event) => endLive(event.detail.data));
+document.addEventListener("htmx:sse:error", (event) => notLive(event.detail.status));
 document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
 
-document.addEventListener("htmx:error", () => {
+// The first connection is not tried again by itself.
+function againLive(event) {
+  notLive(event.detail.ctx?.response?.status);
+  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "again"), 10000);
+}
+document.addEventListener("htmx:response:error", (event) => {
+  if (event.target.id === "live") againLive(event);
+});
+
+document.addEventListener("htmx:error", (event) => {
+  if (event.target.id === "live") return againLive(event);
   const told = document.getElementById("act-said");
   if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentic.core.events.execution_events import Finished, InputReceived, ModelRequested
 from agentic.core.events.ids import is_child
 from agentic.core.fold.people import MACHINE
 
@@ -76,6 +77,20 @@ def choices_of(log: TaskLog) -> ActChoices:
         last_turn=turn,
         stronger=stronger,
     )
+
+
+def settled(log: TaskLog, since: int) -> bool:
+    """Whether what a receipt announced has come true since an event: the next turn began, it rests as it was asked to, or
+    it has ended.
+    """
+    new = [envelope.event for envelope in log.events[since:]]
+    if any(
+        isinstance(event, Finished) or (isinstance(event, ModelRequested) and event.purpose == "turn") for event in new
+    ):
+        return True
+    now = log.folded
+    rests = now.paused is not None and now.request_in_flight is None and not now.calls_in_flight
+    return rests and any(not isinstance(event, InputReceived) or event.sort == "pause" for event in new)
 
 
 def _parts(execution: Execution, asked: Asked) -> tuple[AskedPart, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from agentic.core.events.execution_events import (
     ChosenLesson,
     Envelope,
+    Permission,
     PolicyChanged,
     RuleScope,
     Started,
@@ -25,6 +27,17 @@ Origins = dict[Source, str]
 PLACES: dict[RuleScope, str] = {
     "thread": "for this thread", "channel": "for this channel", "guild": "for this server", "everywhere": "for all servers",
 }  # fmt: skip
+DOES: dict[Permission, str] = {
+    "read": "looks, changes nothing", "write": "changes files in the workspace", "execute": "runs something in the sandbox",
+    "admin": "reaches beyond the workspace",
+}  # fmt: skip
+DESTROYS = "before a command deletes or rewrites more than the task's own files"
+ASKED_FIRST = {
+    "shell": DESTROYS, "python": DESTROYS, "network": "each time, before a host is opened",
+    "http": "before it sends anything", "publish": "where the repository's workflows would change",
+}  # fmt: skip
+"""When an operator is asked before a tool of this name acts."""
+LEAVES = "before it goes outside, once it has read what strangers may have written and what is not public"
 STORED = "The parts below, joined, are the stored prompt, word for word."
 OTHER = (
     "The stored prompt was written by another version of Threadwright: what this version makes of the log differs from it. "
@@ -74,10 +87,10 @@ class OfferedTool:
     """A tool that it has; ``description`` is '' where it is not in the prompt, or not stored any more."""
 
     name: str
-    permission: str
-    effect: str
+    does: str
+    asks: tuple[str, ...]
+    """When a person is asked first; () for never."""
     description: str
-    marks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,8 @@ class AgentIdentity:
     on_demand: tuple[str, ...]
     """Tools without a description in the prompt, which it finds when it needs them."""
     not_in_role: tuple[str, ...]
+    left: tuple[ChosenLesson, ...]
+    """What earlier attempts in its thread left for it, which are no lessons yet."""
     lessons: tuple[ChosenLesson, ...]
     withheld: tuple[WithheldLesson, ...]
 
@@ -132,7 +147,8 @@ def identity_of(events: Sequence[Envelope], now: Execution, sent: SentRequest | 
         tools=_tools(state, sent),
         on_demand=_names(known(state), described(known(state))),
         not_in_role=_names(recorded(state), known(state)),
-        lessons=shown.lessons,
+        left=tuple(each for each in shown.lessons if each.kind == "reflection"),
+        lessons=tuple(each for each in shown.lessons if each.kind != "reflection"),
         withheld=shown.withheld,
     )
 
@@ -202,25 +218,50 @@ def _minutes(now: Execution) -> float:
 
 def _policy(started: Started) -> tuple[tuple[str, str], ...]:
     values = started.policy.model_dump(mode="json", exclude={"tiers", "prices", "windows"})
-    return tuple((name.replace("_", " "), str(value) if value != "" else "–") for name, value in values.items())
+    return tuple((name.replace("_", " "), _value(value)) for name, value in values.items())
+
+
+def _value(value: object) -> str:
+    """A setting as people read it."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int() | float():
+            return f"{value:,g}" if abs(value) < 1_000 else f"{value:,.0f}"
+        case list():
+            return ", ".join(map(str, cast("list[object]", value))) or "–"
+        case _:
+            return str(value) or "–"
 
 
 def _tools(state: Execution, sent: SentRequest | None) -> tuple[OfferedTool, ...]:
     said = {spec.name: spec.description for spec in (sent.tools if sent is not None else None) or ()}
     return tuple(
         OfferedTool(
-            tool.name, tool.permission, tool.effect, said.get(tool.name, ""),
-            tuple(
-                mark
-                for mark, holds in (
-                    ("asks a person", tool.asks), ("results are foreign text", tool.untrusted),
-                    ("results are private", tool.private), ("acts outside", tool.outside != "no"),
-                )
-                if holds
-            ),
+            tool.name, _does(tool), _asks(tool, state.exposure.reach), said.get(tool.name, ""),
         )
         for tool in (() if state.talk else described(known(state)))
     )  # fmt: skip
+
+
+def _does(tool: ToolRef) -> str:
+    """What a tool may do, in words."""
+    if tool.cognitive:
+        return "works with its own notes, changes no files"
+    if tool.asks:
+        return "asks a person and waits for the answer"
+    if tool.permission == "write" and tool.outside != "no":
+        return "changes things outside of the workspace"
+    does = DOES[tool.permission]
+    does += "; what it reads may be by strangers" if tool.untrusted else ""
+    return does + ("; what it reads is not public" if tool.private else "")
+
+
+def _asks(tool: ToolRef, reach: Sequence[str]) -> tuple[str, ...]:
+    """When a person is asked before it acts; ``reach`` are hosts that commands reach."""
+    own = (ASKED_FIRST[tool.name],) if tool.name in ASKED_FIRST else ()
+    outside = tool.outside in ("remote", "always") or (tool.outside == "network" and bool(reach))
+    return (*own, LEAVES) if outside else own
 
 
 def _names(tools: Sequence[ToolRef], without: Sequence[ToolRef]) -> tuple[str, ...]:

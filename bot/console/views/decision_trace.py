@@ -120,19 +120,19 @@ def trace_of(log: Sequence[Envelope], seq: int, begin: Execution | None = None) 
     rule, passed = _asked(ruled.state) if ruled is not None else (None, ())
     return Trace(
         seq, what, origin.source, _words(event, origin), decided, rule,
-        in_words(ruled.action) if ruled is not None else "", passed, ruled.state.seq if ruled is not None else 0,
+        in_words(ruled.action, ids=False) if ruled is not None else "", passed, ruled.state.seq if ruled is not None else 0,
     )  # fmt: skip
 
 
-def in_words(action: Action) -> str:
-    """What the rules want done, as the end of “it decided to …”."""
+def in_words(action: Action, *, ids: bool = True) -> str:
+    """What the rules want done, as the end of “it decided to …”; ``ids``: with those of the calls."""
     match action:
         case Think():
             return f"ask {action.model} (tier {action.tier}, attempt {action.attempt}) for turn {action.turn}"
         case Consult():
             return f"ask {action.model} (tier {action.tier}) beside the turns: {action.purpose}"
         case UseTools(calls):
-            return f"begin {', '.join(f'{call.block.tool} ({call.id})' for call in calls)}"
+            return f"begin {', '.join(f'{call.block.tool} ({call.id})' if ids else call.block.tool for call in calls)}"
         case Checkpoint():
             return f"save the workspace ({action.moment.replace('_', ' ')})"
         case Cancel():

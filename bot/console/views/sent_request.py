@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import unified_diff
@@ -29,6 +29,7 @@ from agentic.core.state.execution import Execution
 PieceSort = Literal["reasoning", "result", "text", "call", "picture"]
 LINES_COMPARED = 4_000
 """Longer texts are not compared line by line."""
+PARTS = {"system": "System prompt", "tools": "Tools", "tail": "What was added after the messages"}
 ENCRYPTED = "Encrypted by {provider}: only the provider can read it."
 
 
@@ -59,6 +60,8 @@ class Piece:
     """The tool of a call or result, the provider of reasoning, a picture's path."""
     text: str
     failed: bool = False
+    call: str = ""
+    """Of a result: the provider's id of its call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +110,17 @@ def pieces_of(place: int, message: Message) -> tuple[Piece, ...]:
     return tuple(Piece(f"m{place}.{number}", *piece) for number, piece in enumerate(_pieces(message)))
 
 
-def _pieces(message: Message) -> Iterator[tuple[PieceSort, str, str, bool]]:
+def _pieces(message: Message) -> Iterator[tuple[PieceSort, str, str, bool, str]]:
     for provider, text, _ in message.reasoning:
-        yield "reasoning", provider, text or ENCRYPTED.format(provider=provider or "the provider"), False
+        yield "reasoning", provider, text or ENCRYPTED.format(provider=provider or "the provider"), False, ""
     for answer in message.answers:
-        yield "result", answer.tool, answer.text, answer.failed
+        yield "result", answer.tool, answer.text, answer.failed, answer.provider_id
     if message.text:
-        yield "text", "", message.text, False
+        yield "text", "", message.text, False, ""
     for call in message.calls:
-        yield "call", call.tool, arguments_text(call.arguments), False
+        yield "call", call.tool, arguments_text(call.arguments), False, ""
     for picture in message.pictures:
-        yield "picture", picture.path, f"{picture.media}, {picture.size:,} bytes", False
+        yield "picture", picture.path, f"{picture.media}, {picture.size:,} bytes", False, ""
 
 
 def arguments_text(arguments: Mapping[str, object]) -> str:
@@ -136,8 +139,40 @@ def tools_text(tools: Sequence[ToolSpec]) -> str:
     return "\n\n".join(f"{tool.name}\n{tool.description}\n{written(tool.parameters)}" for tool in tools)
 
 
-def piece_text(sent: SentRequest, name: str) -> str | None:
-    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none."""
+def whole_outputs(events: Iterable[Envelope]) -> dict[str, tuple[int, int]]:
+    """Results of which the model saw only a part, by the provider's id of their call: their event, and the bytes in all."""
+    names: dict[str, str] = {}
+    found: dict[str, tuple[int, int]] = {}
+    twice: set[str] = set()
+    for envelope in events:
+        event = envelope.event
+        if isinstance(event, ModelAnswered):
+            for number, call in enumerate(event.calls):
+                if call.provider_id in found:
+                    twice.add(call.provider_id)
+                names[call_id(event.request, number)] = call.provider_id
+        elif isinstance(event, ToolFinished) and event.output is not None and (name := names.get(event.call)):
+            found[name] = envelope.seq, event.output.size
+    return {name: place for name, place in found.items() if name not in twice}
+
+
+def piece_title(sent: SentRequest, name: str) -> str:
+    """A part in words, with the request that it is in."""
+    event = sent.event
+    where = f"the request of turn {event.turn}" if event.turn else "the request before the first turn"
+    if name in PARTS:
+        return f"{PARTS[name]} of {where}"
+    place, _, number = name.removeprefix("m").partition(".")
+    piece = pieces_of(int(place), sent.messages[int(place) - 1])[int(number)]
+    about = f" of {piece.about}" if piece.about and piece.sort in ("call", "result") else ""
+    return f"{piece.sort.capitalize()}{about} in message {place} of {where}"
+
+
+def piece_text(sent: SentRequest, name: str, shown: Callable[[Message], Message] = lambda each: each) -> str | None:
+    """A part by its name: ``system``, ``tools``, ``tail`` or a part of a message; None where there is none.
+
+    ``shown`` makes of a message what may be shown of it.
+    """
     if name == "system":
         return sent.system
     if name == "tools":
@@ -147,7 +182,7 @@ def piece_text(sent: SentRequest, name: str) -> str | None:
     place, _, number = name.removeprefix("m").partition(".")
     if not (place.isdecimal() and number.isdecimal() and 1 <= int(place) <= len(sent.messages)):
         return None
-    pieces = pieces_of(int(place), sent.messages[int(place) - 1])
+    pieces = pieces_of(int(place), shown(sent.messages[int(place) - 1]))
     return pieces[int(number)].text if int(number) < len(pieces) else None
 
 
@@ -166,7 +201,7 @@ def sizes(sent: SentRequest) -> tuple[tuple[str, int], ...]:
     names = {"reasoning": "Reasoning sent back", "result": "Results", "call": "Calls"}
     for message in sent.messages:
         said = "What the model said" if message.role == "assistant" else "Task, people and notes"
-        for sort, _, text, _ in _pieces(message):
+        for sort, _, text, *_ in _pieces(message):
             if sort != "picture":
                 counted[names.get(sort, said)] += len(text)
     return tuple((name, size) for name, size in counted.items() if size)

@@ -16,6 +16,7 @@ from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
     Asked,
     CallBlock,
+    Decided,
     Envelope,
     Event,
     Finished,
@@ -26,6 +27,7 @@ from agentic.core.events.execution_events import (
     OwnerChanged,
     ReasoningBlock,
     Started,
+    SubagentFinished,
     TextBlock,
     ToolFinished,
     ToolStarted,
@@ -33,7 +35,8 @@ from agentic.core.events.execution_events import (
     WorkspaceRestored,
 )
 from agentic.core.events.ids import call_id
-from bot.messages.log_text import NOTE, told
+from bot.console.page_templates import many, usd
+from bot.messages.log_text import NOTE, AnswersInWords, labels_of, question_text, told
 
 SHOWN = 1_500
 """Characters of a text that a page shows at first; the rest is asked for."""
@@ -41,7 +44,7 @@ LINE = 160
 """Characters of a call's arguments in its line."""
 
 Sort = Literal["person", "model", "call", "question", "note", "event", "end"]
-CallState = Literal["", "open", "running", "ok", "failed", "denied", "refused", "cancelled", "unknown"]
+CallState = Literal["", "open", "running", "asks", "ok", "failed", "denied", "refused", "cancelled", "unknown"]
 
 
 @dataclass(slots=True)
@@ -60,9 +63,16 @@ class Item:
     state: str = ""
     """Of a call: how far it is, or what it came to."""
     seconds: float = 0.0
+    """Of a call: how long it took, from when it began, or began again after an approval."""
+    waited: float = 0.0
+    """Of a call: how long it took a person to answer what it asked; then it did nothing else."""
     exit_code: int | None = None
     result: str = ""
     result_cut: bool = False
+    ended: int = 0
+    """The event with the result; 0 while there is none."""
+    whole: int = 0
+    """Bytes of the whole output, where the model saw only a part."""
     files: tuple[str, ...] = ()
     """Paths that a call changed."""
 
@@ -106,6 +116,7 @@ class Story:
         self._place: dict[str, StoryTurn] = {}
         self._models: dict[str, tuple[str, int]] = {}
         self._labels: dict[str, str] = {}
+        self._answers = AnswersInWords()
         self._restored = False
         """The last event put an earlier state back: the new owner that follows is part of that."""
 
@@ -156,7 +167,7 @@ class Story:
             case InputReceived(sort="feedback"):
                 self._note(turn, envelope)
             case InputReceived():
-                said = event.text or ", ".join(file.name for file in event.files) or event.sort
+                said = self._answers.said(event) or ", ".join(file.name for file in event.files) or event.sort
                 item = _said("person", seq, at, event.author.name, said)
                 item.state = "" if event.sort in ("guidance", "task", "answer") else event.sort
                 turn.items.append(item)
@@ -180,10 +191,18 @@ class Story:
         event, seq, at = envelope.event, envelope.seq, envelope.at
         match event:
             case Asked():
-                self._labels = {option.id: option.label for part in (event, *event.parts) for option in part.options}
-                turn.items.append(_said("question", seq, at, event.sort, event.text))
+                self._labels = labels_of(event)
+                self._answers.ask(event)
+                if (call := self._calls.get(event.call)) is not None:
+                    call.state, call.at = "asks", at
+                turn.items.append(_said("question", seq, at, event.sort, question_text(event)))
+            case Decided() if self._answers.repeats(event):
+                pass
             case Intervened():
                 turn.items.append(_said("note", seq, at, event.rule, event.text.replace(NOTE, "").strip()))
+            case SubagentFinished():
+                came = f"{event.result.replace('_', ' ')} in {many(event.turns, 'turn')}, {usd(event.spent_usd)}"
+                turn.items.append(_said("event", seq, at, "", f"a helper ended: {came}"))
             case Finished():
                 turn.items.append(_said("end", seq, at, event.reason, event.answer))
             case _:
@@ -218,8 +237,13 @@ class Story:
         item = self._calls.get(event.call)
         if item is None:
             return
+        took = max((envelope.at - item.at).total_seconds(), 0.0)
+        if item.state == "asks":
+            item.waited = took
+        else:
+            item.seconds = event.seconds or took
         item.state, item.exit_code = event.outcome, event.exit_code
-        item.seconds = event.seconds or max((envelope.at - item.at).total_seconds(), 0.0)
+        item.ended, item.whole = envelope.seq, event.output.size if event.output is not None else 0
         item.result, item.result_cut = _cut(event.preview, SHOWN)
         item.files = tuple(change.path for change in event.changes)
 
@@ -239,12 +263,19 @@ def _plain(value: object) -> str:
             return value
         case bool():
             return "yes" if value else "no"
-        case list() if all(isinstance(each, str) for each in cast("list[object]", value)):
-            return ", ".join(cast("list[str]", value))
-        case list() | dict():
+        case list():
+            texts = [_words_of(each) for each in cast("list[object]", value)]
+            return ", ".join(texts) if all(texts) else orjson.dumps(value).decode()
+        case dict():
             return orjson.dumps(value).decode() if value else ""
         case _:
             return str(value)
+
+
+def _words_of(entry: object) -> str:
+    """An entry of a list in words: a text, or what has one, such as a question; '' for any other."""
+    text = cast("dict[str, object]", entry).get("text") if isinstance(entry, dict) else entry
+    return text if isinstance(text, str) else ""
 
 
 def _said(sort: Sort, seq: int, at: datetime, who: str, text: str) -> Item:

@@ -7,10 +7,10 @@ request to that of the next one: also on summaries, advice and watchers, and on 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from agentic.core.claims.confidence import MOST_SHOWN, band
+from agentic.core.claims.confidence import MOST_SHOWN, band, before_votes, stated_in
 from agentic.core.events.execution_events import (
     Confidence,
     Envelope,
@@ -18,12 +18,15 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    Reported,
     SubagentFinished,
+    TextBlock,
+    ToolFinished,
     TurnEnded,
     Usage,
 )
 from agentic.core.fold.model_requests import cost_of_failure
-from bot.console.page_templates import seconds, tokens, usd
+from bot.console.page_templates import many, seconds, tokens, usd
 from bot.console.views.chart import Drawing, Frame, Series, bars, lines
 from bot.console.views.time_split import TurnTime
 
@@ -60,6 +63,21 @@ class Spend:
         self.estimated = self.estimated or estimated
 
 
+@dataclass(frozen=True, slots=True)
+class ConfidenceGrounds:
+    """What parts of a turn's confidence rest on; where there is nothing, the sum goes on with an assumption."""
+
+    reported: int | None = None
+    """What the agent said last of how sure it is."""
+    in_turn: int = 0
+    counted: bool = False
+    """Its calls stand in for a report, since it gave none for a while."""
+    calls: int = 0
+    """All calls so far that ran."""
+    tests: tuple[int, int] | None = None
+    """(passed, failed) of the last test run."""
+
+
 @dataclass(slots=True)
 class TurnFigures:
     """The figures of a turn; 0 is what came before the first."""
@@ -73,6 +91,7 @@ class TurnFigures:
     helpers_usd: float = 0.0
     """What helpers that ended in it had spent; not in ``spend``."""
     confidence: Confidence | None = None
+    grounds: ConfidenceGrounds = ConfidenceGrounds()
     changes: list[str] = field(default_factory=list[str])
     """Changes of the tier, in words."""
 
@@ -91,6 +110,11 @@ class TurnFigures:
         """The same as a word."""
         return band(self.shown) if self.shown is not None else ""
 
+    @property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """What the confidence is made of, in words; what is only assumed is called so."""
+        return _parts(self.confidence, self.grounds, self.number) if self.confidence is not None else ()
+
 
 @dataclass(slots=True)
 class TaskFigures:
@@ -102,6 +126,11 @@ class TaskFigures:
     by_purpose: dict[str, Spend] = field(default_factory=dict[str, Spend])
     helpers: list[SubagentFinished] = field(default_factory=list[SubagentFinished])
     _asked: dict[str, ModelRequested] = field(default_factory=dict[str, ModelRequested])
+    _grounds: ConfidenceGrounds = ConfidenceGrounds()
+    _ended: int = 0
+    """Turns that ended since the last report."""
+    _ran: tuple[int, ...] = (0,)
+    """Calls that ran in each of the last turns."""
 
     @property
     def usd(self) -> float:
@@ -121,9 +150,7 @@ class TaskFigures:
                         self.turns.append(TurnFigures(event.turn, envelope.seq, envelope.at))
                     self.turns[-1].model, self.turns[-1].tier = event.model, event.tier
             case ModelAnswered():
-                for spend in self._spends(event.request, event.served_by):
-                    spend.add(event.usage, event.usd, estimated=event.estimated)
-                self._asked.pop(event.request, None)
+                self._answered(event)
             case ModelFailed():
                 asked = self._asked.get(event.request)
                 cost = cost_of_failure(event, asked.reserved_usd if asked is not None else 0.0)
@@ -135,10 +162,46 @@ class TaskFigures:
                 self.turns[-1].helpers_usd += event.spent_usd
             case Escalated():
                 self.turns[-1].changes.append(f"tier {event.from_tier} → {event.to_tier}: {event.trigger}")
-            case TurnEnded():
-                self.turns[-1].confidence = event.confidence
+            case Reported() | ToolFinished() | TurnEnded():
+                self._judge(event)
             case _:
                 pass
+
+    def confidence_at(self, turn: int) -> TurnFigures | None:
+        """The turn whose confidence stood at the end of this one; None before the first."""
+        return next((one for one in reversed(self.turns) if one.number <= turn and one.confidence is not None), None)
+
+    def _answered(self, event: ModelAnswered) -> None:
+        """Count a request, and the report that a turn's answer makes in its text."""
+        for spend in self._spends(event.request, event.served_by):
+            spend.add(event.usage, event.usd, estimated=event.estimated)
+        asked = self._asked.pop(event.request, None)
+        text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock))
+        if asked is not None and asked.purpose == "turn" and (said := stated_in(text)) is not None:
+            self._judge(said)
+
+    def _judge(self, event: Reported | ToolFinished | TurnEnded) -> None:
+        turn, grounds = self.turns[-1], self._grounds
+        match event:
+            case Reported():
+                self._grounds = replace(grounds, reported=event.confidence, in_turn=turn.number)
+                self._ended = 0
+            case ToolFinished():
+                ran = event.outcome in ("ok", "failed")
+                self._ran = (*self._ran[:-1], self._ran[-1] + ran)
+                tests = (event.tests_passed, event.tests_failed)
+                known = tests != (None, None)
+                self._grounds = replace(
+                    grounds,
+                    calls=grounds.calls + ran,
+                    tests=(tests[0] or 0, tests[1] or 0) if known else grounds.tests,
+                )
+            case TurnEnded():
+                own = grounds.reported is not None and grounds.in_turn == turn.number
+                counted = not own and self._ended > 0 and sum(self._ran) > 0
+                turn.confidence, turn.grounds = event.confidence, replace(grounds, counted=counted)
+                self._ended = 0 if own else self._ended + 1
+                self._ran = (*self._ran, 0)[-3:]
 
     def _spends(self, request: str, served_by: str) -> list[Spend]:
         """All that a request counts for."""
@@ -151,6 +214,36 @@ class TaskFigures:
             self.by_tier.setdefault(tier, Spend()),
             self.by_purpose.setdefault(purpose, Spend()),
         ]
+
+
+def _parts(known: Confidence, grounds: ConfidenceGrounds, turn: int) -> tuple[tuple[str, str], ...]:
+    parts = known.parts
+    said = f"{parts.self_report:.0f} of 100"
+    if grounds.counted or grounds.reported is None:
+        since = f"not since turn {grounds.in_turn}" if grounds.reported is not None else "not reported"
+        why = ", since so many of its last calls worked" if grounds.counted else ""
+        report = f"{since}; {said} is assumed{why}"
+    else:
+        report = said if grounds.in_turn == turn else f"{said}, in turn {grounds.in_turn}"
+    worked = f"{100 * parts.tool_ok:.0f}%"
+    tests = f"{100 * parts.tests:.0f}%"
+    passed, failed = grounds.tests or (0, 0)
+    rows = [
+        ("How sure it says it is", report),
+        ("Calls that worked", worked if grounds.calls else f"no call ran; {worked} is assumed"),
+        ("Tests", f"{passed} of {passed + failed} passed" if passed + failed else f"none were run; {tests} is assumed"),
+        ("The same error", many(parts.same_error, "time") if parts.same_error else "never"),
+        ("Progress", f"{100 * parts.progress:.0f}%, less with each turn that changes nothing"),
+        ("Corrections by people", str(parts.corrections)),
+    ]
+    shown, heuristic = before_votes(known)
+    if known.moved_from is not None:
+        rows.append(("Before people's votes", f"{shown} of 100"))
+    if known.calibrator == "none":
+        rows.append(("In all", "an estimate, until enough tasks have ended to check it against"))
+    else:
+        rows.append(("In all", f"{heuristic} of 100 by these; {shown} by how earlier tasks came out"))
+    return tuple(rows)
 
 
 def charts(figures: TaskFigures, times: Sequence[TurnTime]) -> list[Drawing]:
@@ -214,6 +307,6 @@ NAMES = {
 def _confidence(turns: Sequence[TurnFigures], frame: Frame) -> Drawing:
     known = [turn.confidence for turn in turns]
     shown = Series("shown", [turn.shown for turn in turns], 1)
-    under = Series("heuristic", [one.heuristic if one is not None else None for one in known], 2)
+    under = Series("before adjusting", [one.heuristic if one is not None else None for one in known], 2)
     differ = any(one is not None and one.heuristic != one.shown for one in known)
     return lines(frame, [shown, under] if differ else [shown], 100, BANDS)

@@ -17,12 +17,6 @@ def percent(share: float) -> str:
     return f"{share:.0%}"
 
 
-def points(difference: float) -> str:
-    """A difference of shares in points, with its sign."""
-    value = round(difference * 100)
-    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
-
-
 def day(at: datetime) -> str:
     """A day, as anybody reads it."""
     return f"{at.day} {at:%b %Y}"

@@ -14,7 +14,6 @@ from bot.lessons.report.report_words import (
     day,
     number_of,
     percent,
-    points,
     said_of,
 )
 from bot.lessons.report.svg import (
@@ -31,6 +30,7 @@ from reflexion.lessons.judge_trust import LABELLED
 from reflexion.lessons.lesson import Lesson, LessonStatus
 from reflexion.lessons.lifecycle import Arm
 from reflexion.measurement.report import JudgeAccount, LessonsReport, Told
+from reflexion.measurement.uplift import points
 
 
 def _and_more(there: int, shown: int) -> tuple[Html, ...]:
@@ -59,8 +59,8 @@ def _drawn(account: JudgeAccount) -> Html:
     if not account.points:
         return tag("p", "None of the tasks it judged has a known outcome.", class_="nothing")
     said = "; ".join(f"{percent(p.said)} yes: {percent(p.came)} of {p.count} went well" for p in account.points)
-    ends = tag("p", tag("span", "0 % yes"), tag("span", "100 % yes"), class_="ends quiet small")
-    axes = "Across: the judge's share of yes. Up: the share that went well, 0 to 100 %. On the dotted line they agree."
+    ends = tag("p", tag("span", "0% yes"), tag("span", "100% yes"), class_="ends quiet small")
+    axes = "Across: the judge's share of yes. Up: the share that went well, 0 to 100%. On the dotted line they agree."
     return tag("figure", agreement(account.points, said), ends, tag("p", axes, class_="quiet small"))
 
 
@@ -242,7 +242,7 @@ def _effect(told: Told, reach: float) -> Html:
     assert uplift is not None
     tone = "up" if uplift.low > 0 else "down" if uplift.high < 0 else ""
     interval = f"{points(uplift.low)} to {points(uplift.high)}"
-    words = f"{points(uplift.difference)} points, 95 % interval {interval}"
+    words = f"{points(uplift.difference)} points, 95% interval {interval}"
     figures = tag(
         "div", tag("b", points(uplift.difference), class_=tone), tag("span", interval),
         tag("span", f"{told.lesson.life.shown} shown, {told.lesson.life.held_back} held back"), class_="figures",
@@ -353,7 +353,7 @@ def _number(report: LessonsReport) -> tuple[Html, ...]:
         )
     tone = "up" if uplift.low > 0 else "down" if uplift.high < 0 else "unsure"
     unit = tag("small", " points")
-    interval = f"95 % interval {points(uplift.low)} to {points(uplift.high)} points."
+    interval = f"95% interval {points(uplift.low)} to {points(uplift.high)} points."
     return (
         tag("div", points(uplift.difference), unit, class_=f"number {tone}"),
         tag("p", _verdict(tone), " ", tag("span", interval, class_="quiet"), class_="verdict"),
@@ -381,7 +381,7 @@ def _shares(report: LessonsReport) -> Html:
         )
         rows += [tag("b", name), tag("div", picture), tag("span", words, class_="quiet")]
     said = "How often a task went well, all lessons together; the uplift compares each lesson with itself."
-    note = tag("p", f"{said} Thin lines are 95 % intervals.", class_="quiet small")
+    note = tag("p", f"{said} Thin lines are 95% intervals.", class_="quiet small")
     return tag("div", tag("div", *rows, class_="bars"), tag("div", note, style="margin-top:12px"))
 
 

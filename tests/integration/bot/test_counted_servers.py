@@ -16,10 +16,12 @@ from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, finishes, whole
 
 
-async def test_a_worker_counts_its_servers_and_until_it_could_there_are_several(
+async def test_a_worker_counts_its_servers_until_it_could_there_are_several_and_it_knows_people_by_all_of_them(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "COUNT_SECONDS", 0.02)
+    operators = guild.add_role("operator").id
+    worker, owner = guild.add_member("worker", (operators,)).id, guild.state.identity.owner_id
     asks, away, more = HTTPClient.get_guilds, [True], list[dict[str, str]]()
 
     async def get_guilds(self: HTTPClient, limit: int, **options: Any) -> list[Any]:
@@ -30,7 +32,7 @@ async def test_a_worker_counts_its_servers_and_until_it_could_there_are_several(
     monkeypatch.setattr(HTTPClient, "get_guilds", get_guilds)
     async with (
         ScriptedEndpoint.start([finishes()]) as endpoint,
-        whole(tmp_path, endpoint, guild, roles=Roles(talks=False)) as bot,
+        whole(tmp_path, endpoint, guild, roles=Roles(talks=False), operators=(str(operators),)) as bot,
     ):
 
         async def becomes(servers: int) -> None:
@@ -43,3 +45,5 @@ async def test_a_worker_counts_its_servers_and_until_it_could_there_are_several(
         await becomes(1)
         more.append({"id": "42", "name": "another"})
         await becomes(2)
+        levels = [await bot.app.bot.reader.level_anywhere(person) for person in (worker, owner, owner + 1)]
+        assert levels == ["operator", "owner", None]

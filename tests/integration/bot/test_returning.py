@@ -190,7 +190,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         thread = posted.id
         await guild.wait_for(lambda _: "seven" in _read(running.workspace(thread) / "log.txt") or None, SECONDS)
         await slash(running, thread, "fork", text="try it another way")
-        receipt = await running.says(thread, "Forked from checkpoint")
+        receipt = await running.says(thread, "Forked as it was")
         fork = int(re.findall(r"<#(\d+)>", receipt.content)[0])
         copy = await ended(running, fork, 1)
         assert lines(running, fork) == [*"1234", "forked"]
@@ -229,7 +229,10 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         seen = await slash(running, guild.channel().id, "sessions")
         assert all(f"<#{one}>" in seen for one in (thread, fork, second))
         assert "count" in seen
-        assert len([m for m in guild.messages(guild.channel().id) if "forked" in m.content]) == 3
+        opened = [m.content for m in guild.messages(guild.channel().id) if "forked" in m.content]
+        assert len(opened) == 3
+        assert f"forked <#{thread}> as it was at the end, after turn 8: “count”" in opened[1]
+        assert all("`" not in words for words in (*opened, receipt.content)), "no id that nobody can use"
         assert first
 
 

@@ -38,15 +38,23 @@ class ToldChannel(BotChannel):
         self.seen: set[tuple[str, str]] = set()
         self.asked: list[tuple[str, str]] = []
         self.silent = False
+        self.trouble: BotSilent | None = None
+        self.levels: dict[str, Level] = {}
 
     async def sees(self, person: Person, thread: str) -> bool:
         self.asked.append((person.id, thread))
-        if self.silent:
-            raise BotSilent
+        self._fail()
         return (person.id, thread) in self.seen
 
     async def level(self, person: Person, guild: str) -> Level | None:
-        return None
+        self._fail()
+        return self.levels.get(person.id)
+
+    def _fail(self) -> None:
+        if self.silent:
+            raise BotSilent
+        if self.trouble is not None:
+            raise self.trouble
 
 
 @dataclass
@@ -117,6 +125,17 @@ class Door:
         """A form, as a page of the console sends it."""
         own = {"Origin": f"http://{self.name}", "Sec-Fetch-Site": "same-origin", **FORM}
         return await self.ask(path, "POST", own | dict(headers or {}), urlencode(form).encode())
+
+    @asynccontextmanager
+    async def watching(self, path: str) -> AsyncIterator[asyncio.StreamReader]:
+        """What comes to an open page that is kept up to date, once it has something."""
+        cookies = "; ".join(f"{name}={value}" for name, value in self.jar.items())
+        reader, writer = await asyncio.open_connection(self.host, self.port)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.name}\r\nCookie: {cookies}\r\n\r\n".encode())
+        async with asyncio.timeout(20):
+            await reader.readuntil(b"Turn")
+        yield reader
+        writer.close()
 
     async def signed_in(self, token: str = TOKEN, to: str = "/") -> Answer:
         """Sign in by the token."""

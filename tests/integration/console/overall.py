@@ -32,6 +32,8 @@ from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
 
 HERE, ELSEWHERE = "990", "991"
+UNTITLED = 3
+"""The thread without a title."""
 BOB = Person(id="8", name="Bob", level="executor")
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 TIERS = (Tier(number=2, models=("anthropic/claude-haiku-4-5",)), Tier(number=4, models=("anthropic/claude-opus-5",)))
@@ -98,7 +100,11 @@ def _risen(number: int) -> list[Event]:
 
 async def _write(store: Store, number: int, guild: str, log: list[Event]) -> None:
     thread = thread_of(number)
-    await store.save_session(SessionRow(thread, f"7{guild}", guild, title=f"Thread {number}", created=logs.BEGAN))
+    await store.save_session(
+        SessionRow(
+            thread, f"7{guild}", guild, title=f"Thread {number}" if number != UNTITLED else "", created=logs.BEGAN
+        )
+    )
     await logs.written(store, f"e{number}", log, thread=thread)
 
 
@@ -121,12 +127,8 @@ def lesson(id: str, guild: str, now: datetime, **more: object) -> Lesson:
     return Lesson.model_validate(given | more)
 
 
-async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
-    waits = lesson("l2", HERE, now, status="quarantined", action=f"Run {HOSTILE} first", note="It contains a command.")
-    gone = lesson("l3", HERE, now, status="retired", trigger="Old words", created=now - timedelta(days=40))
-    known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
-    for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
-        await lessons.amend(each)
+def reflection(id: str, now: datetime) -> Reflection:
+    """What the first task left for the next ones in its thread."""
     insight = Insight(
         what_worked="",
         what_failed="It guessed",
@@ -134,8 +136,8 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
         strategy_change="Look first",
         key_insight="Rows vary",
     )
-    left = Reflection(
-        id="r1",
+    return Reflection(
+        id=id,
         thread=thread_of(0),
         guild=HERE,
         execution="e0",
@@ -144,7 +146,15 @@ async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
         insight=insight,
         created=now,
     )
-    await lessons.keep_reflection(left)
+
+
+async def _teach(lessons: LessonStore, now: datetime, done: int) -> None:
+    waits = lesson("l2", HERE, now, status="quarantined", action=f"Run {HOSTILE} first", note="It contains a command.")
+    gone = lesson("l3", HERE, now, status="retired", trigger="Old words", created=now - timedelta(days=40))
+    known = changed(lesson("l1", HERE, now), at=now - timedelta(days=2), what="Seen again.", status="active")
+    for each in (known, waits, gone, lesson("l4", ELSEWHERE, now, trigger="Only elsewhere")):
+        await lessons.amend(each)
+    await lessons.keep_reflection(reflection("r1", now))
     for number in range(done):
         guild, ok = (HERE if number % 2 == 0 else ELSEWHERE), number % 4 != 3
         shown = Showing(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,15 +26,20 @@ from bot.app.app import CONSOLE
 from bot.app.console_link import console_answers
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
+from bot.app.console_link.lesson_acts import NO_LESSON
 from bot.app.health_checks import discord_check, store_check
 from bot.app.services import Roles
-from bot.console.bot_channel import Deed, Wish
+from bot.console.bot_channel import Deed, LessonDecision, Wish
 from bot.inbound.parse import scene_of
+from bot.local_discord import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
+from bot.messages.lesson_text import EVERYWHERE, decided
 from bot.telemetry.process_state import ProcessState
+from reflexion.lessons.lesson import Scope
 from tests.faults.whole import Mind, Whole
 from tests.integration.bot.whole import whole as running_bot
+from tests.integration.console.overall import lesson
 from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
 
 __all__ = ["chromium"]
@@ -44,6 +51,12 @@ SENT_TWICE = """async ([id, wish]) => {
   return (await Promise.all([send(), send()])).map((answer) => answer.status);
 }"""
 """A double click: the same form twice at once, without scripts of ours."""
+HEARS = """() => {
+  window.heard = [];
+  const said = document.querySelector("#act-said");
+  new MutationObserver(() => heard.push(said.textContent)).observe(said, { childList: true, subtree: true });
+}"""
+"""Keeps what the page told of a deed."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -104,8 +117,10 @@ async def opened(here: Whole, page: Page, thread: int) -> None:
 
 
 async def press(page: Page, name: str, told: str) -> None:
-    await page.get_by_role("button", name=name, exact=True).click()
-    await expect(page.locator("#act-said")).to_contain_text(told)
+    """A press and its receipt, which may be gone again as soon as it has come true."""
+    await page.evaluate(HEARS)
+    await page.get_by_role("button", name=name, exact=True).press("Enter")
+    await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
 
 
 async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
@@ -125,6 +140,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
     await page.keyboard.type(" file")
     here.mind.go.set()
     await expect(page.get_by_role("button", name="Resume")).to_be_visible()  # by the live view, not by a new page
+    await expect(page.locator("#act-said")).to_have_text("")  # it pauses no longer, it is paused
     await expect(box).to_be_focused()
     await expect(box).to_have_value("use the second file")
     await press(page, "Send", "Got it, I'll use that in the next step.")
@@ -139,8 +155,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
 async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whole, page: Page) -> None:
     thread = await here.mention("ask one")
     await opened(here, page, thread)
-    await page.get_by_role("button", name="that", exact=True).press("Enter")
-    await expect(page.locator("#act-said")).to_have_text("Got it, thanks.")
+    await press(page, "that", "Got it, thanks.")
     await expect(page.locator("#act-question")).to_have_count(0)
     await expect(page.locator("#act-said")).to_be_focused()  # the button that had the focus is gone
     await here.says(thread, "✔ **that**")
@@ -159,9 +174,9 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     thread = await here.mention("work one")
     await here.says(thread, "answered <work one>")
     await opened(here, page, thread)
-    await page.get_by_text("Continue from an earlier turn").click()
+    await page.get_by_text("Continue from an earlier turn in a new thread").click()
     await page.get_by_label("What to do in the fork").fill("do more")
-    await press(page, "Fork into a new thread", "On it. The new thread will be under Tasks in a moment.")
+    await press(page, "Fork into a new thread", "On it. The new thread will be linked in the chat, and under Tasks.")
     linked = await here.says(thread, "<#")
     assert "it starts there with what you wrote" in linked.content
 
@@ -171,7 +186,6 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await here.says(thread, "🛑 **Stopped**")
     await expect(page.get_by_role("button", name="Try again")).to_be_visible()
     await expect(page.locator("#act-said")).to_be_focused()  # and not what a second Enter would do
-    await expect(page.locator("#act-said")).to_have_text("🛑 Stopping.")
     assert await here.ended(thread) == ["stopped"]
     await press(page, "Try again", "🔄 On it. I'll say in the thread how it went.")
     await goes_on(here, thread)
@@ -238,6 +252,63 @@ async def refused(here: Whole, member: str, thread: int, *wishes: Wish) -> set[s
     return said
 
 
+async def test_a_lesson_is_decided_on_its_page_by_whoever_may_in_the_chat_and_its_message_follows_at_once(
+    here: Whole, page: Page
+) -> None:
+    here.mind.go.set()
+    lessons, bot = here.app.bot.backstage.lessons, here.app.bot
+    assert lessons is not None
+    thread, guild = await here.mention("teach me"), str(here.guild.guild_id)
+    await here.says(thread, "answered <teach me>")
+    task = (await here.app.store.executions(str(thread)))[-1].execution
+    waits = lesson("lwaits", guild, datetime.now(UTC), status="quarantined", executions=(task,))
+    secret = here.guild.add_channel("hidden").id
+    apart = await here.guild.post(secret, f"{here.guild.bot.mention} teach me there")
+    await here.says(apart.id, "answered")
+    here.guild.deny(secret, Permission.VIEW_CHANNEL, member="looker")
+    own = Scope(kind="thread", guild=guild, thread=str(apart.id))
+    hidden = waits.model_copy(update={"id": "lhidden", "scope": own})
+    everywhere = waits.model_copy(update={"id": "lwide", "scope": Scope(kind="global"), "author_trust": "operator"})
+    for each in (waits, hidden, everywhere):
+        await lessons.amend(each)
+    assert await bot.approving.ask(waits, str(thread), task)
+    message = await here.says(thread, "A lesson waits for approval")
+
+    answers = answers_of(here)
+    members = {member.name: str(member.id) for member in here.guild.state.members.values()}
+
+    async def decide(person: str, id: str, revision: int, *, approves: bool = True) -> str:
+        asked = asdict(LessonDecision(id, "" if id == "lwide" else guild, approves, revision))
+        said = {"ask": "decide", "decision": asked, "person": members.get(person, person), "everything": False}
+        return str((await answers.answer(said))["words"])
+
+    assert await decide("looker", "lwaits", 0) == VIEWER
+    assert "Only an owner can do that" in await decide("worker", "lwaits", 0)
+    assert await decide("1575491652707949999", "lwaits", 0) == NO_LESSON
+    assert await decide("looker", "lhidden", 0) == NO_LESSON, "he does not see where it came from"
+    assert await decide("worker", "lhidden", 0) != NO_LESSON
+    assert await decide("you", "lwide", 0) == EVERYWHERE
+    assert await decide("you", "lgone", 0) == NO_LESSON
+    assert await lessons.lesson(guild, "lwaits") == waits
+
+    await page.goto(f"{bot.feed.links.url}/lessons/lwaits")
+    await page.get_by_role("button", name="Approve").press("Enter")
+    await expect(page.get_by_role("status")).to_contain_text("Approved by you.")
+    await expect(page.get_by_text("A pitfall for Local server")).to_be_visible()
+    shown = await here.says(thread, "✅ **Approved** by you")
+    assert shown.id == message.id
+    known = await lessons.lesson(guild, "lwaits")
+    assert known is not None
+    assert "was changed meanwhile: Approved by you." in await decide("you", "lwaits", 0, approves=False)
+    retired = await asyncio.gather(*(decide("you", "lwaits", known.revision, approves=False) for _ in range(3)))
+    assert set(retired) == {decided(known.model_copy(update={"status": "retired"}))}
+    await here.says(thread, "🗑️ **Retired** by you")
+    known = await lessons.lesson(guild, "lwaits")
+    assert known is not None
+    assert [change.what for change in known.history] == ["Approved by you.", "Retired by you."]
+    assert "is retired already" in await decide("you", "lwaits", known.revision, approves=False)
+
+
 async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     here.mind.go.set()
     members = {member.name: str(member.id) for member in here.guild.state.members.values()}
@@ -260,6 +331,10 @@ async def test_a_person_sees_what_they_see_in_the_chat(here: Whole) -> None:
     assert not await sees("you", 1575491652707949998)
     assert await sees("you", alone.channel_id)
     assert not await sees("looker", alone.channel_id)
+    places = {str(here.guild.guild_id): here.guild.state.name, str(channel.id): "secret"}
+    places[str(posted.id)] = here.guild.state.channels[posted.id].name
+    ids = [*places, str(alone.channel_id), "1575491652707949999", "x", "9" * 30]
+    assert (await answers_of(here).answer({"ask": "names", "ids": ids}))["names"] == places
     health = await answers_of(here).answer({"ask": "health"})
     assert {part["name"] for part in health["parts"]} == {"store", "discord"}  # type: ignore[attr-defined]
     assert (health["threads"], health["sandboxes"]) == ({"idle": 1}, 0)
@@ -285,23 +360,24 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
 
     async def sees(person: str, *threads: str) -> list[object]:
         asked = [answers.answer({"ask": "sees", "person": person, "thread": thread}) for thread in threads]
-        return [answer["sees"] for answer in await asyncio.gather(*asked)]
+        return [answer.get("sees", answer.get("too_often") and "too often") for answer in await asyncio.gather(*asked)]
 
     async def level(person: str, guild: str) -> object:
-        return (await answers.answer({"ask": "level", "person": person, "guild": guild}))["level"]
+        answer = await answers.answer({"ask": "level", "person": person, "guild": guild})
+        return answer.get("level", "too often" if answer.get("too_often") else "not known now")
 
     def asks() -> int:
         return sum(each.what.startswith("GET ") for each in here.guild.asked)
 
     before = asks()
-    assert await sees(stranger, *gone[:15]) == [False] * 10 + [None] * 5, "within so many questions"
+    assert await sees(stranger, *gone[:15]) == [False] * 10 + ["too often"] * 5, "within so many questions"
     assert asks() == before + 10
     clock[0] += 11
     assert await sees(stranger, *gone[:10]) == [False] * 10
     assert asks() == before + 10, "that they are gone is known for a while"
     assert await sees(stranger, *gone[15:], *gone[15:]) == [False] * 30
     assert asks() == before + 11, "whoever is not in a server is asked for once"
-    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + [None] * 6
+    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + ["too often"] * 6
     assert asks() == before + 21
     assert await sees(members["you"], str(mine)) == [True]
     before = asks()
@@ -316,6 +392,13 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
     clock[0] += 11
     await asyncio.gather(*(level(members["worker"], guild) for _ in range(5)))
     assert asks() == before + 1
+    clock[0] += 11
+    here.guild.misbehave(Rule("GET /guilds/*/members/*", ErrorAnswer(503, 0, "x"), times=None))
+    assert [await level(members["worker"], guild), await sees(members["worker"], gone[15])] == ["not known now", [None]]
+    here.guild.misbehaviour.clear()
+    assert await level(members["worker"], guild) == "operator", "a Discord that failed was no denial to remember"
+    many = [await level(members["worker"], f"{guild[:-1]}{digit}") for digit in range(10)]
+    assert (many[:3], many[-1]) == ([None] * 3, "too often")
 
 
 async def test_where_the_console_is_is_stored_once_the_store_takes_it(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -10,10 +12,15 @@ import pytest
 
 from agentic.core.events.execution_events import Person
 from bot.config.home import CONSOLE_SESSIONS
-from bot.console.access import sight
+from bot.console import bot_channel
+from bot.console.access import browser_sessions, sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
+from bot.console.bot_channel import TOO_OFTEN, AskedTooOften, BotChannel, BotSilent
 from bot.console.console_server import ROUTES
+from bot.console.logs import followers
+from bot.console.pages import live
+from bot.console.pages.live import NOT_SEEN, SIGNED_OUT
 from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
 
@@ -139,3 +146,158 @@ async def test_a_bot_that_does_not_answer_makes_nobody_blind_and_shows_nobody_an
             assert "can&#39;t say just now what you may see" in answer.text
         door.channel.silent = False
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
+
+
+LIVE = f"/t/{logs.THREAD}/{EXECUTION}/live?view=status&since=0"
+
+
+async def rest(reader: asyncio.StreamReader) -> str:
+    """What else comes until the stream ends."""
+    async with asyncio.timeout(20):
+        return (await reader.readuntil(b"\r\n0\r\n\r\n")).decode()
+
+
+async def lives(door: Door) -> bool:
+    """Whether a page is kept up to date."""
+    reader, writer = await asyncio.open_connection(door.host, door.port)
+    cookies = "; ".join(f"{name}={value}" for name, value in door.jar.items())
+    writer.write(f"GET {LIVE} HTTP/1.1\r\nHost: {door.name}\r\nCookie: {cookies}\r\n\r\n".encode())
+    answer = await reader.readline()
+    writer.close()
+    return answer == b"HTTP/1.1 200 OK\r\n"
+
+
+async def test_open_pages_of_a_session_end_with_it_at_once_and_those_of_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "BEAT_SECONDS", 1_000.0)
+    monkeypatch.setattr(browser_sessions, "OF_ONE", 2)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        await door.signed_in()
+        first, key = (
+            door.jar.copy(),
+            (await door.ask("/")).text.partition('name="form_key" value="')[2].partition('"')[0],
+        )
+        async with door.watching(LIVE) as tab, door.watching(LIVE) as another:
+            await door.signed_in()
+            second = door.jar.copy()
+            async with door.watching(LIVE) as others:
+                door.jar = first
+                assert (await door.send("/sign-out", {"form_key": key})).status == 303
+                for each in (tab, another):
+                    assert f"event: over\ndata: {SIGNED_OUT}\n\n" in await rest(each)
+                await door.signed_in()
+                door.jar = second
+                async with door.watching(LIVE) as still:
+                    door.jar = {}
+                    await door.signed_in()  # one too many of one person: their oldest ends
+                    for each in (others, still):
+                        assert SIGNED_OUT in await rest(each)
+        door.jar = second
+        refused = await door.ask(LIVE, headers={"Sec-Fetch-Mode": "cors"})
+        assert (refused.status, refused.headers["hx-refresh"]) == (401, "true")
+
+
+def no_longer(sessions: BrowserSessions, key: str) -> bool:
+    """A session whose time is over."""
+    return False
+
+
+async def test_an_open_page_asks_again_whether_its_session_lasts_and_its_reader_may_see_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(ANN, everything=False)
+    monkeypatch.setattr(sight, "SECONDS", 0.0)
+    monkeypatch.setattr(live, "BEAT_SECONDS", 0.02)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.jar = {f"threadwright-session-{door.port}": secret}
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+        async with door.watching(LIVE) as tab:
+            async with asyncio.timeout(20):
+                await tab.readuntil(b": still here")
+            door.channel.silent = True
+            left = await rest(tab)
+            assert ("event: over" in left, "HTTP/1.1" in left) == (False, False), "not known: the browser comes back"
+        assert (await door.ask(LIVE)).status == 503
+        door.channel.silent = False
+        async with door.watching(LIVE) as tab:
+            door.channel.seen = set()
+            assert f"event: over\ndata: {NOT_SEEN}\n\n" in await rest(tab)
+        assert (await door.ask(LIVE)).status == 404
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+        async with door.watching(LIVE) as tab:
+            monkeypatch.setattr(BrowserSessions, "lasts", no_longer)
+            assert SIGNED_OUT in await rest(tab)
+
+
+async def test_as_many_pages_as_may_be_are_kept_up_to_date_and_all_others_still_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followers, "PAGES_OF_ONE", 2)
+    monkeypatch.setattr(followers, "PAGES", 3)
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(ANN, everything=False)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        await door.signed_in()
+        owner, ann = door.jar.copy(), {f"threadwright-session-{door.port}": secret}
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+
+        async def refused(jar: dict[str, str]) -> None:
+            door.jar = jar.copy()
+            answer = await door.ask(LIVE)
+            assert (answer.status, answer.headers["retry-after"]) == (503, "10")
+            assert "Too many pages of the console are kept up to date" in answer.text
+            assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text
+
+        async with door.watching(LIVE):
+            async with door.watching(LIVE):
+                await refused(owner)
+                door.jar = ann
+                async with door.watching(LIVE):
+                    await refused(ann)
+            async with asyncio.timeout(20):
+                while not await lives(door):  # the server hears a moment later that a page was closed
+                    await asyncio.sleep(0.01)
+
+
+async def test_somebody_who_asked_for_too_much_is_told_so_and_nothing_is_denied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(ANN, everything=False)
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.jar = {f"threadwright-session-{door.port}": secret}
+        door.channel.seen = {(ANN.id, logs.THREAD)}
+        door.channel.trouble = AskedTooOften(TOO_OFTEN)
+        for path in (f"/t/{logs.THREAD}/{EXECUTION}", "/lessons", "/lessons/wide"):
+            answer = await door.ask(path)
+            assert (answer.status, answer.headers["retry-after"], SECRET_WORDS in answer.text) == (429, "10", False), (
+                path
+            )
+            assert "You asked for too much at once" in answer.text
+        door.channel.trouble = None
+        assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
+        door.channel.levels = {ANN.id: "viewer"}
+        assert f"{SECRET_WORDS} anywhere" in (await door.ask("/lessons")).text
+
+
+class AnsweringChannel(BotChannel):
+    """A bot that answers every question with the same."""
+
+    def __init__(self, answer: dict[str, object]) -> None:
+        super().__init__()
+        self._answer = answer
+
+    async def _ask(self, what: str, said: Mapping[str, object], seconds: float) -> dict[str, object]:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [({"too_often": True}, TOO_OFTEN), ({"words": "That failed."}, bot_channel.UNKNOWN)]
+)
+async def test_what_the_bot_does_not_know_now_is_no_denial(answer: dict[str, object], told: str) -> None:
+    channel = AnsweringChannel(answer)
+    with pytest.raises(BotSilent, match=re.escape(told)):
+        await channel.sees(ANN, "1")
+    with pytest.raises(BotSilent, match=re.escape(told)):
+        await channel.level(ANN, "")
+    known = AnsweringChannel({"sees": False, "level": None})
+    assert (await known.sees(ANN, "1"), await known.level(ANN, "")) == (False, None)

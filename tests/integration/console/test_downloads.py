@@ -34,6 +34,7 @@ from tests.integration.console.logs import ANN, BEGAN, THREAD, end, events, star
 SECRET = "ghp_" + "a1B2" * 9
 NAMED = "abcd1234efgh5678ijkl"
 """A secret by its name alone."""
+PASSWORD, WORLD = "hunter2", "/world/7/m2.2"
 HELPER, FOREIGN = "c" + "1" * 15, "c" + "2" * 15
 TASK = f"/t/{THREAD}/x1"
 Get = Callable[[str], Awaitable["Answer"]]
@@ -61,7 +62,10 @@ async def get(tmp_path: Path) -> AsyncIterator[Get]:
     assert isinstance(request, ModelRequested)
     assert isinstance(answered, ModelAnswered)
     assert isinstance(begun, ToolStarted)
-    given: dict[str, JsonValue] = {"command": "look", "api_key": NAMED, "env": {"token": NAMED}, "note": "as it was"}
+    given: dict[str, JsonValue] = {
+        "command": "look", "api_key": NAMED, "env": {"token": NAMED}, "note": "as it was", "passwords": [PASSWORD],
+        "headers": [["X-Api-Key", NAMED], ["Accept", "anything"]],
+    }  # fmt: skip
     call = CallBlock(provider_id="p1", tool="shell", arguments=given)
     rest = [
         answered.model_copy(update={"blocks": (*answered.blocks[:-1], call)}),
@@ -103,9 +107,14 @@ async def test_each_file_is_a_download_without_secrets(get: Get) -> None:
     }
     seen = {
         **found,
-        **{path: await get(f"{TASK}{path}") for path in ("", "/logs", "/event/3", "/event/4", "/terminal")},
+        **{
+            path: await get(f"{TASK}{path}")
+            for path in ("", "/logs", "/event/3", "/event/4", "/terminal", "/world?turn=2", WORLD, "/world/7/m2.1")
+        },
     }
-    assert [path for path, each in seen.items() if SECRET[6:] in each.text or NAMED in each.text] == []
+    hidden = (SECRET[6:], NAMED, PASSWORD)
+    assert [path for path, each in seen.items() if any(word in each.text for word in hidden)] == []
+    assert [path for path in (WORLD, "/world?turn=2") if "X-Api-Key" not in seen[path].text] == []
     assert [path for path in ("export.jsonl", "/event/3", "/event/4") if "as it was" not in seen[path].text] == []
     assert [path for path, each in found.items() if "[redacted]" not in each.text] == []
     assert found["export.html"].name == 'attachment; filename="threadwright-x1.html"'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,13 +15,19 @@ import pytest_asyncio
 from aiohttp import web
 from playwright.async_api import Browser, async_playwright, expect
 
-from agentic.core.events.execution_events import Level, Person
+from agentic.core.events.execution_events import ChosenLesson, Level, Person
+from agentic.stores.sqlite.file.connection import connect
+from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from bot.console import process
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import BotChannel
+from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision
+from bot.console.overall.remembered import Remembered
 from bot.console.pages import home_page
+from reflexion.lessons.changes import approved, retired
+from reflexion.lessons.lesson import Scope, reflection_id
+from reflexion.ports import LessonStore
 from tests.integration.console import logs, overall
 from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
 from tests.integration.local_discord.access import faults
@@ -40,10 +47,34 @@ class Door(Entrance):
 
 
 class Bot(BotChannel):
-    """A bot that tells rights: Bob is in one server alone."""
+    """A bot that tells rights: Bob is in one server alone. It decides about lessons as asked, or ``refuses``."""
 
     told: dict[str, object] | None = None
     owns: str = ""
+    refuses: str = ""
+
+    def __init__(self, lessons: LessonStore) -> None:
+        super().__init__()
+        self.lessons = lessons
+        self.decided: list[tuple[LessonDecision, str]] = []
+
+    async def names(self, ids: Sequence[str]) -> dict[str, str]:
+        known = {HERE: "The <b>Bakery</b>", ELSEWHERE: "Night Shift", thread_of(overall.UNTITLED): "No title"}
+        return {id: name for id, name in known.items() if id in ids}
+
+    @property
+    def connected(self) -> bool:
+        return True
+
+    async def decide(self, decision: LessonDecision, viewer: Viewer) -> Done:
+        self.decided.append((decision, viewer.person.name))
+        if self.refuses:
+            return Done(self.refuses, done=False)
+        known = await self.lessons.lesson(decision.guild, decision.lesson)
+        assert known is not None
+        change = approved if decision.approves else retired
+        await self.lessons.amend(change(known, by=viewer.person.name, at=datetime.now(UTC)))
+        return Done("", done=True)
 
     async def sees(self, person: Person, thread: str) -> bool:
         return thread in {thread_of(number) for number in (1, 3, 5, 102)}
@@ -82,8 +113,9 @@ async def ground(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grou
         patch.setattr(logs, "BEGAN", overall.recent())
         patch.setattr(process, "Entrance", Door)
         patch.setattr(home_page, "LOOK_SECONDS", 1)
-        home, bot = await filled(folder, datetime.now(UTC)), Bot()
-        settings = Settings(home=folder, max_daily_usd=1.0)
+        home = await filled(folder, datetime.now(UTC))
+        bot = Bot(home.lessons)
+        settings = Settings(home=folder, max_daily_usd=1.0, max_daily_usd_server=1.0)
         async with process.console(settings, bot) as server, aiohttp.ClientSession() as http:
             await server.open("127.0.0.1", 0)
             one = Ground(home, bot, f"http://127.0.0.1:{server.address[1]}", http)
@@ -120,10 +152,14 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
     assert "Clean the &lt;img" in running
     assert HOSTILE not in page
     assert finished.count("mend the parser") == 6
-    assert "Ann · Thread 4 · server 990 · turn 1 · tier 2 · $0.003 · confidence 81" in finished
+    server = '<span title="Server 990">The &lt;b&gt;Bakery&lt;/b&gt;</span>'
+    assert f"Ann · Thread 4 · {server} · turn 1 · tier 2 · $0.003 · confidence 81" in finished
     spending = part(page, "spending-name")
     assert "<dd>$0.128</dd>" in spending
-    assert all(name in spending for name in ("990", "991", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5"))
+    assert all(
+        name in spending
+        for name in (">The &lt;b&gt;Bakery", ">Night Shift<", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5")
+    )
 
 
 async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Ground) -> None:
@@ -135,13 +171,16 @@ async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Grou
     spending = await until(lambda: ground.get("/overview/spending", bob=True), "still to be added")
     assert "<dd>$0.062</dd>" in spending
     assert (HERE in spending, "Ann" in spending) == (False, False)
-    assert "Task 0" not in await ground.get("/search?q=mend", bob=True)
+    found = await ground.get("/search?q=mend", bob=True)
+    assert ("Task 0" in found, ">No title</a>" in found) == (False, True)
     assert "never" not in await ground.get("/lessons", bob=True)
     listed = await ground.get("/lessons", bob=True)
     assert ("/lessons/l4" in listed, "/lessons/l1" in listed) == (True, False)
     assert "6 showings" not in listed
     await ground.get("/lessons/l1", 404, bob=True)
     own = await ground.get("/lessons/l4", bob=True)
+    assert (">Night Shift</span>" in own, ">Night Shift</span>" in listed) == (True, True)
+    assert not any("Bakery" in each for each in (page, spending, found, listed, own)), "he is not in that server"
     assert "The output it is based on" not in own, "as in the chat: for who decides"
     assert "The output it is based on" in await ground.get("/lessons/l4")
     assert "Sign in with the token to see this." in await ground.get("/health", 403, bob=True)
@@ -165,6 +204,8 @@ async def test_search_finds_words_and_leads_to_the_turn(ground: Ground) -> None:
     }  # fmt: skip
     for query, words in odd.items():
         assert words in await ground.get(f"/search?q={query}"), query
+    with closing(connect(str(ground.home.folder / DATABASE))) as beside:
+        assert beside.execute("SELECT position FROM search_progress").get == 0, "the index is left to the bot"
 
 
 async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(ground: Ground) -> None:
@@ -173,26 +214,94 @@ async def test_a_lesson_says_where_it_comes_from_and_which_tasks_were_told(groun
     assert "told of it: went well" in page
     assert "withheld at random, to measure it: went well" in page
     assert "95% interval" in page
+    assert re.search(r"Uplift [+−±]\d+ points, 95% interval [+−±]\d+ to ", await ground.get("/lessons"))
     await ground.get("/lessons/none", 404)
     left = await ground.get(f"/lessons/r1?thread={thread_of(0)}")
     assert ("It guessed" in left, "/t/1575491652707950000/e0" in left, "<img" in left) == (True, True, False)
     await ground.get(f"/lessons/r1?thread={thread_of(0)}", 404, bob=True)
 
 
-async def test_a_lesson_is_retired_once_and_a_form_of_before_changes_nothing(ground: Ground) -> None:
-    lessons = ground.home.lessons
-    known = await lessons.lesson(ELSEWHERE, "l4")
+async def test_a_task_and_a_lesson_say_the_same_of_what_a_retry_was_told(ground: Ground) -> None:
+    left, store, thread = reflection_id("e0"), ground.home.store, thread_of(0)
+    chosen = ChosenLesson(id=left, kind="reflection", text="Next time: look first", why="it failed")
+    again = logs.started("Mend it again", thread=thread, lessons=(chosen,), attempt=2)
+    copied = logs.started("Mend it once more", thread=thread, lessons=(chosen,), forked_from=("e300", 9))
+    await logs.written(store, "e300", [again, logs.triaged(), *logs.turn(1)], thread=thread)
+    await logs.written(store, "e301", [again, logs.triaged()], thread=thread)
+    await logs.written(store, "e302", [copied, logs.triaged(), *logs.turn(1)], thread=thread)
+    await ground.home.lessons.keep_reflection(overall.reflection(left, datetime.now(UTC)))
+    await ground.home.lessons.amend(overall.lesson("l7", HERE, datetime.now(UTC), status="candidate"))
+    page = await ground.get(f"/t/{thread}/e300/identity")
+    assert f'<a href="/lessons/{left}?thread={thread}">From an earlier attempt</a>: Next time: look first' in page
+    for path in (f"/lessons/{left}?thread={thread}", "/lessons/l7"):
+        told = await ground.get(path)
+        assert f'<a href="/t/{thread}/e300">Mend it again</a>' in told
+        assert ("/e301" in told, "/e302" in told) == (False, False), "no model read that, or it read it in e300"
+    assert "not told to any task as a lesson yet" in told
+    assert 'href="/lessons/l7"' in await ground.get(f"/lessons/{left}?thread={thread}")
+
+
+async def test_a_decision_goes_to_the_bot_and_stands_on_the_page_with_who_made_it(ground: Ground) -> None:
+    bot = ground.bot
+    known = await bot.lessons.lesson(ELSEWHERE, "l4")
     assert known is not None
-    await ground.post("/lessons/l4/retire", known.revision, 403, bob=True)
-    ground.bot.owns = ELSEWHERE
+    await ground.post("/lessons/l1/retire", known.revision, 404, bob=True)
+    await ground.post("/lessons/l4/retire", -1, 400)
+    assert bot.decided == []
+    bot.refuses = "It was <b>changed</b> meanwhile."
+    assert "It was &lt;b&gt;changed" in await ground.post("/lessons/l4/retire", known.revision, 409, bob=True)
+    bot.refuses = ""
     await ground.post("/lessons/l4/retire", known.revision, 303, bob=True)
-    now = await lessons.lesson(ELSEWHERE, "l4")
-    assert now is not None
-    assert (now.status, now.history[-1].what) == ("retired", "Retired by Bob.")
-    assert "is retired already" in await ground.post("/lessons/l4/retire", known.revision, 409)
-    late = await ground.post("/lessons/l4/approve", known.revision, 409)
-    assert "was changed meanwhile: Retired by Bob." in late
-    assert await lessons.lesson(ELSEWHERE, "l4") == now
+    asked = LessonDecision("l4", ELSEWHERE, approves=False, revision=known.revision)
+    assert bot.decided == [(asked, "Bob"), (asked, "Bob")]
+    page = await ground.get("/lessons/l4", bob=True)
+    assert re.search(r'<p role="status"><strong>Retired by Bob\.</strong> <time', page)
+    assert "Retired by Bob. · pitfall" in await ground.get("/lessons", bob=True)
+
+    async def silent(*_: object) -> Done:
+        raise BotSilent(ALONE)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bot, "decide", silent)
+        assert "so nothing was done" in await ground.post("/lessons/l4/approve", known.revision + 1, 409)
+    again = await bot.lessons.lesson(ELSEWHERE, "l4")
+    assert again is not None
+    assert (again.status, again.revision) == ("retired", known.revision + 1), "the console changes nothing itself"
+
+
+async def test_a_lesson_that_waits_needs_whoever_may_decide_about_it(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, now = ground.bot, datetime.now(UTC)
+    scope = Scope(kind="thread", guild=ELSEWHERE, thread=thread_of(4))
+    await bot.lessons.amend(overall.lesson("l5", ELSEWHERE, now, status="quarantined"))
+    await bot.lessons.amend(overall.lesson("l6", ELSEWHERE, now, status="quarantined", scope=scope))
+
+    async def needs(*, bob: bool) -> str:
+        return part(await until(lambda: ground.get("/", bob=bob), "figures follow"), "needs-name")
+
+    def forgotten(*_: object) -> None:
+        """Nothing is remembered."""
+
+    async def silent(*_: object) -> Level:
+        raise BotSilent
+
+    mine = await needs(bob=False)
+    assert [f'href="/lessons/l{n}"' in mine for n in (1, 2, 5, 6)] == [False, True, True, True]
+    assert "Needs you (5)" in mine
+    assert "<img" not in mine
+    assert "Needs you (1)" in await needs(bob=True)
+    monkeypatch.setattr(Remembered, "get", forgotten)
+    monkeypatch.setattr(bot, "owns", ELSEWHERE)
+    owns = await needs(bob=True)
+    assert ("Needs you (2)" in owns, 'href="/lessons/l5"' in owns) == (True, True), (
+        "l6 came from a thread he does not see"
+    )
+    monkeypatch.setattr(bot, "level", silent)
+    assert "Needs you (1)" in await needs(bob=True)
+    await ground.post("/lessons/l5/approve", 0, 303)
+    await ground.post("/lessons/l6/retire", 0, 303)
+    assert "Needs you (3)" in await needs(bob=False)
 
 
 async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> None:
@@ -203,13 +312,16 @@ async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> N
     assert "as checks: 5 of 6" in page
 
 
-async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: Ground) -> None:
+async def test_health_tells_what_the_store_knows_and_what_the_bot_says(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = await ground.get("/health")
     assert "No bot is connected, so only stored data is shown." in page
     assert "Thread 101" in part(page, "leases")
     assert 'aria-current="page">Health<' in page
     assert "Thread 0" in part(page, "outbox")
     assert "the whole bot" in part(page, "budgets")
+    assert 'title="Server 990">The &lt;b&gt;Bakery' in part(page, "budgets")
     state = {"name": "discord", "state": "failing", "what": "it is not connected", "todo": "Check the network"}
     ground.bot.told = {"parts": [state], "longest_stall_seconds": 0.9, "queues": {"slots": 4, "oldest, seconds": 0.0}}
     told = await ground.get("/health/now")
@@ -217,7 +329,10 @@ async def test_health_tells_what_the_store_knows_and_what_the_bot_says(ground: G
         True,
     ) * 4
     assert re.search(r"<th[^>]*>Queue</th><th[^>]*>Waiting</th>.*<td>oldest</td><td>0 s</td>", told, re.DOTALL)
+    assert 'hx-trigger="every 10s"' in told
     ground.bot.told = None
+    monkeypatch.setattr(Settings, "aws_place", object())
+    assert 'hx-trigger="every 60s"' in await ground.get("/health/now"), "each look at that store costs money"
 
 
 async def test_a_page_that_is_not_there_says_so(ground: Ground) -> None:

@@ -12,22 +12,32 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from agentic.core.events.execution_events import (
+    Asked,
     CallBlock,
     CheckpointSaved,
     ChosenLesson,
+    Decided,
     Event,
+    InputReceived,
     ModelAnswered,
     ModelRequested,
+    Option,
     Started,
+    SubagentFinished,
     ToolFinished,
+    WithheldLesson,
 )
 from agentic.core.events.upcasting import read_envelope
 from agentic.core.events.values import FileChange, Segments
 from agentic.runtime.effects import Blob, blob
 from agentic.workspace.snapshots.snapshot_store import Snapshots
-from bot.config.home import CHECKPOINTS
+from bot.config.home import CHECKPOINTS, LESSONS
+from bot.console.pages.task import TABS
+from reflexion.lessons.lesson import reflection_id
+from reflexion.stores.factory import open_lessons
 from tests.integration.console import logs
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page, read_beside
+from tests.integration.console.overall import lesson
 
 __all__ = ["chromium", "consoled", "page", "read_beside"]
 
@@ -127,7 +137,7 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
     await expect(parts).to_contain_text("elsewhere")
     sides = page.locator(".sides section")
     await expect(sides.nth(0)).to_contain_text("The rule that answered next: open_calls")
-    await expect(sides.nth(1)).to_contain_text("event 16")
+    await expect(sides.nth(1)).to_contain_text("Right, turn 3")
     await expect(page.get_by_role("row", name="Look before you leap.")).to_contain_text("told: it fits")
     await expect(page.locator(".difference")).to_contain_text("− Work with care.")
     await expect(page.locator(".difference")).to_contain_text("+ Work fast.")
@@ -187,7 +197,87 @@ async def test_what_a_fork_copied_leads_to_where_it_was_decided(written: Console
     assert "The rule" not in words(why)
     chosen = await got(written, "/compare?a=fork")
     assert 'href="/compare/first/fork"' in chosen
-    assert "a task and its fork after event 20" in words(chosen)
+    assert "a task and what goes on from it" in words(chosen)
+
+
+async def test_a_task_and_what_goes_on_from_it_link_to_each_other(written: ConsoleGround) -> None:
+    aside = "1575491652707942888"
+
+    async def task(name: str, thread: str = logs.THREAD, **began: object) -> None:
+        log: list[Event] = [logs.started("Sort the seeds", **{"thread": thread, **began}), *logs.turn(1), *logs.end()]
+        await logs.written(written.store, name, log, thread=thread)
+
+    await task("seeds")
+    await task("again", trial_of="seeds", attempt=2)
+    await task("later", forked_from=("seeds", 3))
+    await task("aside", aside, forked_from=("seeds", 3))
+    await task("stranger", aside, forked_from=("first", 3))
+    there = await got(written, f"/t/{logs.THREAD}/seeds/metrics")
+    told = "Tried again attempt 2 (compare) · Continued a later task (compare) · Forked Fix the failing test (compare)"
+    assert told in words(there)
+    assert "stranger" not in there
+    for name, thread, back in (
+        ("again", logs.THREAD, "Attempt 2 after the first attempt"),
+        ("later", logs.THREAD, "Continues an earlier task"),
+        ("aside", aside, "Fork of Fix the failing test"),
+    ):
+        assert f'href="/t/{thread}/{name}"' in there
+        assert f'href="/compare/seeds/{name}"' in there
+        here = await got(written, f"/t/{thread}/{name}")
+        assert back in words(here)
+        assert f'href="/t/{logs.THREAD}/seeds"' in here
+
+
+async def test_a_lesson_is_told_with_the_attempt_it_comes_from_and_one_left_out_by_its_words(
+    written: ConsoleGround,
+) -> None:
+    kept = open_lessons(written.home / LESSONS)
+    await kept.amend(lesson("l7", logs.GUILD, logs.BEGAN))
+    await kept.close()
+    why = "attempt first in this thread scored 33: its check failed"
+    reflection = ChosenLesson(id=reflection_id("first"), kind="reflection", text="Key: look first", why=why)
+    strategy = ChosenLesson(
+        id="l8", kind="strategy", text="Look. → Leap.", why="active lesson of this server; match 1 of 2"
+    )
+    left_out = tuple(WithheldLesson(id=id, arm="crowded", why="too long; shares rows") for id in ("l7", "l9"))
+    log, blobs = prompted(
+        golden("many_turns_4")[:20], "You are an agent.", lessons=(reflection, strategy), withheld=left_out
+    )
+    await logs.written(written.store, "taught", [*log, *logs.end()], blobs=blobs)
+    page = await got(written, f"/t/{logs.THREAD}/taught/identity")
+    told = words(page)
+    assert "Chosen because: attempt 1 (compare) scored 33: its check failed" in told
+    assert f'href="/t/{logs.THREAD}/first"' in page
+    assert 'href="/compare/first/taught"' in page
+    assert "match 1 of 2" not in told
+    assert "The parser meets an empty row: others fitted better" in told
+    assert "A lesson that was deleted: others fitted better" in told
+    assert "too long; same words: rows" in told
+    assert not re.search(r"\b(l7|l9)\b", told)
+
+
+async def test_no_page_of_a_task_shows_an_id_and_figures_have_their_units(written: ConsoleGround) -> None:
+    first, second, child = "xfeedfeedfeedfee1", "xfeedfeedfeedfee2", "c0ffee00c0ffee00"
+    asked = Asked(question="qfeedfeed1", text="How often?", options=(Option(id="1", label="weekly"),))
+    reply = InputReceived(inbox="i", sort="answer", author=logs.ANN, text="1", target="qfeedfeed1")
+    helped = SubagentFinished(child=child, result="done", turns=3, spent_usd=0.01)
+    decided = Decided(question="qfeedfeed1", by=logs.ANN, choice="1", text="weekly")
+    left_out = (WithheldLesson(id="lfeedfeedfee", arm="held_back"),)
+    log = [logs.started(withheld=left_out), logs.triaged(), *logs.turn(1), asked, reply, decided, *logs.turn(2), helped]
+    await logs.written(written.store, first, [*log, *logs.turn(3), *logs.end()])
+    await logs.written(written.store, second, [logs.started(trial_of=first, attempt=2), *logs.turn(1)])
+    path = f"/t/{logs.THREAD}/{first}"
+    pages = {tab: words(await got(written, f"{path}/{tab}".rstrip("/"))) for tab, _ in TABS if tab != "logs"}
+    pages["compare"] = words(await got(written, f"/compare/{first}/{second}"))
+    for name, told in pages.items():
+        assert not re.search(r"[xcql](feed|0ffee)\w+|\br\d+\.\d", told), name
+    assert "2.1k tokens in, 180 out" in pages[""]
+    assert "a helper ended: done in 3 turns, $0.010" in pages[""]
+    assert re.search(r"Context ?2.1k tokens .*From the cache ?\d+% of what was sent", pages["identity"])
+    assert "before turn 1" in pages["metrics"]
+    assert "Helper 1" in pages["metrics"]
+    assert "waiting for a person: an answer" in pages["timeline"]
+    assert "attempt 2 · begun" in pages["compare"]
 
 
 async def _fits(page: Page) -> None:

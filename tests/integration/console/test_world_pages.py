@@ -8,6 +8,7 @@ import aiohttp
 from playwright.async_api import Page, expect
 
 from agentic.core.events.execution_events import ChosenLesson, Compacted, Event
+from agentic.runtime.effects import blob
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
 from tests.integration.console.logs import end, started, triaged, turn, written
 from tests.unit.console.sent_logs import sent
@@ -24,8 +25,10 @@ async def test_a_task_is_explained_from_its_prompt_to_each_request(consoled: Con
         if number == 30:
             log.append(Compacted(through_seq=len(log), summary="What was before.", kept=4, head=1, why="length"))
         log += turn(number, "python - <<X\n1\nX", result="a result <script>\n" * (600 if number == 39 else 1))
+    whole = blob(b"a longer line of it\n" * 520_000)
+    log[-7] = log[-7].model_copy(update={"output": whole[0]})
     made, blobs = sent([*log, *end()])
-    await written(consoled.store, "w1", made, blobs=tuple(blobs.values()))
+    await written(consoled.store, "w1", made, blobs=(*blobs.values(), whole))
 
     await page.goto(consoled.task("w1", "identity"))
     await expect(page.get_by_text("The parts below, joined, are the stored prompt, word for word.")).to_be_visible()
@@ -41,8 +44,18 @@ async def test_a_task_is_explained_from_its_prompt_to_each_request(consoled: Con
     result = page.locator(".message .piece-result", has_text="10,800 characters")
     assert len(await result.locator("pre").inner_text()) < 4_000
     await result.get_by_role("link", name="Show all").press("Enter")
-    await expect(page.get_by_role("heading", name="Part m")).to_be_visible()
+    await expect(
+        page.get_by_role("heading", name="Result of shell in message 27 of the request of turn 40")
+    ).to_be_visible()
     assert (await page.locator("pre").inner_text()).count("a result <script>") == 600
+
+    await page.go_back()
+    await result.get_by_role("link", name="Whole output (10.4 MB)").press("Enter")
+    await expect(page.get_by_text("Piece 1 of 159")).to_be_visible()
+    await page.goto(consoled.task("w1"))
+    call = page.locator("#turn-39 details.call")
+    await call.locator("summary").press("Enter")
+    await expect(call.get_by_role("link", name="Whole result (10.4 MB)")).to_be_visible()
 
     await page.goto(consoled.task("w1", "world?turn=30&against=29"))
     await expect(page.get_by_role("heading", name="The history was shortened before this request")).to_be_visible()

@@ -13,6 +13,7 @@ from agentic.core.events.execution_events import Event, Finished, InputReceived,
 from agentic.core.text.searchable import searchable
 from agentic.ports.runtime import SessionRow, Store, Wanted
 from agentic.stores.sqlite.file.connection import connect
+from agentic.stores.sqlite.store import SQLiteStore
 from agentic.stores.sqlite.tables import search as index
 from agentic.text.word_query import WordQuery
 from tests.integration.stores.samples import ANNA, begin, envelopes, log_of, notes, sqlite, started, take
@@ -187,7 +188,38 @@ async def test_taking_in_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         await written(store, "x1", "t1", "first page")
         await written(store, "x2", "t2", "second page")
         assert await store.take_in()
+    monkeypatch.setattr(index, "BYTES_LOOKED_THROUGH", 0)  # the index alone
     async with sqlite(tmp_path) as store:
         assert [hit.thread for hit in await store.search(WordQuery.of("page"), Wanted())] == ["t1"]
         assert await found(store, "page") == ["second page", "first page"]
         assert not await store.take_in()
+
+
+async def test_a_process_that_only_reads_finds_what_was_just_said_while_another_one_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sqlite(tmp_path) as store:
+        await written(store, "x0", "t0", "old page")
+        await written(store, "x1", "t1", "first page")
+        await found(store, "page")
+        await written(store, "x2", "t2", "second PAGE", [run("make page"), *notes(3)])
+        await store.save_session(SessionRow("t2", "channel", "other"))
+        reader = SQLiteStore.open(tmp_path / "threadwright.db", keeps_index=False)
+        writer = connect(str(tmp_path / "threadwright.db"))
+        writer.execute("BEGIN IMMEDIATE")  # whoever had to write would wait
+        assert await found(reader, "page") == ["make page", "second PAGE", "first page", "old page"]
+        assert await found(reader, "page", Wanted(guild="g")) == ["first page", "old page"]
+        assert await found(reader, "page", Wanted(most=1)) == ["make page"]
+        assert await found(reader, "page", Wanted(most=3)) == ["make page", "second PAGE", "first page"]
+        newest = (await reader.search(WordQuery.of("page"), EVERYWHERE))[0].position
+        assert await found(reader, "page", Wanted(before=newest, most=1)) == ["second PAGE"]
+        writer.execute("COMMIT")
+        assert not await reader.take_in()
+        monkeypatch.setattr(index, "BYTES_LOOKED_THROUGH", 500)
+        assert await reader.take_in(), "more was written than is looked through"
+        assert await found(store, "page") == ["make page", "second PAGE", "first page", "old page"]
+        assert not await reader.take_in()
+        await store.bury(["x2"])
+        assert await found(reader, "page") == ["first page", "old page"]
+        writer.close()
+        await reader.close()

@@ -87,3 +87,67 @@ def test_a_value_with_the_name_of_a_secret_is_taken_out_and_the_same_words_under
     shown = {**held, "api_key": "[redacted]", "env": {"token": "[redacted]", "note": f"see {key}"}}
     assert Discretion().everywhere(held) == shown
     assert Discretion([CANARY]).everywhere({CANARY: "what it opens"}) == {"[redacted]": "[redacted]"}
+
+
+KEY = "abcd1234efgh5678ijkl"
+TELLING = (
+    ({"passwords": ["hunter2", "tr0ub4dor"]}, {"passwords": ["[redacted]", "[redacted]"]}),
+    ({"headers": [["Authorization", "Bearer xyz-xyz"], ["Accept", "text/html"]]},
+     {"headers": [["Authorization", "Bearer [redacted]"], ["Accept", "text/html"]]}),
+    ({"headers": [["X-Api-Key", KEY]]}, {"headers": [["X-Api-Key", "[redacted]"]]}),
+    ({"authorization": KEY}, {"authorization": "[redacted]"}),
+    ({"env": [{"name": "API_KEY", "value": KEY}, {"name": "NOTE", "value": KEY}]},
+     {"env": [{"name": "API_KEY", "value": "[redacted]"}, {"name": "NOTE", "value": KEY}]}),
+    ({"Value": "hunter2", "Name": "DB_PASSWORD"}, {"Value": "[redacted]", "Name": "DB_PASSWORD"}),
+    ({"apiKeys": [[KEY], {"mail": KEY}]}, {"apiKeys": [["[redacted]"], {"mail": "[redacted]"}]}),
+    ({"credentials": {"user": "bob", "password": "hunter2"}}, {"credentials": {"user": "bob", "password": "[redacted]"}}),
+    ({"args": ["run", "--token", KEY, "--passphrase", "correct horse", KEY]},
+     {"args": ["run", "--token", "[redacted]", "--passphrase", "[redacted]", KEY]}),
+    ({"STRIPE_KEY": KEY}, {"STRIPE_KEY": "[redacted]"}),
+    ({CANARY: ["what it opens"]}, {"[redacted]": ["what it opens"]}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("held", "shown"), TELLING)
+def test_a_telling_name_counts_for_all_that_stands_under_or_beside_it(held: object, shown: object) -> None:
+    discretion = Discretion([CANARY])
+    assert discretion.everywhere({"a": [held]}) == {"a": [shown]}
+    assert discretion.hides([["x", 1], {"a": [held]}])[0]
+    assert not discretion.hides([{"a": [1, "x"]}, shown if CANARY not in str(held) else ""])[0]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"tokens": [1, 2, 3], "passwords": [], "secret": None, "password": True, "max_tokens": "4096"},
+        {"tokens": ["the", "cat", "sat-on-the-mat-of-words"], "credentials": "same-origin", "token": "page-2"},
+        {"password": {"type": "string", "description": "The password of the account, 12 characters or more"}},
+        {"required": ["password", "username"], "fields": ["token", KEY]},
+        {"password": "${DB_PASSWORD}", "passwords": ["<yours>", "{{ vault }}", "***", "required", "[redacted]"]},
+        {"primary_key": KEY, "key": KEY, "public_key": KEY, "password_hint_text": KEY, "tokenizer": KEY},
+        [{"name": "tokens_in", "value": KEY}, {"name": "API_KEY", "note": KEY}],
+        [["tokens", "12,345 in, 2,000 out"], ["Accept", KEY], ["password"], ["token", 3]],
+        ["--verbose", KEY, "--token"],
+    ],
+)
+def test_counts_forms_and_descriptions_stay_also_under_telling_names(held: object) -> None:
+    discretion = Discretion()
+    assert discretion.everywhere(held) == held
+    assert not discretion.hides([held])[0]
+
+
+def test_lists_and_pairs_in_a_text_are_read_likewise() -> None:
+    discretion, other = Discretion(), "zyxw9876vuts5432"
+    for text in (
+        '{"tokens": [\n  "%s",\n  "mere-words-in-a-list",\n  "%s"\n]}', "secrets = ['%s', '%s']", "api_keys: [%s] token=%s",
+        '[{"name": "API_KEY", "value": "%s"}, ["X-Secret", "%s"]]',
+    ):  # fmt: skip
+        shown = discretion.text(text % (KEY, other))
+        assert shown == text % ("[redacted]", "[redacted]")
+    for text in (
+        '{"tokens": [1, 2], "note": ["%s"]}',
+        '["tokens", 3, "%s"]',
+        "f(token, %s)",
+        'names = ["token"]; id = "%s"',
+    ):
+        assert discretion.text(text % KEY) == text % KEY

@@ -8,8 +8,8 @@ import pytest
 
 from bot.lessons.report.html import tag
 from bot.lessons.report.page import page
-from bot.lessons.report.report_words import points
 from reflexion.measurement.report import lessons_report
+from reflexion.measurement.uplift import points
 from tests.unit.reflexion.logs import EPOCH
 from tests.unit.reflexion.test_facts import SUNDAY, fact
 from tests.unit.reflexion.test_report import lesson, showings, verdicts

@@ -241,9 +241,9 @@ def showings(arm: Arm, ok: int, of: int) -> list[Showing]:
         ((0, 0), (0, 0), "No task has used it yet.", ""),
         ((1, 1), (0, 0), "With it: 1 of 1 task went well. It was never left out", "went well 1 of 1 times with it"),
         ((0, 0), (1, 2), "Without it: 1 of 2 tasks went well. No task has used it yet", "not used in any task yet"),
-        ((3, 4), (1, 2), "**+25 points**, 95 % sure between −", "+25 points (too few tasks to be sure)"),
-        ((19, 20), (1, 20), "**+90 points**, 95 % sure between +", "1 of 20 without · +90 points (it helps)"),
-        ((1, 20), (19, 20), "**−90 points**, 95 % sure between −", "−90 points (it hurts)"),
+        ((3, 4), (1, 2), "**+25 points**, 95% sure between −", "+25 points (too few tasks to be sure)"),
+        ((19, 20), (1, 20), "**+90 points**, 95% sure between +", "1 of 20 without · +90 points (it helps)"),
+        ((1, 20), (19, 20), "**−90 points**, 95% sure between −", "−90 points (it hurts)"),
         ((2, 4), (2, 4), "**±0 points**", "±0 points (too few tasks to be sure)"),
     ],
 )  # fmt: skip

@@ -9,12 +9,14 @@ from agentic.core.events.execution_events import (
     Asked,
     DeadlinePassed,
     Decided,
+    Evaluated,
     Event,
     Intervened,
     ModelAnswered,
     Option,
     Person,
     Reflected,
+    Reported,
     TextBlock,
     ToolStarted,
     Usage,
@@ -40,6 +42,8 @@ def called(tool: str, **arguments: JsonValue) -> ToolStarted:
             Intervened(rule="snapshot", text="[Note from Threadwright] So far: nothing"),
             "note to the model: So far: nothing",
         ),
+        (Evaluated(score=64, parts={}), "scored 64 of 100: no check was run on it"),
+        (Reported(status="stuck", confidence=20, note="no way on"), "it says: stuck, 20 % sure: no way on"),
         (DeadlinePassed(ref="minutes"), "the time for this task is up"),
         (DeadlinePassed(ref="wdd4df"), "nobody answered in time"),
         (Reflected(reflection="", problem="no JSON"), "nothing learned: no JSON"),
@@ -57,5 +61,10 @@ def test_a_choice_is_told_by_its_label() -> None:
     log = logged(
         Asked(question="q", text="Which?", options=options), Decided(question="q", by=ANN, choice="2"),
         Decided(question="q", by=ANN, choice="", answers={"a": "1"}),
+        Decided(question="q", by=ANN, choice="2", text="German"), Decided(question="q", by=ANN, choice="text", text="Latin"),
+        Decided(question="q", by=ANN, choice="deny", text="Ann denied it and said: no"),
     )  # fmt: skip
-    assert [line for _, line in story(log)][1:] == ["Ann chose: German", "Ann chose: English"]
+    assert [line for _, line in story(log)][1:] == [
+        "Ann chose: German", "Ann chose: English", "Ann chose: German", "Ann answered: Latin", "Ann chose: deny",
+    ]  # fmt: skip
+    assert told(log[3].event) == "Ann chose: German", "without the options, by its words and not by its number"

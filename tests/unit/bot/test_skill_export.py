@@ -49,14 +49,14 @@ def test_it_says_what_it_brings_and_how_sure_that_is_and_our_own_reader_takes_it
     assert skill.description == "Install the project first. Use when: pytest finds no module"
     head = skill.files[0].content.decode()
     assert 'uplift: "+52 points"' in head
-    assert 'uplift-interval: "95 % from +9 to +77 points"' in head
+    assert 'uplift-interval: "95% from +9 to +77 points"' in head
     assert 'told: "17 of 20 tasks went well with it"' in head
     assert 'left-out: "2 of 6 tasks went well without it"' in head
     assert 'scope: "one Discord server"' in head
     assert "Threadwright lesson l0123456789a" in head
     for words in (
         "ModuleNotFoundError: shop",
-        "+52 points, 95 % from +9 to +77",
+        "+52 points, 95% from +9 to +77",
         "learned on 2026-11-22",
         "from 2 tasks",
     ):

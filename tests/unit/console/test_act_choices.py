@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from agentic.core.events.execution_events import Asked, Decided, Event, InputReceived, Option, Part
 from agentic.ports.runtime import ExecutionRow
 from bot.console.logs.task_log import TaskLog
-from bot.console.views.act_choices import ActChoices, choices_of
+from bot.console.views.act_choices import ActChoices, choices_of, settled
 from bot.rendering.secrets import Discretion
-from tests.integration.console.logs import ANN, end, enveloped, events, guidance
+from tests.integration.console.logs import ANN, end, enveloped, events, guidance, turn
 
 TASK = "x1"
 ASKED = Asked(question="q1", text="Which one?", options=(Option(id="a", label="this"), Option(id="b", label="that")))
@@ -58,3 +58,28 @@ def test_a_form_keeps_its_name_until_somebody_was_heard() -> None:
     assert choices(events(3, ended=False)).form == before
     forms = [choices([*events(1, ended=False), *more]).form for more in ([guidance("so")], [ASKED], end())]
     assert len({before, *forms}) == 4
+
+
+def settled_after(*new: Event) -> bool:
+    """Whether a receipt has come true once this has happened after two turns."""
+    before = events(2, ended=False)
+    one = TaskLog(ExecutionRow(TASK, "1", "Fix it", 0), None)
+    one.take(enveloped(TASK, [*before, *new]), Discretion())
+    return settled(one, len(before))
+
+
+def test_a_receipt_goes_when_what_it_announced_has_come_true() -> None:
+    step = turn(3)
+    assert settled_after(guidance("so"), step[0]), "what was written is in the next request"
+    assert settled_after(*end())
+    assert not settled_after(guidance("so"))
+    assert not settled_after(*step[1:3])
+    assert settled_after(said("pause")), "nothing ran: it rests"
+    both = [*events(2, ended=False), step[0]]
+    one = TaskLog(ExecutionRow(TASK, "1", "Fix it", 0), None)
+    one.take(enveloped(TASK, [*both, said("pause")]), Discretion())
+    assert not settled(one, len(both)), "the step goes on"
+    one.take(enveloped(TASK, step[1:2], len(both) + 1), Discretion())
+    assert settled(one, len(both) + 1), "it has answered, and its call does not begin"
+    one.take(enveloped(TASK, [guidance("so")], len(both) + 2), Discretion())
+    assert not settled(one, len(both) + 2), "what is written during a pause has not reached the model"

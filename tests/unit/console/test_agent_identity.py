@@ -8,20 +8,24 @@ from agentic.core.events.execution_events import (
     ChosenLesson,
     Envelope,
     Event,
+    Exposure,
+    Policy,
     PolicyChanged,
     RoleTemplate,
     RuleFile,
+    ToolRef,
     Triaged,
     WithheldLesson,
 )
 from bot.console.views import agent_identity
 from bot.console.views.agent_identity import AgentIdentity, identity_of
 from bot.console.views.sent_request import SentRequest
-from tests.integration.console.logs import started, triaged, turn
+from tests.integration.console.logs import enveloped, started, triaged, turn
 from tests.unit.console.sent_logs import SHELL, rebuilt, state_at
 
 OWN = RoleTemplate(name="gardener", text="You tend the garden.")
 TOLD = ChosenLesson(id="l1", kind="pitfall", text="Run the migrations.", why="it names migrations")
+LEFT = ChosenLesson(id="r1", kind="reflection", text="Next time: read the log.", why="it failed")
 LEFT_OUT = WithheldLesson(id="l2", arm="held_back", why="drawn")
 
 
@@ -31,7 +35,7 @@ def task(*more: Event, chosen: str = "") -> list[Event]:
     )  # fmt: skip
     begun = started(
         own_roles=(OWN,), instructions="Be kind.", rule_files=(RuleFile(name="house", text="Tests first."),),
-        lessons=(TOLD,), withheld=(LEFT_OUT,), role=chosen or "python-coder",
+        lessons=(LEFT, TOLD), withheld=(LEFT_OUT,), role=chosen or "python-coder",
     )  # fmt: skip
     return [begun, role, *more]
 
@@ -56,10 +60,12 @@ async def test_each_part_of_the_prompt_is_named_with_where_it_comes_from() -> No
     assert all(part.sent for part in who.parts)
     (choice,) = who.choices
     assert (choice.seq, choice.role, choice.by, choice.why) == (2, "gardener", "a rule", "it names a bed")
-    assert [tool.name for tool in who.tools] == ["shell"]
+    assert [(tool.name, tool.does, tool.asks) for tool in who.tools] == [
+        ("shell", "runs something in the sandbox", (agent_identity.DESTROYS,))
+    ]
     assert who.tools[0].description == SHELL.description
     assert who.not_in_role == ("note",)
-    assert (who.lessons, who.withheld) == ((TOLD,), (LEFT_OUT,))
+    assert (who.left, who.lessons, who.withheld) == ((LEFT,), (TOLD,), (LEFT_OUT,))
 
 
 async def test_a_prompt_of_another_version_or_one_that_is_gone_is_said() -> None:
@@ -92,3 +98,32 @@ async def test_talk_is_told_its_own_words_and_has_no_tools() -> None:
     assert [(part.source, part.sent) for part in who.parts] == [("product", True)]
     assert who.tools == ()
     assert who.role_origin == "No role"
+
+
+def test_a_tool_is_told_by_what_it_does_and_when_a_person_is_asked_first() -> None:
+    tools = (
+        ToolRef(name="shell", outside="network"), ToolRef(name="write", permission="write"),
+        ToolRef(name="ask_user", permission="read", asks=True), ToolRef(name="note", permission="read", cognitive=True),
+        ToolRef(name="publish", permission="write", outside="remote"),
+        ToolRef(name="search", permission="read", untrusted=True, private=True, outside="always"),
+    )  # fmt: skip
+    told = {}
+    for reach in ((), ("api.example.com",)):
+        events = enveloped("x", [started(tools=tools, exposure=Exposure(reach=reach)), triaged()])
+        who = identity_of(events, state_at(events, 2), None)
+        told = {tool.name: (tool.does, tool.asks) for tool in who.tools}
+        assert told["shell"][1] == (agent_identity.DESTROYS, *([agent_identity.LEAVES] if reach else [])), reach
+    assert told["write"] == ("changes files in the workspace", ())
+    assert told["ask_user"] == ("asks a person and waits for the answer", ())
+    assert told["note"] == ("works with its own notes, changes no files", ())
+    assert told["publish"][0] == "changes things outside of the workspace"
+    assert told["search"] == (
+        "looks, changes nothing; what it reads may be by strangers; what it reads is not public", (agent_identity.LEAVES,)
+    )  # fmt: skip
+
+
+def test_settings_are_told_as_people_read_them() -> None:
+    events = enveloped("x", [started(policy=Policy(rule_of_two=("untrusted", "private"))), triaged()])
+    told = dict(identity_of(events, state_at(events, 2), None).policy)
+    assert (told["max tokens"], told["max usd"], told["attended"]) == ("2,000,000", "5", "yes")
+    assert told["rule of two"] == "untrusted, private"

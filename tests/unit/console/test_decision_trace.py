@@ -49,7 +49,7 @@ def test_a_rule_is_asked_in_the_state_in_which_it_decided() -> None:
     """Facts that are recorded together follow from one decision; calls that begin together too."""
     together = [traced("work_4", "tool_started", nth) for nth in (0, 1)]
     assert [(trace.state_seq, trace.seq) for trace in together] == [(4, 5), (4, 6)]
-    assert together[0].action == together[1].action == "begin look (13fb83e6.0), look (13fb83e6.1)"
+    assert together[0].action == together[1].action == "begin look, look"
     gated = traced("asked_4", "gated", 0)
     assert gated.rule is not None
     assert gated.rule.name == "open_calls"

@@ -14,9 +14,13 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelFailed,
     ModelRequested,
+    Reported,
     SubagentFinished,
+    ToolFinished,
+    TurnEnded,
     Usage,
 )
+from agentic.core.events.ids import call_id
 from agentic.core.events.upcasting import read_envelope
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
@@ -120,3 +124,37 @@ def test_no_turn_is_left_out_of_the_groups() -> None:
         groups = grouped(count)
         assert [place for group in groups for place in group] == list(range(count))
         assert len(groups) <= POINTS
+
+
+def test_what_was_never_reported_run_or_tested_is_called_an_assumption() -> None:
+    words = dict(of(logs.started(), *logs.turn(1)[:2], logs.turn(1)[-1]).turns[1].parts)
+    assert words["How sure it says it is"] == "not reported; 70 of 100 is assumed"
+    assert words["Tests"] == "none were run; 50% is assumed"
+    assert words["Calls that worked"] == "no call ran; 100% is assumed"
+    said = Reported(status="progressing", confidence=70)
+    ran = ToolFinished(call=call_id("r1", 0), outcome="failed", preview="", tests_passed=3, tests_failed=1)
+    figures = of(logs.started(), *logs.turn(1)[:3], ran, said, logs.turn(1)[-1], *logs.turn(2))
+    first, second = (dict(turn.parts) for turn in figures.turns[1:])
+    assert (first["How sure it says it is"], first["Tests"]) == ("70 of 100", "3 of 4 passed")
+    assert second["How sure it says it is"] == "70 of 100, in turn 1"
+    later = of(*(event for number in range(3) for event in logs.turn(number + 1)))
+    counted = "70 of 100 is assumed, since so many of its last calls worked"
+    assert dict(later.turns[-1].parts)["How sure it says it is"] == f"not reported; {counted}"
+    again = of(said, *(event for number in range(3) for event in logs.turn(number + 1)))
+    assert dict(again.turns[-1].parts)["How sure it says it is"] == f"not since turn 0; {counted}"
+    assert (figures.confidence_at(0), figures.confidence_at(9)) == (None, figures.turns[2])
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.stem)
+def test_what_a_confidence_rests_on_is_what_the_rules_read(run: Path) -> None:
+    figures, state = TaskFigures(), Execution()
+    for line in run.read_text(encoding="utf-8").splitlines():
+        envelope = read_envelope(line)
+        before = state.judged
+        state = evolve(state, envelope)
+        figures.take(envelope)
+        if isinstance(envelope.event, TurnEnded):
+            grounds, ran = figures.turns[-1].grounds, sum(count for _, count in state.judged.recent)
+            reported = before.reported.confidence if before.reported is not None else None
+            assert (grounds.reported, grounds.calls, grounds.tests) == (reported, before.calls, before.tests)
+            assert grounds.counted == (not before.reported_this_turn and before.turns_unreported > 0 and ran > 0)

@@ -29,7 +29,7 @@ from bot.console.overall.figures.spend_report import OTHERS, SHOWN, spending_of
 from bot.console.overall.figures.task_summary import DayCost, TaskSummary, summary_of
 from bot.console.overall.health_page import ThreadLoad
 from bot.history.cost_summary import Spent
-from reflexion.lessons.changes import approved
+from reflexion.lessons.changes import approved, changed
 from reflexion.lessons.lesson import Verdict
 from reflexion.measurement.uplift import uplift_of
 from tests.integration.console import logs, overall
@@ -128,7 +128,19 @@ def test_lessons_that_wait_come_first_and_each_says_what_it_did_and_when_it_goes
     assert (lines[1].effect.points, lines[1].effect.tone) == ("+70 points, 95% interval +27 to +87", "good")
     assert lines[1].decay.startswith("expires on ")
     assert lines[2].decay == "does not expire: a person wrote or approved it"
-    assert (lines[0].meaning, lines[0].exposures) == ("not used until an owner approves it", "never told to a task")
+    assert (lines[0].meaning, lines[0].exposures) == (
+        "not used until an owner approves it",
+        "not told to any task as a lesson yet",
+    )
+
+
+def test_what_somebody_decided_stands_until_something_else_changes_the_status() -> None:
+    agreed = approved(lesson("l1"), by="Ann", at=overall.recent())
+    seen = changed(agreed, at=overall.recent(), what="Seen again.")
+    gone = changed(seen, at=overall.recent(), what="It harms.", status="retired")
+    _, lines = lesson_lines([agreed, seen, gone, lesson("l2")], [])
+    said = [line.decision.what if line.decision is not None else "" for line in lines]
+    assert sorted(said) == ["", "", "Approved by Ann.", "Approved by Ann."]
 
 
 def test_the_picture_of_an_effect_begins_in_the_middle() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentic.core.events.execution_events import (
+    BlobRef,
     Compacted,
     Event,
     ModelAnswered,
@@ -136,3 +137,16 @@ async def test_requests_beside_the_turns_are_rebuilt_too() -> None:
     assert [request.exact for request in requests] == [True] * 5
     assert requests[2].messages[:3] == requests[4].messages[:3]
     assert requests[3].tools == ()
+
+
+async def test_a_result_that_the_model_saw_in_part_leads_to_the_whole_one() -> None:
+    whole = BlobRef(sha="c" * 64, size=9_000_000, media="text/plain")
+    first, second = turn(1), turn(2)
+    finished = first[3].model_copy(update={"output": whole})
+    events, requests = await rebuilt([started(), triaged(), *first[:3], finished, first[4], *second, *end()])
+    assert sent_request.whole_outputs(events) == {"p1": (6, 9_000_000)}
+    result = sent_request.pieces_of(3, requests[1].messages[2])[0]
+    assert result.call == "p1"
+    assert sent_request.piece_title(requests[1], "m3.0") == "Result of shell in message 3 of the request of turn 2"
+    again = [*events, *(each.model_copy(update={"seq": each.seq + 20}) for each in events)]
+    assert sent_request.whole_outputs(again) == {}, "one of two results with the same id"

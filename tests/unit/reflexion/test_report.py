@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -51,7 +52,7 @@ def test_the_uplift_is_what_was_shown_against_what_was_held_back_and_not_against
     assert (made.shown.ok, made.shown.of, made.held_back.ok, made.held_back.of) == (8, 10, 2, 4)
     assert made.shown.low < 0.8 < made.shown.high
     assert made.lessons[0].uplift == made.overall
-    assert made.summary.startswith("Uplift +30 points, 95 % interval ")
+    assert re.fullmatch(r"Uplift \+30 points, 95% interval −\d+ to \+\d+\.", made.summary)
 
 
 def test_too_little_is_said_with_what_there_is_and_what_it_takes() -> None:

@@ -67,7 +67,7 @@ def size(texts: list[str]) -> int:
 def test_reflections_come_first_and_say_why() -> None:
     chosen = choose([reflection(n) for n in (5, 4, 3)], ranked(TASK, [lesson("l1")])).chosen
     assert [each.id for each in chosen] == ["r5", "r4", "r3", "l1"]
-    assert chosen[0].why == "attempt x5 in this thread scored 30: its last check failed"
+    assert chosen[0].why == "an attempt in this thread scored 30: its last check failed"
     assert chosen[3].why == (
         "active lesson of this server; shares date, parser, empty, rows; match 1 of 1, 2.9 where 1 is needed; "
         "went well 19 of 20 times"

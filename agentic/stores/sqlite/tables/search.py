@@ -2,11 +2,14 @@
 
 It follows the log: ``search_progress`` says up to which position events were taken in, so nothing has to be done in the
 transaction of an append.  What takes events away or puts others in their place does the same here in its own transaction.
+The newest events, which were not taken in yet, are looked through as they are: so what was said a moment ago is found also
+by a process that only reads.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from agentic.core.events.upcasting import ShapeUnknown, read_event
@@ -21,17 +24,33 @@ from agentic.text.word_query import WordQuery, composed, words_in
 TAKEN_A_PIECE, CHARACTERS_A_PIECE = 200, 500_000
 """Events that are taken in with one transaction, and characters after which it ends."""
 
+LOOKED_THROUGH, BYTES_LOOKED_THROUGH = 2_000, 4_000_000
+"""The newest events that were not taken in and are looked through by a search; and so many bytes of them."""
+
 _KIND = re.compile(r'\{"kind":"(\w+)"')
 _PROGRESS = "SELECT position FROM search_progress"
-_FOUND = f"""
-    SELECT search.rowid, executions.name, executions.thread, {", ".join(f"events.{each}" for each in COLUMNS.split(", "))}
-    FROM search
-    CROSS JOIN events ON events.position = search.rowid
+_EVENT = f"""
+    executions.name, executions.thread, {", ".join(f"events.{each}" for each in COLUMNS.split(", "))}
+"""  # names of ours
+_WHERE = """
     CROSS JOIN executions ON executions.id = events.execution AND executions.gone = 0
     LEFT JOIN sessions ON sessions.thread = executions.thread
-    WHERE search MATCH :words AND search.rowid < :before
+    WHERE events.position < :before
         AND (:guild IS NULL OR sessions.guild = :guild) AND (:thread = '' OR executions.thread = :thread)
+"""
+_FOUND = f"""
+    SELECT events.position, {_EVENT} FROM search CROSS JOIN events ON events.position = search.rowid {_WHERE}
+        AND search MATCH :words AND search.rowid < :before
     ORDER BY search.rowid DESC LIMIT :most
+"""  # names of ours
+_NEW = f"""
+    SELECT events.position, {_EVENT} FROM events {_WHERE} AND events.position > ({_PROGRESS})
+    ORDER BY events.position DESC LIMIT {LOOKED_THROUGH}
+"""  # names of ours
+_FAR_BEHIND = f"""
+    SELECT count(*) > :events OR total(bytes) > :bytes FROM (
+        SELECT octet_length(event) AS bytes FROM events WHERE position > ({_PROGRESS}) LIMIT :events + 1
+    )
 """  # names of ours
 _NEWEST = 2**62
 
@@ -86,18 +105,50 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
     """Events with these words, the newest first; what cannot be read is left out."""
     if not query.phrases:
         return []
-    bindings = {
-        "words": matching(query), "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
-        "most": wanted.most,
-    }  # fmt: skip
+    bindings = {"before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread}
+    connection.execute("BEGIN")  # what is taken in meanwhile is neither left out nor found twice
+    try:
+        new = _found_among_the_new(connection, query, bindings)
+        if len(new) >= wanted.most:
+            return new[: wanted.most]
+        more = {"words": matching(query), "most": wanted.most - len(new)}
+        known = [_hit(row) for row in connection.execute(_FOUND, bindings | more)]
+        return [*new, *(hit for hit in known if hit is not None)]
+    finally:
+        connection.execute("COMMIT")
+
+
+def _found_among_the_new(
+    connection: Connection, query: WordQuery, bindings: Mapping[str, int | str | None]
+) -> list[Hit]:
     hits: list[Hit] = []
-    for position, execution, thread, *row in list(connection.execute(_FOUND, bindings)):
-        try:
-            envelope = to_envelope(cast(str, execution), cast(EventRow, tuple(row)))
-        except (StoreCorrupt, StoreTooNew):
-            continue
-        hits.append(Hit(cast(int, position), cast(str, thread), envelope))
+    left = BYTES_LOOKED_THROUGH
+    for row in connection.execute(_NEW, bindings):
+        event = cast(str, row[-1])
+        left -= len(event)
+        if left < 0:
+            break
+        kind = _KIND.match(event)
+        hit = _hit(row) if kind is not None and kind[1] in KINDS else None
+        words = searchable(hit.envelope.event) if hit is not None else None
+        if hit is not None and words is not None and query.places(composed(words.text)):
+            hits.append(hit)
     return hits
+
+
+def is_far_behind(connection: Connection) -> bool:
+    """Whether more events were not taken in than a search looks through."""
+    bounds = {"events": LOOKED_THROUGH, "bytes": BYTES_LOOKED_THROUGH}
+    return bool(connection.execute(_FAR_BEHIND, bounds).get)
+
+
+def _hit(row: Sequence[object]) -> Hit | None:
+    position, execution, thread, *event = row
+    try:
+        envelope = to_envelope(cast(str, execution), cast(EventRow, tuple(event)))
+    except (StoreCorrupt, StoreTooNew):
+        return None
+    return Hit(cast(int, position), cast(str, thread), envelope)
 
 
 def _insert(connection: Connection, position: int, version: int, event: str) -> None:

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from bot.messages.lesson_text import MEANING, ORDER, SIGNS
 from reflexion.lessons.changes import last_used
-from reflexion.lessons.lesson import SHOWN, Lesson
+from reflexion.lessons.lesson import SHOWN, Change, Lesson
 from reflexion.lessons.lifecycle import PARAMETERS, Showing, belief
 from reflexion.measurement.report import LessonsReport, Told, lessons_report
-from reflexion.measurement.uplift import Uplift
+from reflexion.measurement.uplift import Uplift, points
 
 WIDE = 200
 """Width of a picture of an effect, from −100 to +100 points."""
@@ -47,6 +47,8 @@ class LessonLine:
     effect: EffectBar | None
     exposures: str
     belief: str
+    decision: Change | None
+    """What a person decided last, where that still stands."""
 
 
 def lesson_lines(
@@ -61,19 +63,20 @@ def lesson_lines(
 def lesson_line(told: Told) -> LessonLine:
     """One lesson with its showings."""
     lesson = told.lesson
-    scope = {"thread": "its conversation", "guild": f"server {lesson.scope.guild}", "global": "all servers"}
+    where = {"thread": "its conversation", "guild": "its server", "global": "all servers"}
     contradicted = lesson.contradicts and lesson.status not in ("retired", "quarantined")
     against = f"contradicts {', '.join(lesson.contradicts[:3])}: neither is used until an owner approves or retires one"
     return LessonLine(
         lesson,
         SIGNS[lesson.status],
         against if contradicted else MEANING[lesson.status],
-        scope[lesson.scope.kind],
+        where[lesson.scope.kind],
         next((step.at for step in reversed(lesson.history) if step.status is not None), lesson.created),
         _decay(lesson),
         effect_bar(told.uplift) if told.uplift is not None else None,
         _exposures(lesson),
         _believed(lesson),
+        _decision(lesson),
     )
 
 
@@ -86,17 +89,11 @@ def effect_bar(uplift: Uplift) -> EffectBar:
     tone = "good" if uplift.low > 0 else "bad" if uplift.high < 0 else ""
     words = {"good": "it helps", "bad": "it hurts", "": "too few tasks to be sure"}
     start, end = sorted((WIDE / 2, place(uplift.difference)))
-    span = f"{signed(uplift.low)} to {signed(uplift.high)}"
+    span = f"{points(uplift.low)} to {points(uplift.high)}"
     return EffectBar(
-        f"{signed(uplift.difference)} points, 95% interval {span}",
+        f"{points(uplift.difference)} points, 95% interval {span}",
         words[tone], tone, start, round(max(end - start, 1.5), 1), place(uplift.low), place(uplift.high),
     )  # fmt: skip
-
-
-def signed(share: float) -> str:
-    """A difference of shares in points, with its sign."""
-    value = round(100 * share)
-    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{abs(value)}"
 
 
 def went(showing: Showing) -> str:
@@ -120,7 +117,7 @@ def _exposures(lesson: Lesson) -> str:
         )
         if count
     ]
-    return "; ".join(parts) or "never told to a task"
+    return "; ".join(parts) or "not told to any task as a lesson yet"
 
 
 def _decay(lesson: Lesson) -> str:
@@ -132,6 +129,14 @@ def _decay(lesson: Lesson) -> str:
         return "does not expire: a person wrote or approved it"
     end = last_used(lesson) + timedelta(days=PARAMETERS.expire_days)
     return f"expires on {end:%Y-%m-%d} unless it is used or seen again"
+
+
+def _decision(lesson: Lesson) -> Change | None:
+    """What somebody did to it last; None where nobody did, or where its status came from something else since."""
+    for change in reversed(lesson.history):
+        if change.by or change.status is not None:
+            return change if change.by else None
+    return None
 
 
 def _believed(lesson: Lesson) -> str:

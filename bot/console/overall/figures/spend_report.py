@@ -11,6 +11,7 @@ from bot.console.overall.figures.task_summary import TaskSummary
 SHOWN = 8
 """Lines of a table; the others are one line together."""
 OTHERS = "all others"
+DIRECT = "direct messages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class SpendLine:
     name: str
     today: float
     week: float
+    server: str = ""
+    """The id of a server, whose name is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +60,24 @@ def spending_of(tasks: Iterable[TaskSummary], today: date) -> SpendingReport:
         for cost in task.costs:
             if not monday <= cost.day <= today:
                 continue
-            keys = (task.guild or "direct messages", person, task.role or "general", cost.model)
+            keys = (task.guild, person, task.role or "general", cost.model)
             for line in (whole, *(s.setdefault(key, [0.0, 0.0]) for s, key in zip(sums.values(), keys, strict=True))):
                 line[0] += cost.usd if cost.day == today else 0.0
                 line[1] += cost.usd
-    tables = [SpendTable(title, _lines(each, names if title == "Person" else {})) for title, each in sums.items()]
+    called = {"Person": names, "Server": {"": DIRECT}}
+    tables = [
+        SpendTable(title, _lines(each, called.get(title, {}), servers=title == "Server"))
+        for title, each in sums.items()
+    ]
     return SpendingReport(monday, whole[0], whole[1], tuple(tables))
 
 
-def _lines(sums: dict[str, list[float]], names: dict[str, str]) -> tuple[SpendLine, ...]:
+def _lines(sums: dict[str, list[float]], names: dict[str, str], *, servers: bool) -> tuple[SpendLine, ...]:
     ordered = sorted(sums.items(), key=lambda each: (-each[1][1], each[0]))
-    lines = [SpendLine(names.get(name, name), today, week) for name, (today, week) in ordered[:SHOWN]]
+    lines = [
+        SpendLine(names.get(name, name), today, week, name if servers else "")
+        for name, (today, week) in ordered[:SHOWN]
+    ]
     if rest := [each[1] for each in ordered[SHOWN:]]:
         lines.append(SpendLine(OTHERS, sum(each[0] for each in rest), sum(each[1] for each in rest)))
     return tuple(lines)
