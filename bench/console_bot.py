@@ -109,8 +109,6 @@ async def figures() -> AsyncIterator[Figure]:
     yield Figure("console_bot_loop_lag_p99_watched", _slow(watched, 0.99) * 1e3, "ms", note=crowd)
     ratio = _slow(watched, 0.99) / max(_slow(quiet, 0.99), 1e-9)
     yield Figure("console_bot_loop_lag_ratio", ratio, "x", "<=", RATIO, "of both; medians of the windows' p99")
-    ratio = _slow(watched, 0.5) / max(_slow(quiet, 0.5), 1e-9)
-    yield Figure("console_bot_loop_lag_p50_ratio", ratio, "x", note="the median wait")
     spent = [median(each.work for each in windows if each.watched is sort) for sort in (False, True)]
     note = f"processor time of the bot for a step of a task; {spent[0] * 1e3:.1f} ms while nobody watches"
     yield Figure("console_bot_work_ratio", spent[1] / max(spent[0], 1e-9), "x", "<=", RATIO, note)
