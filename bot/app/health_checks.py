@@ -60,8 +60,8 @@ def sandbox_check(choice: Callable[[], Choice | None]) -> HealthCheck:
     return HealthCheck("sandbox", ask)
 
 
-def models_check(trouble: Callable[[], str]) -> HealthCheck:
-    """Whether models can be asked, as far as the libraries for it go."""
+def models_check(trouble: Callable[[], str], *, tour: bool) -> HealthCheck:
+    """Whether models can be asked, as far as the libraries for it go; ``tour``: there is none to ask."""
 
     async def ask() -> PartHealth:
         why = trouble()
@@ -69,6 +69,11 @@ def models_check(trouble: Callable[[], str]) -> HealthCheck:
             return PartHealth(
                 "models", "limited", "a library that asks them cannot be loaded", "`threadwright doctor` names it"
             )
+        if tour:
+            return PartHealth(
+                "models", "limited", "no model is configured: a scripted tour answers",
+                "Run `threadwright setup`, or set a provider's key, such as ANTHROPIC_API_KEY, and restart the bot",
+            )  # fmt: skip
         return PartHealth("models", "ok", "they can be asked")
 
     return HealthCheck("models", ask)

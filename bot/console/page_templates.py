@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -15,6 +16,7 @@ from bot.progress.text import duration
 from bot.workspace.browse import bytes_of
 
 TEMPLATES = Path(__file__).with_name("templates")
+STATIC = Path(__file__).with_name("static")
 
 
 class Pages:
@@ -34,7 +36,9 @@ class Pages:
             "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
-        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, "asks": ASKS, **(shared or {})})
+        cast("dict[str, object]", self._templates.globals).update(
+            {"build": BUILD, "asks": ASKS, "edition": edition(), **(shared or {})}
+        )
 
     def prepare(self) -> None:
         """Read all templates, so that no first page waits for that."""
@@ -44,6 +48,11 @@ class Pages:
     def render(self, name: str, **values: object) -> str:
         """A template with values."""
         return self._templates.get_template(name).render(**values)
+
+
+def edition() -> str:
+    """What changes with any file that pages load: after an update no browser goes on with a script that it kept."""
+    return sha256(b"".join(path.read_bytes() for path in sorted(STATIC.iterdir()))).hexdigest()[:12]
 
 
 def usd(value: float) -> str:
