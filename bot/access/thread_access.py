@@ -127,7 +127,8 @@ class Reach:
     async def stand_of(self, person: str, row: SessionRow, guild: discord.Guild | None) -> Stand | None:
         """Return the present rights of somebody who is not in Discord's window now, as in this thread's server.
 
-        None where they are not in it, or a direct conversation is not theirs, or Discord cannot be asked.
+        None where they are not in it, or a direct conversation is not theirs. Raises what discord.py raises where
+        Discord cannot be asked.
         """
         try:
             if guild is not None:
@@ -137,8 +138,7 @@ class Reach:
                 return None
             user = await self._client.fetch_user(int(person))
             return Stand(user, await self._reader.in_person(user), None, int(row.thread), openly=False)
-        except (discord.HTTPException, discord.InvalidData, aiohttp.ClientError, OSError) as error:
-            log.info("whether %s may see %s cannot be asked: %s", person, row.thread, error)
+        except (discord.NotFound, discord.Forbidden, discord.InvalidData):
             return None
 
     def is_foreign(self, person: str, row: SessionRow) -> bool:
@@ -147,6 +147,16 @@ class Reach:
             return not row.guild
         id = int(row.thread)
         return self._is_absent(id) or person not in self._people.get(id, (person,))
+
+    def is_theirs(self, person: str, row: SessionRow) -> bool | None:
+        """Whether a direct conversation is theirs; None where Discord has to be asked who is in it."""
+        if self.is_foreign(person, row):
+            return False
+        return True if int(row.thread) in self._people else None
+
+    async def asks_people(self, row: SessionRow) -> None:
+        """Have Discord asked who is in a direct conversation. Raises what discord.py raises."""
+        await self._people_of(int(row.thread))
 
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""
@@ -189,12 +199,26 @@ class Reach:
 
     def is_known(self, stand: Stand, row: SessionRow) -> bool:
         """Whether Discord need not be asked what kind of thread it is, nor who is in it."""
-        if stand.guild is None:
-            return True
+        return stand.guild is None or self.known(stand, row) is not None
+
+    def known(self, stand: Stand, row: SessionRow) -> bool | None:
+        """Whether a session is within reach, as far as that is known without asking Discord; else None."""
+        if stand.guild is None or row.guild != stand.guild_id:
+            return self.may_see(stand, row)
         home = self._known_home(stand.guild, int(row.thread))
-        if home is None:
-            return self._is_absent(int(row.thread))
-        return self._allows(stand, row, home) is not None
+        if home is not None:
+            return self._allows(stand, row, home)
+        return False if self._is_absent(int(row.thread)) or not self.may_see(stand, row) else None
+
+    async def may_read(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether somebody may see a session. Raises what discord.py raises where Discord cannot be asked."""
+        if row.guild != stand.guild_id:
+            return False
+        if stand.guild is None:
+            return row.thread == str(stand.channel)
+        home = await self._asked_home(stand.guild, row)
+        allowed = home is not None and self._allows(stand, row, home)
+        return await self._is_in(stand, row) if allowed is None else allowed
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
         """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
@@ -267,13 +291,11 @@ class Reach:
         return home is not None and not home.private and home.parent == parent
 
     async def _visible(self, stand: Stand, row: SessionRow) -> bool:
-        if row.guild != stand.guild_id:
+        try:
+            return await self.may_read(stand, row)
+        except (discord.HTTPException, discord.InvalidData) as error:
+            log.info("whether %s may see %s cannot be asked: %s", stand.speaker.id, row.thread, error)
             return False
-        if stand.guild is None:
-            return row.thread == str(stand.channel)
-        home = await self._home(stand.guild, row)
-        allowed = home is not None and self._allows(stand, row, home)
-        return await self._is_in(stand, row) if allowed is None else allowed
 
     def _allows(self, stand: Stand, row: SessionRow, home: _Home) -> bool | None:
         """Whether the person's rights show them a thread; None where it depends on who is in it, which Discord knows."""
@@ -287,11 +309,11 @@ class Reach:
         return True if not home.private or rights.manage_threads or acts_from_it else None
 
     async def _is_in(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether Discord says that the person is in a private thread."""
+        """Whether Discord says that the person is in a private thread. Raises what discord.py raises."""
         try:
             thread = stand.guild and await stand.guild.fetch_channel(int(row.thread))
             return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
-        except discord.HTTPException:
+        except (discord.NotFound, discord.Forbidden):
             return False
 
     async def _is_locked(self, guild: discord.Guild, row: SessionRow) -> bool:
@@ -304,13 +326,23 @@ class Reach:
         return not isinstance(thread, discord.Thread) or thread.locked
 
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
+        if guild is None:
+            return self._homes.get(int(row.thread))
+        try:
+            return await self._asked_home(guild, row)
+        except (discord.HTTPException, discord.InvalidData) as error:
+            log.info("thread %s cannot be asked for: %s", row.thread, error)
+            return None
+
+    async def _asked_home(self, guild: discord.Guild, row: SessionRow) -> _Home | None:
+        """Where a thread is; None where Discord shows none. Raises what discord.py raises."""
         id = int(row.thread)
-        known = self._homes.get(id) if guild is None else self._known_home(guild, id)
-        if guild is None or known is not None or self._is_absent(id):
+        known = self._known_home(guild, id)
+        if known is not None or self._is_absent(id):
             return known
         try:
             fetched = await guild.fetch_channel(id)
-        except (discord.HTTPException, discord.InvalidData) as error:
+        except (discord.NotFound, discord.Forbidden) as error:
             self._note_absent(id, error)
             return None
         return self._keep_home(fetched) if isinstance(fetched, discord.Thread) else None

@@ -74,6 +74,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
+        sight = Sight(bot.sees, bot.sees_many, store.session)
+        stack.push_async_callback(sight.close)
         whole = Console(
             settings=settings,
             store=store,
@@ -84,7 +86,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             bot=bot,
             discretion=discretion,
             files=FileVersions(settings.home, _shared_copies(stack, settings)),
-            sight=Sight(bot.sees),
+            sight=sight,
             requests=SentRequests(store),
             summaries=summaries,
             sums=Remembered[SpendingReport](SUMS_SECONDS),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import discord
+
 from agentic.core.events.execution_events import Asked, InboxItem, Person, Sort
 from agentic.ports.errors import AgenticError
 from bot.access.denials import ANSWERED, ENDED, NOT_OF_HERE
@@ -89,10 +91,10 @@ class ConsoleActs:
         return self._owner
 
     async def stand(self, person: str, row: SessionRow) -> Stand | None:
-        """Somebody's present rights in a thread's server; None where they have none."""
+        """Somebody's present rights in a thread's server; None where they have none. Raises what discord.py raises."""
         try:
             guild = await self._bot.present_server(int(row.guild)) if row.guild else None
-        except (OSError, ValueError):
+        except (discord.NotFound, discord.Forbidden, ValueError):
             return None
         if not person.isdecimal() or (row.guild and guild is None):
             return None
@@ -128,7 +130,7 @@ class ConsoleActs:
         reach = self._bot.reach
         row = await self._bot.store.session(deed.thread)
         stand = await self.stand(person, row) if row is not None else None
-        if row is None or (not everything and (stand is None or not await reach.sees(stand, row))):
+        if row is None or (not everything and (stand is None or not await reach.may_read(stand, row))):
             return None
         if everything:
             owner = await self.owner()

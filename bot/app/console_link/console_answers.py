@@ -15,9 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
-from bot.access.thread_access import Stand
+from agentic.ports.stores import SessionRow
 from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
+from bot.app.console_link.seen_threads import SeenThreads, TooManyLooks
 from bot.console.bot_channel import Deed, Done, LessonDecision
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
@@ -30,6 +31,7 @@ FRESH_SECONDS, FRESH = 10.0, 1_000
 QUESTIONS, QUESTION_SECONDS = 10, 10.0
 """So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
 _DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
+_PLACES = TypeAdapter(list[tuple[str, str, str]])
 
 log = logging.getLogger(__name__)
 
@@ -98,9 +100,10 @@ class ConsoleAnswers:
         self._longest, self._sandboxes = longest, sandboxes
         self._acts = ConsoleActs(bot)
         self._lesson_acts = LessonActs(bot, self._acts)
-        self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
+        self._seen = SeenThreads(bot, self._acts)
+        self._levels = _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
-            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act,
+            "sees": self._sees, "sees_many": self._sees_many, "level": self._level, "owner": self._owner, "act": self._act,
             "decide": self._decide, "health": self._health,
         }  # fmt: skip
 
@@ -120,19 +123,16 @@ class ConsoleAnswers:
             return {"words": f"That didn't work: {error}. Try again."}
 
     async def _sees(self, asked: Mapping[str, object]) -> Answer:
-        """Whether somebody sees a thread; None where that is not known now."""
-        person, row, reach = str(asked["person"]), await self._bot.store.session(str(asked["thread"])), self._bot.reach
-        if row is None or reach.is_foreign(person, row):
-            return {"sees": False}
+        """Whether somebody sees a thread."""
         try:
-            stand = await self._stands.get(person, row.guild or row.thread, lambda: self._acts.stand(person, row))
-            if stand is None or (row.guild and not reach.may_see(stand, row)):
-                return {"sees": False}
-            if not reach.is_known(stand, row):
-                self._stands.cause(person)
-        except _TooManyQuestions:
-            return {"sees": None}
-        return {"sees": await reach.sees(stand, row)}
+            return {"sees": await self._seen.one(str(asked["person"]), str(asked["thread"]))}
+        except TooManyLooks:
+            return {"too_often": True}
+
+    async def _sees_many(self, asked: Mapping[str, object]) -> Answer:
+        """Which of these threads somebody sees; None where that is not known now."""
+        rows = [SessionRow(*row) for row in _PLACES.validate_python(asked["threads"])]
+        return {"sees": await self._seen.many(str(asked["person"]), rows)}
 
     async def _level(self, asked: Mapping[str, object]) -> Answer:
         """What somebody may do in a server, or at most in any; None where they are not in it, or it is not known now."""

@@ -17,19 +17,29 @@ LAST_PAGE = 1_000
 async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The tasks that somebody may see; ``?page=2`` shows earlier ones that have ended."""
     page = _page(request)
-    report, missing = await spending(console, viewer) if not page else (None, 0)
-    return console.page("home.html", viewer, **await _lists(console, viewer, page), spending=report, missing=missing)
+    report, missing, waits = await spending(console, viewer) if not page else (None, 0, False)
+    return console.page(
+        "home.html", viewer, **await _lists(console, viewer, page), spending=report, missing=missing, waits=waits
+    )
 
 
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The lists alone, as an open page shows them anew."""
-    return console.page("home_tasks.html", viewer, **await _lists(console, viewer, _page(request)))
+    page = _page(request)
+    key = viewer.person.id, viewer.everything, page
+    text = console.lists.get(key)
+    if text is None:
+        values = await _lists(console, viewer, page)
+        text = console.lists.put(key, console.pages.render("home_tasks.html", viewer=viewer, **values))
+    return web.Response(text=text, content_type="text/html")
 
 
 async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """What the tasks cost, as an open page shows it anew."""
-    report, missing = await spending(console, viewer)
-    return console.page("home_spending.html", viewer, spending=report, missing=missing, every=_every(console))
+    report, missing, waits = await spending(console, viewer)
+    return console.page(
+        "home_spending.html", viewer, spending=report, missing=missing, waits=waits, every=_every(console)
+    )
 
 
 async def _lists(console: Console, viewer: Viewer, page: int) -> dict[str, object]:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
 from agentic.core.events.execution_events import Person
+from agentic.ports.runtime import SessionRow
 from bot.config.home import CONSOLE_SESSIONS
 from bot.console.access import sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
+from bot.console.bot_channel import Place
 from bot.console.console_server import ROUTES
 from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
 
 EVE, ANN = Person(id="666", name="Eve", level="viewer"), Person(id="7", name="Ann", level="viewer")
 KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
+NOT_YET = "What you may see is still being looked up"
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
@@ -115,7 +119,13 @@ async def test_a_right_is_asked_for_again_after_a_while_and_answers_are_bounded(
         asked.append(thread)
         return True
 
-    looking = Sight(sees, lambda: now[0])
+    async def sees_many(person: Person, places: Sequence[Place]) -> list[bool | None]:
+        return [await sees(person, place[0]) for place in places]
+
+    async def session(thread: str) -> SessionRow | None:
+        return SessionRow(thread, "", "")
+
+    looking = Sight(sees, sees_many, session, lambda: now[0])
     for thread in "1112":
         assert await looking.sees(ANN, thread)
     assert asked == ["1", "2"]
@@ -133,9 +143,13 @@ async def test_a_bot_that_does_not_answer_makes_nobody_blind_and_shows_nobody_an
         door.jar = {f"threadwright-session-{door.port}": secret}
         door.channel.seen = {(ANN.id, logs.THREAD)}
         door.channel.silent = True
-        for path in ("/", f"/t/{logs.THREAD}/{EXECUTION}"):
+        for path in ("/", "/search?q=surprise", "/lessons", "/judgement"):
             answer = await door.ask(path)
-            assert (answer.status, SECRET_WORDS in answer.text) == (503, False), path
-            assert "can&#39;t say just now what you may see" in answer.text
+            assert (answer.status, SECRET_WORDS in answer.text) == (200, False), path
+            assert NOT_YET in answer.text, path
+        refused = [await door.ask(f"/t/{thread}/{task}") for thread, task in (KNOWN, UNKNOWN)]
+        assert refused[0].but() == refused[1].but()
+        assert refused[0].status == 503
+        assert "can&#39;t say just now what you may see" in refused[0].text
         door.channel.silent = False
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"

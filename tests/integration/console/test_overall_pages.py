@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from bot.config.settings import Settings
 from bot.console import process
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision
+from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision, Place
 from bot.console.overall.remembered import Remembered
 from bot.console.pages import home_page
 from reflexion.lessons.changes import approved, retired
@@ -71,6 +71,9 @@ class Bot(BotChannel):
 
     async def sees(self, person: Person, thread: str) -> bool:
         return thread in {thread_of(number) for number in (1, 3, 5, 102)}
+
+    async def sees_many(self, person: Person, places: Sequence[Place]) -> list[bool | None]:
+        return [await self.sees(person, place[0]) for place in places]
 
     async def level(self, person: Person, guild: str) -> Level | None:
         return ("owner" if guild == self.owns else "executor") if guild == ELSEWHERE else None

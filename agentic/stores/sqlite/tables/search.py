@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import cast
 
+import orjson
+
 from agentic.core.events.upcasting import ShapeUnknown, read_event
 from agentic.core.text.searchable import KINDS, searchable
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
@@ -31,6 +33,7 @@ _FOUND = f"""
     LEFT JOIN sessions ON sessions.thread = executions.thread
     WHERE search MATCH :words AND search.rowid < :before
         AND (:guild IS NULL OR sessions.guild = :guild) AND (:thread = '' OR executions.thread = :thread)
+        AND (:threads IS NULL OR executions.thread IN (SELECT value FROM json_each(:threads)))
     ORDER BY search.rowid DESC LIMIT :most
 """  # names of ours
 _NEWEST = 2**62
@@ -88,7 +91,7 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
         return []
     bindings = {
         "words": matching(query), "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
-        "most": wanted.most,
+        "most": wanted.most, "threads": named_threads(wanted),
     }  # fmt: skip
     hits: list[Hit] = []
     for position, execution, thread, *row in list(connection.execute(_FOUND, bindings)):
@@ -98,6 +101,11 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
             continue
         hits.append(Hit(cast(int, position), cast(str, thread), envelope))
     return hits
+
+
+def named_threads(wanted: Wanted) -> str | None:
+    """The threads that are looked through, as a list that SQLite reads."""
+    return orjson.dumps(sorted(wanted.threads)).decode() if wanted.threads is not None else None
 
 
 def _insert(connection: Connection, position: int, version: int, event: str) -> None:
