@@ -40,7 +40,7 @@ NO_THREAD = "0"
 """A thread that nobody has."""
 LIST_SECONDS = 1.0
 """So long a list waits for what somebody may see; its next update has the rest."""
-LISTS_SECONDS = 1.0
+LISTS_SECONDS = 2.0
 EVEN_SECONDS = 1.0
 """A refusal takes as long, or a multiple of it, whether or not Discord had to be asked."""
 NO_TASK = "There is no such task, or you may not see it."
