@@ -115,10 +115,14 @@ class Console:
             raise web.HTTPNotFound(text=NO_TASK)
         return session
 
-    async def evenly(self, viewer: Viewer, began: float) -> None:
-        """Wait until whole seconds have passed, so that somebody who may not see all learns nothing by the time it took."""
+    async def evenly(self, viewer: Viewer, began: float, parts: int = 1) -> None:
+        """Wait until a whole second is over, or such a part of one.
+
+        So somebody who may not see all learns nothing of the rest by the time it took.
+        """
         if not viewer.everything and EVEN_SECONDS:
-            await asyncio.sleep(EVEN_SECONDS - (monotonic() - began) % EVEN_SECONDS)
+            step = EVEN_SECONDS / parts
+            await asyncio.sleep(step - (monotonic() - began) % step)
 
     async def task(self, request: web.Request, viewer: Viewer) -> TaskLog:
         """The task in the path, or the newest one of its thread. Raises ``HTTPNotFound``, ``HTTPServiceUnavailable``."""

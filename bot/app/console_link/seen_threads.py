@@ -78,19 +78,24 @@ class SeenThreads:
 
     async def many(self, person: str, rows: Sequence[SessionRow]) -> list[bool | None]:
         """For each of these whether somebody sees it; None where that is not known now."""
+        found = dict[str, bool | None]()
         try:
             async with asyncio.timeout(LIST_SECONDS):
                 await self._learn_stands(person, rows)
-                await self._learn_threads(person, rows)
+                found = await self._known(person, rows)
+                unknown = [row for row in rows if found[row.thread] is None]
+                await self._learn_threads(person, unknown)
+                found |= await self._known(person, unknown)
         except TimeoutError:
             log.info("Discord did not say in time what %s may see", person)
-        return await self._known(person, rows)
+            found = await self._known(person, rows)
+        return [found[row.thread] for row in rows]
 
-    async def _known(self, person: str, rows: Sequence[SessionRow]) -> list[bool | None]:
-        """The same, without asking Discord."""
-        found: list[bool | None] = []
+    async def _known(self, person: str, rows: Sequence[SessionRow]) -> dict[str, bool | None]:
+        """The same by thread, without asking Discord."""
+        found = dict[str, bool | None]()
         for number, row in enumerate(rows, 1):
-            found.append(self._known_of(person, row))
+            found[row.thread] = self._known_of(person, row)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         return found
@@ -116,11 +121,9 @@ class SeenThreads:
         await self._ask(person, [(row, self._stand) for row in wanted])
 
     async def _learn_threads(self, person: str, rows: Sequence[SessionRow]) -> None:
-        """Ask about those of which it is not known now, as far as somebody is in their servers."""
-        unknown = [row for row, known in zip(rows, await self._known(person, rows), strict=True) if known is None]
-        await self._ask(
-            person, [(row, self._learn) for row in unknown if not row.guild or self._knows(person, row.guild)]
-        )
+        """Ask about these, as far as somebody is in their servers."""
+        there = [row for row in rows if not row.guild or self._knows(person, row.guild)]
+        await self._ask(person, [(row, self._learn) for row in there])
 
     async def _ask(self, person: str, wanted: Sequence[tuple[SessionRow, Asking]]) -> None:
         """Ask about these together, as far as the bound lets."""

@@ -21,6 +21,8 @@ from bot.history.thread_search import ThreadSearch, words_of
 LAST_PAGE = 50
 LOOKED_THROUGH, AT_ONCE = 20_000, 1_000
 """Threads, those that were used last, of which it is asked whether somebody sees them; and read at a time."""
+SEARCH_PARTS = 4
+"""A search takes a quarter of a second, or a multiple of it, for those who may not see all."""
 NOTHING_TYPED = "Type words that were said, a command, or the name of a file."
 NO_WORDS = "There is no letter and no digit in that, so there is nothing to look for."
 NOTHING_FOUND = "Nothing has all of these words. Try fewer, or the beginning of one; what was deleted is not found."
@@ -55,7 +57,7 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
     lines = [await _line(console, sees, hit, query) for hit in found.hits]
     told = ((NOTHING_FOUND, not lines), (BEHIND, found.behind), (CUT, found.cut), (NOT_YET, sees.waits))
     words = " ".join(text for text, holds in told if holds)
-    await console.evenly(viewer, began)
+    await console.evenly(viewer, began, SEARCH_PARTS)
     more = found.more and page < LAST_PAGE
     return console.page("search.html", viewer, q=typed, lines=lines, words=words, page=page, more=more)
 

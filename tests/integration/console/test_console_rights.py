@@ -200,7 +200,7 @@ async def test_a_refusal_takes_as_long_whether_something_is_there_or_not(
 ) -> None:
     waited: list[float] = []
 
-    async def evenly(console: Console, viewer: Viewer, began: float) -> None:
+    async def evenly(console: Console, viewer: Viewer, began: float, parts: int = 1) -> None:
         waited.append(began)
 
     secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(EVE, everything=False)
@@ -230,4 +230,5 @@ async def test_a_refusal_takes_as_long_whether_something_is_there_or_not(
     monkeypatch.setattr(console_context.asyncio, "sleep", sleep)
     for everything, began in ((False, 12.0), (False, 10.0), (True, 12.0)):
         await Console.evenly(None, Viewer(EVE, everything, ""), began)  # type: ignore[arg-type]
-    assert slept == [0.75, 0.75]
+    await Console.evenly(None, Viewer(EVE, False, ""), 12.0, 2)  # type: ignore[arg-type]
+    assert slept == [0.75, 0.75, 0.25]
