@@ -175,7 +175,7 @@ async def test_lists_sums_and_search_take_few_questions_and_tell_nothing_of_what
     secrets = {person.id: sessions.begin(person, everything=False) for person in (ANN, EVE)}
     async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
         door.channel.unknown, door.channel.seen = set(threads[6:]), {(ANN.id, thread) for thread in threads[:6]}
-        for person in (ANN, EVE):
+        for person in (EVE, ANN):
             door.jar, shown = {f"threadwright-session-{door.port}": secrets[person.id]}, person is ANN
             home = (await door.ask("/")).text
             assert sorted(re.findall(r'id="task-(\w+)"', home)) == ([f"h{n}" for n in range(6)] if shown else [])
