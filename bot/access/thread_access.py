@@ -46,6 +46,7 @@ ABSENT_SECONDS = 60.0
 """So long Discord is not asked again for a thread that it does not show to the bot."""
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
+ARCHIVED = 100
 LOOKED_UP = 10
 """Number of threads that Discord is asked about at most for one list: archived ones, and who is in private ones."""
 
@@ -157,6 +158,20 @@ class Reach:
     async def asks_people(self, row: SessionRow) -> None:
         """Have Discord asked who is in a direct conversation. Raises what discord.py raises."""
         await self._people_of(int(row.thread))
+
+    def is_placed(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether Discord need not be asked where a thread is and of what kind."""
+        return stand.guild is None or self._known_home(stand.guild, int(row.thread)) is not None
+
+    async def asks_archived(self, stand: Stand, row: SessionRow) -> None:
+        """Have Discord asked for archived threads of a session's channel, a hundred with one question.
+
+        Raises what discord.py raises.
+        """
+        parent = stand.guild.get_channel(int(row.channel)) if stand.guild else None
+        if isinstance(parent, discord.TextChannel | discord.ForumChannel):
+            async for thread in parent.archived_threads(limit=ARCHIVED):
+                self._keep_home(thread)
 
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""

@@ -30,6 +30,8 @@ PRESENT_SECONDS, ABSENT_SECONDS = 10.0, 300.0
 longer ago than the first."""
 INSIDE_SECONDS = 300.0
 """So long it counts for lists who is in a private thread."""
+ARCHIVED_SECONDS = 300.0
+"""So long a channel's archived threads are not asked for again."""
 LIST_SECONDS = 3.0
 """So long a list's question waits for Discord."""
 KEPT, AT_ONCE = 5_000, 50
@@ -55,6 +57,8 @@ class SeenThreads:
         self._bot, self._acts = bot, acts
         self._stands: dict[tuple[str, str], tuple[float, asyncio.Task[Stand | None]]] = {}
         self._inside: dict[tuple[str, str], tuple[float, bool]] = {}
+        self._archived: dict[str, float] = {}
+        """When a channel's archived threads were asked for."""
         self._looks, self._questions = _Bound(LOOKS), _Bound(QUESTIONS)
 
     async def one(self, person: str, thread: str) -> bool:
@@ -121,9 +125,20 @@ class SeenThreads:
         await self._ask(person, [(row, self._stand) for row in wanted])
 
     async def _learn_threads(self, person: str, rows: Sequence[SessionRow]) -> None:
-        """Ask about these, as far as somebody is in their servers."""
+        """Ask about these, as far as somebody is in their servers: about archived ones of a channel together."""
         there = [row for row in rows if not row.guild or self._knows(person, row.guild)]
-        await self._ask(person, [(row, self._learn) for row in there])
+        first, again, now = dict[str, SessionRow](), dict[str, SessionRow](), monotonic()
+        for row in there:
+            stand = self._kept(person, row.guild)
+            if stand is not None and not self._bot.reach.is_placed(stand, row):
+                (again if row.channel in first else first)[row.channel] = row
+        wanted = [
+            row
+            for row in again.values()
+            if now - self._archived.get(row.channel, -ARCHIVED_SECONDS) >= ARCHIVED_SECONDS
+        ]
+        await self._ask(person, [(row, self._learn_archived) for row in wanted])
+        await self._ask(person, [(row, self._learn) for row in there if self._known_of(person, row) is None])
 
     async def _ask(self, person: str, wanted: Sequence[tuple[SessionRow, Asking]]) -> None:
         """Ask about these together, as far as the bound lets."""
@@ -142,6 +157,12 @@ class SeenThreads:
             seen = await reach.may_read(stand, row)
             if reach.known(stand, row) is None:
                 self._note_inside(person, row, seen)
+
+    async def _learn_archived(self, person: str, row: SessionRow) -> None:
+        _make_room(self._archived)
+        self._archived[row.channel] = monotonic()
+        if (stand := self._kept(person, row.guild)) is not None:
+            await self._bot.reach.asks_archived(stand, row)
 
     def _note_inside(self, person: str, row: SessionRow, inside: bool) -> None:
         _make_room(self._inside)

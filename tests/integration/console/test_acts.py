@@ -435,6 +435,15 @@ async def test_lists_ask_discord_little_and_say_what_is_not_known_now(
     assert await sees(among=[(str(alone), "", ""), *foreign]) == [True, False, False, False]
     assert await sees(str(members["looker"]), [(str(alone), "", "")]) == [False]
     assert await sees("nonsense") == [False] * 44
+    old = [await here.guild.create_thread(here.guild.channel().id, f"a{n}") for n in range(12)]
+    await here.until(lambda: here.app.bot.get_channel(old[-1].id), "the bot knows of all of them")
+    for thread in old:
+        await here.guild.archive(thread.id)
+    await here.until(lambda: here.app.bot.get_channel(old[-1].id) is None, "they are archived")
+    clock[0] += 11
+    before = asks()
+    assert await sees(among=[(str(thread.id), str(thread.parent_id), guild) for thread in old]) == [True] * 12
+    assert asks() == before + 2, "who they are, and what is archived there"
     clock[0] += 400
     here.guild.misbehave(Rule("GET /*", ErrorAnswer(503, 0, "x"), times=None))
     assert await sees() == [None] * 44, "a Discord that fails denies nothing"
