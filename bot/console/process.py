@@ -79,6 +79,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         sessions.ended = followers.end
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
+        sight = Sight(bot.sees, bot.sees_many, store.session)
+        stack.push_async_callback(sight.close)
         whole = Console(
             settings=settings,
             store=store,
@@ -89,7 +91,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             bot=bot,
             discretion=discretion,
             files=FileVersions(settings.home, _shared_copies(stack, settings)),
-            sight=Sight(bot.sees),
+            sight=sight,
             sessions=sessions,
             requests=SentRequests(store),
             summaries=summaries,

@@ -13,7 +13,7 @@ from agentic.core.text.foreign_text import mark_of
 from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import NotStored, as_sent
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import NO_TASK, Console, Route, task_path
+from bot.console.console_context import LIST_SECONDS, NO_TASK, Console, Route, task_path
 from bot.console.hindsight.relatives import started_of
 from bot.console.hindsight.task_comparison import (
     Parting,
@@ -188,15 +188,13 @@ async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> 
         rows |= {row.execution: row for row in (await console.store.executions(one.thread))[-LOOKED_AT:]}
         rows[one.execution] = one
     pairs: list[Pair] = []
-    seen: dict[str, bool] = {}
+    seen, _ = await console.among(viewer, (row.thread for row in rows.values()), LIST_SECONDS)
     for row in rows.values():
-        if row.thread not in seen:
-            seen[row.thread] = await console.sees(viewer, await console.store.session(row.thread))
-        started = await started_of(console, row.execution) if seen[row.thread] else None
+        started = await started_of(console, row.execution) if row.thread in seen else None
         if started is None:
             continue
         for source, words in _relations(started):
-            origin = rows.get(source) or await _named(console, viewer, source)
+            origin = await console.listed(viewer, source)
             if origin is not None and (one is None or one.execution in (source, row.execution)):
                 pairs.append(Pair(origin, row, words, _task(console, row)))
     if one is not None:

@@ -38,7 +38,11 @@ async def relatives(console: Console, viewer: Viewer, log: TaskLog) -> list[Rela
     here, newest = await console.store.executions(log.row.thread), await console.store.newest_executions(LOOKED_AT)
     for row in {row.execution: row for row in (*_alike(here, log), *_alike(newest, log))}.values():
         begun = await started_of(console, row.execution)
-        if begun is None or log.execution not in sources_of(begun) or await console.row(viewer, row.execution) is None:
+        if (
+            begun is None
+            or log.execution not in sources_of(begun)
+            or await console.listed(viewer, row.execution) is None
+        ):
             continue
         if begun.trial_of == log.execution:
             how, name = "Tried again", f"attempt {begun.attempt}"
@@ -71,7 +75,7 @@ def sources_of(started: Started) -> tuple[str, ...]:
 
 async def _origins(console: Console, viewer: Viewer, log: TaskLog, started: Started) -> AsyncIterator[Relative]:
     for source in dict.fromkeys(sources_of(started)):
-        row = await console.row(viewer, source)
+        row = await console.listed(viewer, source)
         if source == started.trial_of:
             how, name = f"Attempt {started.attempt} after", "the first attempt"
         else:

@@ -39,6 +39,14 @@ document.addEventListener("htmx:after:swap", () => {
   if (inUse && !inUse.checkVisibility()) document.getElementById("act-said")?.focus({ preventScroll: true });
 });
 
+// What is asked for again and again is not while nobody looks at the page, nor while something in it is selected.
+document.addEventListener("htmx:before:request", (event) => {
+  if (!event.target.matches("[hx-trigger^=every], [hx-get^='/overview/']")) return;
+  const selection = getSelection();
+  const selected = !selection.isCollapsed && selection.containsNode(event.detail.ctx.target, true);
+  if (document.hidden || selected) event.preventDefault();
+});
+
 // A page is kept up to date from when somebody sees it: a browser opens six connections to the console at most, and
 // many tabs may be opened at once that nobody looks at yet. Which are hidden later, htmx's extension notices itself.
 function followWhenSeen() {

@@ -8,8 +8,10 @@ from datetime import UTC, date, datetime
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
+    Asked,
     Envelope,
     Escalated,
+    Level,
     ModelAnswered,
     ModelFailed,
     ModelRequested,
@@ -62,6 +64,8 @@ class TaskSummary:
     words: str = UNREADABLE
     asks: str = ""
     """The question that is open, its beginning."""
+    who_may: Level = "executor"
+    """The least level that does what it waits for."""
     turn: int = 0
     tier: int = 0
     confidence: int | None = None
@@ -101,7 +105,7 @@ def summary_of(
         role=(folded.triage.role if folded.triage is not None else "") or (folded.started.role if folded.started else ""),
         state=state, words=words,
         asks=folded.question.text[:ASKED] if folded.question is not None else "",
-        turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
+        who_may=_who_may(folded.question), turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
         attempt=folded.started.attempt if folded.started is not None else 1,
         fork=folded.started is not None and folded.started.forked_from is not None and folded.started.attempt == 1,
         since=_since(folded),
@@ -113,6 +117,13 @@ def summary_of(
             if isinstance(each.event, Escalated) and each.event.to_tier > each.event.from_tier
         ),
     )  # fmt: skip
+
+
+def _who_may(asked: Asked | None) -> Level:
+    """The least level that may agree to a question; to end a task instead is left to whoever asked for it."""
+    if asked is None:
+        return "executor"
+    return "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
 
 
 def _since(folded: Execution) -> datetime | None:
