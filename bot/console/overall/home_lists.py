@@ -146,7 +146,7 @@ async def seen_of(console: Console, viewer: Viewer, threads: Iterable[str]) -> t
 async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, int]:
     """What tasks that somebody may see cost this week, and how many tasks are not in it yet. Raises ``StoreError``."""
     now = datetime.now(UTC)
-    key = viewer.person.id, viewer.everything, now.date()
+    key = viewer.person.id, viewer.everything, now.date(), console.logs.mark
     if (known := console.sums.get(key)) is not None:
         return known, 0
     rows = await console.summaries.since(datetime.combine(monday_of(now.date()), time(), UTC) - SLACK)

@@ -46,7 +46,7 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     await answer.prepare(request)
     if request.method == "HEAD":
         return answer
-    async with console.followers.watching(task.execution, view, begin) as watcher:
+    async with console.followers.watching(task.execution, view, begin, request.query.get("mark")) as watcher:
         while True:
             try:
                 async with asyncio.timeout(BEAT_SECONDS):

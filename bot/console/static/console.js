@@ -45,7 +45,22 @@ function tellLive(words) {
   if (told) told.textContent = words;
 }
 document.addEventListener("htmx:sse:error", () => tellLive("Not live: the console can't be reached. Trying again…"));
-document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
+document.addEventListener("htmx:sse:after:connection", () => {
+  if (document.getElementById("live-state")?.textContent.startsWith("Not live")) tellLive("");
+});
+
+// What was erased is on no open page: it is loaded again, and says why.
+document.addEventListener("htmx:after:swap", () => {
+  const words = document.querySelector("[data-reload]")?.dataset.reload;
+  if (!words) return;
+  sessionStorage.setItem("reloaded", words);
+  location.reload();
+});
+addEventListener("DOMContentLoaded", () => {
+  const words = sessionStorage.getItem("reloaded");
+  if (words) tellLive(words);
+  sessionStorage.removeItem("reloaded");
+});
 
 document.addEventListener("htmx:error", () => {
   const told = document.getElementById("act-said");
