@@ -96,7 +96,9 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
     return HomeLists(
         needs=tuple(sorted(needs, key=lambda task: task.summary.since or _NEVER if task.summary else _NEVER)),
         running=tuple(task for task in listed if task not in needs),
-        finished=tuple(_listed(console, row, sees.sessions[row.thread]) for row in ended),
+        finished=tuple(
+            sorted((_listed(console, row, sees.sessions[row.thread]) for row in ended), key=_ended_at, reverse=True)
+        ),
         more=more,
         older=older,
         missing=missing + len(unknown),
@@ -105,6 +107,11 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def _ended_at(task: ListedTask) -> datetime:
+    """When a task ended, or began, where its end is not known yet: the time that its line shows."""
+    return (task.summary.since if task.summary is not None else None) or task.began or _NEVER
 
 
 async def _finished(

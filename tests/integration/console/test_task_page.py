@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from agentic.core.events.execution_events import Evaluated, Person
+from agentic.core.events.execution_events import CallBlock, Evaluated, ModelAnswered, ModelRequested, Person
 from agentic.ports.runtime import SessionRow
 from bot.console.logs import followers
 from bot.retention.expiry import Retention
@@ -112,6 +112,24 @@ async def test_a_threads_link_leads_to_its_task_and_not_to_a_question_beside_it(
     await page.goto(f"{consoled.url}/t/{thread}/aside")
     await page.get_by_role("link", name="the task beside it").click()
     await expect(page.locator("#turn-0 .words")).to_have_text("Mend it")
+
+
+async def test_a_long_event_is_read_in_pages_to_its_end_and_a_turn_that_is_not_there_is_said(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    call = CallBlock(provider_id="p", tool="write", arguments={"path": "a", "content": "x" * 600_000 + " the end"})
+    asked = ModelRequested(request="r1", turn=1, tier=2, model="m/x", reserved_usd=0)
+    await logs.written(consoled.store, "wide", [logs.started(), asked, ModelAnswered(request="r1", blocks=(call,))])
+    path = consoled.task("wide", "event/3")
+    first, last, world = [
+        await (await page.request.get(each)).text()
+        for each in (path, f"{path}?page=10", consoled.task("wide", "world?against=999"))
+    ]
+    assert "Page 1 of 10" in first
+    assert "in 10 pages" in first
+    assert max(len(first), len(last)) < 80_000
+    assert "x the end" in last
+    assert "There is no turn 999 to compare with." in world
 
 
 async def test_a_page_that_is_far_behind_begins_anew_with_the_newest(consoled: ConsoleGround, page: Page) -> None:
