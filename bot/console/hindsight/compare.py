@@ -97,7 +97,7 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
     if not isinstance(started[0], Started) or not isinstance(started[1], Started):
         raise web.HTTPNotFound(text=NO_TASK)
     names = side_names(started[0], started[1], (logs[0].execution, logs[1].execution))
-    rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1], names)
+    rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1], (_said(names[0]), _said(names[1])))
     sides = [
         Side(
             log,
@@ -137,6 +137,15 @@ def _compared(
     if parted is None:
         return rows, None, (None, None)
     return rows, parted, (_trace(one, parted.left_seq), _trace(other, parted.right_seq))
+
+
+def _said(name: str) -> str:
+    """The name of a side within a sentence."""
+    return (
+        name
+        if name.startswith(("attempt", "one", "the"))
+        else f"the {name}{' one' if name in ('left', 'right') else ''}"
+    )
 
 
 def _trace(log: TaskLog, seq: int) -> Trace:

@@ -201,7 +201,7 @@ def parting(
     row = rows[place]
     if row.left is None or row.right is None:
         on, off = names if row.right is None else names[::-1]
-        what = f"{on} did something that {off} did not, which went on with its next step"
+        what = f"{on} took a step that {off} did not; {off} went on with its next one"
     elif (ours.tier, ours.model) != (theirs.tier, theirs.model):
         what = f"they asked different models: {_model(ours)} and {_model(theirs)}"
     else:

@@ -92,7 +92,7 @@ def test_a_step_in_between_is_no_end_of_the_other_one_which_is_shown_with_its_ne
         parted = parting(compared(*logs_of), logs_of[0], logs_of[1], ("attempt 1", "attempt 2"))
         assert parted is not None
         on, off = ("attempt 1", "attempt 2") if swapped else ("attempt 2", "attempt 1")
-        assert parted.what == f"{on} did something that {off} did not, which went on with its next step"
+        assert parted.what == f"{on} took a step that {off} did not; {off} went on with its next one"
         assert parted.row == place
         shown = [step.key[0] for step in (parted.left, parted.right) if step is not None]
         assert [key.split('"')[-2] for key in shown] == ([*"x", left[place]] if swapped else [left[place], *"x"])
