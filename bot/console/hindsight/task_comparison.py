@@ -25,6 +25,7 @@ from agentic.core.events.execution_events import (
 )
 from bot.console.views.story import about
 from bot.history.payments import Payments, after_the_end
+from bot.messages.log_text import question_text
 
 ALIGNED = 250
 """So many turns of each side are aligned by what they did, after the equal ones at both ends; more are paired in order."""
@@ -149,7 +150,7 @@ def _beside(event: Event) -> str:
         case InputReceived():
             return _short(f"{event.author.name} ({event.sort}): {event.text}")
         case Asked():
-            return _short(f"asked a person ({event.sort}): {event.text}")
+            return _short(f"asked a person ({event.sort}): {question_text(event)}")
         case Escalated():
             return f"tier {event.from_tier} → {event.to_tier}: {_short(event.trigger)}"
         case Finished():
