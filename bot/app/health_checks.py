@@ -61,7 +61,7 @@ def sandbox_check(choice: Callable[[], Choice | None]) -> HealthCheck:
 
 
 def models_check(trouble: Callable[[], str], *, tour: bool) -> HealthCheck:
-    """Whether models can be asked, as far as the libraries for it go; ``tour``: there is none to ask."""
+    """Whether models can be asked, as far as the libraries for it go; ``tour``: none is configured."""
 
     async def ask() -> PartHealth:
         why = trouble()
@@ -70,10 +70,8 @@ def models_check(trouble: Callable[[], str], *, tour: bool) -> HealthCheck:
                 "models", "limited", "a library that asks them cannot be loaded", "`threadwright doctor` names it"
             )
         if tour:
-            return PartHealth(
-                "models", "limited", "no model is configured: a scripted tour answers",
-                "Run `threadwright setup`, or set a provider's key, such as ANTHROPIC_API_KEY, and restart the bot",
-            )  # fmt: skip
+            what = "no model is configured, so a scripted tour answers"
+            return PartHealth("models", "limited", what, "Run `threadwright setup`, then restart the bot")
         return PartHealth("models", "ok", "they can be asked")
 
     return HealthCheck("models", ask)

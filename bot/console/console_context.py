@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from urllib.parse import quote
 
@@ -139,6 +139,7 @@ class Console:
             raise web.HTTPServiceUnavailable(text=f"The task cannot be read now: {error}. Try again.") from error
         if log is None or not log.events:
             raise web.HTTPNotFound(text=NO_TASK)
+        log.session = replace(session, title=self.discretion.text(session.title))  # it may have got a title
         return log
 
     def page(self, name: str, viewer: Viewer, **values: object) -> web.Response:

@@ -133,6 +133,7 @@ class ConsoleServer:
                 return self._entrance.refused(request)
             if request.method not in SAFE:
                 await _of_a_form(request, viewer)
+            await self._console.logs.look()
             return await handler(self._console, request, viewer)
 
         return answered

@@ -70,8 +70,9 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         except (AgenticError, ReflexionError, OSError) as error:
             log.warning("lessons are not shown: %s", error)
         discretion = Discretion(settings.secrets)
-        logs = LogCache(store, discretion)
-        followers = Followers(logs, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
+        afar = settings.aws_place is not None
+        logs = LogCache(store, discretion, LOOK_AFAR_SECONDS if afar else 0.0)
+        followers = Followers(logs, LOOK_AFAR_SECONDS if afar else LOOK_SECONDS)
         pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))

@@ -25,12 +25,17 @@ class SentRequests:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: OrderedDict[tuple[str, int], SentRequest] = OrderedDict()
+        self._erasure = ""
+        """The mark of the logs that these were rebuilt from: none of them stays after an erasure."""
         self._rebuilding = asyncio.Lock()
 
     async def of(self, log: TaskLog, places: Iterable[int]) -> list[SentRequest]:
         """The requests that the log records at these sequence numbers, in their order."""
         wanted = list(places)
         async with self._rebuilding:
+            if log.mark != self._erasure:
+                self._kept.clear()
+                self._erasure = log.mark
             missing = sorted({seq for seq in wanted if (log.execution, seq) not in self._kept})
             if missing:
                 recorded = min(missing[0], log.hidden - 1) if log.hidden else missing[0]

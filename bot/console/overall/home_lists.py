@@ -117,7 +117,7 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
         needs=tuple(mine),
         others=tuple(others),
         running=tuple(task for task in opened if task not in waiting),
-        finished=tuple([await _listed(console, row, sees) for row in ended]),
+        finished=tuple(sorted([await _listed(console, row, sees) for row in ended], key=_ended_at, reverse=True)),
         more=max(len(rows) - OPEN, 0),
         older=older,
         missing=missing,
@@ -127,6 +127,11 @@ async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLis
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def _ended_at(task: ListedTask) -> datetime:
+    """When a task ended, or began, where its end is not known yet: the time that its line shows."""
+    return (task.summary.since if task.summary is not None else None) or task.began or _NEVER
 
 
 async def _finished(
@@ -165,7 +170,7 @@ async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, in
     Raises ``StoreError``.
     """
     now = datetime.now(UTC)
-    key = viewer.person.id, viewer.everything, now.date()
+    key = viewer.person.id, viewer.everything, now.date(), console.logs.mark
     if (known := console.sums.get(key)) is not None:
         return known, 0, False
     sees = VisibleThreads(console, viewer)

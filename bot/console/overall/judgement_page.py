@@ -33,7 +33,7 @@ async def judgement(console: Console, request: web.Request, viewer: Viewer) -> w
     calibration, judges = await asyncio.to_thread(lambda: (calibration_of(labels), judges_of(verdicts, labels)))
     return console.page(
         "judgement.html", viewer, calibration=calibration, judges=judges, ladder=ladder_of(tasks, labels), trouble=trouble,
-        missing=missing, waits=not complete, assumptions=ASSUMPTIONS, tasks=TASKS, labels=LABELS,
+        missing=missing, waits=not complete, ended=len(rows), assumptions=ASSUMPTIONS, tasks=TASKS, labels=LABELS,
     )  # fmt: skip
 
 

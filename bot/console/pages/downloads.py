@@ -24,6 +24,7 @@ from bot.console.exports.markdown_export import call_text, turn_text, whole_task
 from bot.console.exports.transcript import CallRecord, TranscriptTurn, transcript
 from bot.console.logs.task_log import TaskLog
 from bot.console.pages.task import TASK
+from bot.console.views.task_status import status_of
 
 OUTPUTS, OUTPUT_BYTES = 2_000_000, 20_000_000
 """Characters of whole outputs that a file to read has besides, the newest ones; and how large one may be to be looked at."""
@@ -75,7 +76,7 @@ async def as_trajectory(console: Console, request: web.Request, viewer: Viewer) 
     copied = first.forked_from[1] if isinstance(first, Started) and first.forked_from is not None else 0
     children = await _helpers(console, log)
     task = Trajectory(
-        log.execution, log.row.thread, tuple(log.events), BUILD, log.folded.spent.usd, system, tools, copied, children
+        log.execution, log.row.thread, tuple(log.events), BUILD, status_of(log).usd, system, tools, copied, children
     )
     return await _sent(request, atif(task), log.execution, "atif.json")
 

@@ -57,7 +57,9 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
         await answer.prepare(request)
         return answer
     try:
-        watching = console.followers.watching(task.execution, view, begin, viewer.person.id, viewer.session)
+        watching = console.followers.watching(
+            task.execution, view, begin, request.query.get("mark"), person=viewer.person.id, session=viewer.session
+        )
         async with watching as watcher:
             await answer.prepare(request)
             while (update := await _next(console, viewer, task, watcher)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from bot.console.console_context import Console, Route, task_path
 from bot.console.hindsight.relatives import relatives
 from bot.console.logs.task_log import TaskLog
 from bot.console.views.act_choices import choices_of
+from bot.console.views.shell_session import piece, pieces
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
@@ -113,16 +115,20 @@ async def logs(console: Console, request: web.Request, viewer: Viewer) -> web.Re
 
 
 async def item(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """One event, whole, as its log has it."""
+    """One event, whole, as its log has it; a long one in pages, ``?page=2``."""
     log = await console.task(request, viewer)
     place = _place(request.match_info["seq"], len(log.events) + 1)
     if not 1 <= place <= len(log.events):
         raise web.HTTPNotFound(text="There is no such event.")
     envelope = log.events[place - 1]
-    content = envelope.event.model_dump_json(indent=1)
+    content = (await asyncio.to_thread(envelope.event.model_dump_json, indent=1)).encode()
+    count, asked = pieces(len(content)), request.query.get("page", "1")
+    number = min(max(int(asked[:7]), 1), count) if asked.isdecimal() else 1
+    text = await asyncio.to_thread(piece, content, number - 1, str)  # no secrets are in it
     return console.page(
-        "event.html", viewer, log=log, path=task_path(log), envelope=envelope, content=content[:400_000]
-    )
+        "event.html", viewer, log=log, path=task_path(log), envelope=envelope, text=text, number=number, count=count,
+        size=len(content), title=f"Event {envelope.seq}: {envelope.event.kind.replace('_', ' ')}",
+    )  # fmt: skip
 
 
 BASE = r"/t/{thread:[0-9]{1,20}}"

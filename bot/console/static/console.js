@@ -80,7 +80,22 @@ function notLive(status) {
 }
 document.addEventListener("over", (event) => endLive(event.detail.data));
 document.addEventListener("htmx:sse:error", (event) => notLive(event.detail.status));
-document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
+document.addEventListener("htmx:sse:after:connection", () => {
+  if (document.getElementById("live-state")?.textContent.startsWith("Not live")) tellLive("");
+});
+
+// What was erased is on no open page: it is loaded again, and says why.
+document.addEventListener("htmx:after:swap", () => {
+  const words = document.querySelector("[data-reload]")?.dataset.reload;
+  if (!words) return;
+  sessionStorage.setItem("reloaded", words);
+  location.reload();
+});
+addEventListener("DOMContentLoaded", () => {
+  const words = sessionStorage.getItem("reloaded");
+  if (words) tellLive(words);
+  sessionStorage.removeItem("reloaded");
+});
 
 // The first connection is not tried again by itself.
 function againLive(event) {

@@ -177,6 +177,13 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
     )
 
 
+async def test_what_ended_last_stands_first(ground: Ground) -> None:
+    text = await until(lambda: ground.get("/"), "figures follow")
+    ends = re.findall(r'ended <time datetime="([^"]+)"', text)
+    assert len(set(ends)) > 1
+    assert ends == sorted(ends, reverse=True)
+
+
 async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Ground) -> None:
     page = await until(lambda: ground.get("/", bob=True), "figures follow")
     assert page.count("mend the parser") == 3

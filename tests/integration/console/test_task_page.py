@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
 from playwright.async_api import Page, Route, expect
 
-from agentic.core.events.execution_events import Evaluated
+from agentic.core.events.execution_events import CallBlock, Evaluated, ModelAnswered, ModelRequested, Person
+from agentic.ports.runtime import SessionRow
+from bot.console.logs import followers
+from bot.retention.expiry import Retention
+from bot.retention.personal_data import PersonalData
 from tests.integration.console import logs
 from tests.integration.console.grounds import IN_A_BROWSER, ConsoleGround, chromium, consoled, page
 
@@ -86,6 +91,35 @@ async def test_the_log_shows_each_event_and_can_be_filtered(consoled: ConsoleGro
     await expect(page.locator("pre.whole")).to_contain_text('"outcome": "ok"')
 
 
+async def test_an_erasure_leaves_no_page_with_what_was_said_and_a_title_that_came_later_is_shown(
+    consoled: ConsoleGround, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(followers, "RESTED_SECONDS", 0.05)
+    thread, bob = "1575491652707942888", Person(id="8", name="Bob Miller", level="executor")
+    said = logs.guidance("call 555-0199").model_copy(update={"author": bob})
+    log = [logs.started(thread=thread), *logs.turn(1), said, *logs.turn(2), *logs.end()]
+    store, path = consoled.store, f"{consoled.url}/t/{thread}/erased"
+    await store.save_session(SessionRow(thread, logs.CHANNEL, logs.GUILD))
+    await store.release(await logs.written(store, "erased", log, thread=thread))
+    tabs = ("", "/logs", "/event/7", "/why/7", "/world?turn=2", "/export.html", "/export.jsonl")
+
+    async def told() -> list[bool]:
+        answers = [await (await page.request.get(path + tab)).text() for tab in tabs]
+        return ["555-0199" in text or "Bob Miller" in text for text in answers]
+
+    assert await told() == [True] * len(tabs)
+    await page.goto(path)
+    await expect(page.locator("h1")).to_have_text("Fix the failing test")
+    await expect(page.locator("#turn-1")).to_contain_text("call 555-0199")
+    await store.save_session(SessionRow(thread, logs.CHANNEL, logs.GUILD, title="The shop"))
+    await PersonalData(store, None, Retention(store, 0)).erase("8", "Bob Miller")
+    await expect(page.locator("#live-state")).to_have_text(followers.CHANGED)
+    await expect(page.locator("#turn-1")).to_contain_text("[erased]")
+    await expect(page.locator("main")).not_to_contain_text("555-0199")
+    await expect(page.locator("h1")).to_have_text("The shop")
+    assert await told() == [False] * len(tabs)
+
+
 async def test_a_threads_link_leads_to_its_task_and_not_to_a_question_beside_it(
     consoled: ConsoleGround, page: Page
 ) -> None:
@@ -98,6 +132,24 @@ async def test_a_threads_link_leads_to_its_task_and_not_to_a_question_beside_it(
     await page.goto(f"{consoled.url}/t/{thread}/aside")
     await page.get_by_role("link", name="the task beside it").click()
     await expect(page.locator("#turn-0 .words")).to_have_text("Mend it")
+
+
+async def test_a_long_event_is_read_in_pages_to_its_end_and_a_turn_that_is_not_there_is_said(
+    consoled: ConsoleGround, page: Page
+) -> None:
+    call = CallBlock(provider_id="p", tool="write", arguments={"path": "a", "content": "x" * 600_000 + " the end"})
+    asked = ModelRequested(request="r1", turn=1, tier=2, model="m/x", reserved_usd=0)
+    await logs.written(consoled.store, "wide", [logs.started(), asked, ModelAnswered(request="r1", blocks=(call,))])
+    path = consoled.task("wide", "event/3")
+    first, last, world = [
+        await (await page.request.get(each)).text()
+        for each in (path, f"{path}?page=10", consoled.task("wide", "world?against=999"))
+    ]
+    assert "Page 1 of 10" in first
+    assert "in 10 pages" in first
+    assert max(len(first), len(last)) < 80_000
+    assert "x the end" in last
+    assert "There is no turn 999 to compare with." in world
 
 
 async def test_a_page_that_is_far_behind_begins_anew_with_the_newest(consoled: ConsoleGround, page: Page) -> None:

@@ -12,16 +12,12 @@ from agentic.core.events.execution_events import (
     Envelope,
     Escalated,
     Level,
-    ModelAnswered,
-    ModelFailed,
-    ModelRequested,
     Person,
-    SubagentFinished,
 )
-from agentic.core.fold.model_requests import cost_of_failure
 from agentic.core.state.execution import Execution
 from bot.console.views.task_status import state_of
 from bot.history.cost_summary import PriceOf, Spent, spent
+from bot.history.payments import Payments, after_the_end
 
 NEEDS = ("asks", "paused", "set_aside")
 """States that only a person ends."""
@@ -109,7 +105,7 @@ def summary_of(
         attempt=folded.started.attempt if folded.started is not None else 1,
         fork=folded.started is not None and folded.started.forked_from is not None and folded.started.attempt == 1,
         since=_since(folded),
-        costs=_costs(log, outcome, folded),
+        costs=_costs(log, outcome),
         spent=spent(log, None, price) if folded.finished is not None else None,
         rises=tuple(
             TierRise(each.event.rule or "other", each.event.from_tier, each.event.to_tier)
@@ -132,32 +128,11 @@ def _since(folded: Execution) -> datetime | None:
     return folded.resting_since or (folded.at if folded.quarantined is not None else folded.started_at)
 
 
-def _costs(log: Sequence[Envelope], outcome: Sequence[Envelope], folded: Execution) -> tuple[DayCost, ...]:
+def _costs(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> tuple[DayCost, ...]:
     """What its requests cost; those that were copied from another task are counted there, the tour costs nothing."""
-    if folded.policy.tour:
-        return ()
-    copied = folded.started.forked_from[1] if folded.started is not None and folded.started.forked_from else 0
-    sums: dict[tuple[date, str], float] = {}
-    asked: dict[str, ModelRequested] = {}
-    for each in (*log[copied:], *outcome):
-        if isinstance(each.event, ModelRequested):
-            asked[each.event.request] = each.event
-        for model, usd in _paid(each.event, asked):
-            key = each.at.astimezone(UTC).date(), model
-            sums[key] = sums.get(key, 0.0) + usd
+    payments, sums = Payments(), dict[tuple[date, str], float]()
+    paid = [each for envelope in log for each in payments.of(envelope) if not each.copied]
+    for each in (*paid, *after_the_end(outcome)):
+        key = each.at.astimezone(UTC).date(), each.model
+        sums[key] = sums.get(key, 0.0) + each.usd
     return tuple(DayCost(day, model, usd) for (day, model), usd in sums.items() if usd)
-
-
-def _paid(event: object, asked: dict[str, ModelRequested]) -> list[tuple[str, float]]:
-    match event:
-        case ModelAnswered():
-            request = asked.get(event.request)
-            return [(request.model if request is not None else event.served_by or "unknown", event.usd)]
-        case ModelFailed():
-            request = asked.get(event.request)
-            model, reserved = (request.model, request.reserved_usd) if request is not None else ("unknown", 0.0)
-            return [(model, cost_of_failure(event, reserved))]
-        case SubagentFinished():
-            return list(event.models.items()) or [("unknown", event.spent_usd)]
-        case _:
-            return []
