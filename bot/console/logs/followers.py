@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Watcher:
-    """One open page. ``updates`` ends with None once it cannot be kept up to date."""
+    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its task was deleted."""
 
     view: str
     since: int
@@ -93,6 +93,8 @@ class Followers:
             if first := self._missed(task, execution, view, since):
                 watcher.tell(first)
             watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
+        else:
+            watcher.updates.put_nowait(None)
         followed = self._followed.get(execution)
         if followed is None:
             following = asyncio.create_task(self._follow(execution), name=f"console follows {execution}")
@@ -118,7 +120,6 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
-        task: TaskLog | None = None
         said = set[type[Exception]]()
         while True:
             try:
@@ -133,12 +134,15 @@ class Followers:
                         log.exception("a fault of ours: task %s cannot be read", execution)
                 await asyncio.sleep(RESTED_SECONDS)
                 continue
-            if task is not None:
-                try:
-                    self._tell(execution, task)
-                except Exception:  # of one view; whoever watches gets what comes next
-                    log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
-            await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
+            if task is None:  # it was deleted
+                for watcher in self._followed[execution].watchers:
+                    watcher.updates.put_nowait(None)
+                return
+            try:
+                self._tell(execution, task)
+            except Exception:  # of one view; whoever watches gets what comes next
+                log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
+            await asyncio.sleep(RESTED_SECONDS if task.ended else self._look_seconds)
 
     def _missed(self, task: TaskLog, execution: str, view: str, since: int) -> bytes:
         """What a page lacks as it is opened: rendered once for all that open while nothing happens."""

@@ -44,7 +44,11 @@ function tellLive(words) {
   const told = document.getElementById("live-state");
   if (told) told.textContent = words;
 }
-document.addEventListener("htmx:sse:error", () => tellLive("Not live: the console can't be reached. Trying again…"));
+document.addEventListener("htmx:sse:error", (event) => {
+  if (event.detail.status !== 404) return tellLive("Not live: the console can't be reached. Trying again…");
+  tellLive("This task was deleted, or you can't see it any more. What stands here is from before.");
+  event.target.remove(); // or it would be asked for again and again
+});
 document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
 
 document.addEventListener("htmx:error", () => {
