@@ -101,6 +101,8 @@ async def test_every_answer_keeps_other_pages_away(door: Door, wall: Wall) -> No
             answer.headers.setdefault("cross-origin-opener-policy", "same-origin")
         wall.held(f"{method} {path}", guarded(answer), str(answer.headers))
         assert (answer.content == b"") == (method == "HEAD" or status == 303)
+    live = await door.ask(TASK + "/live", "HEAD")
+    assert live.headers["x-accel-buffering"] == "no"
     page = (await door.ask("/")).text
     static = await door.ask("/static/console.css")
     wall.held("a file", guarded(Answer(200, static.headers | {"cache-control": "no-store"}, b"")))
