@@ -46,7 +46,7 @@ function tellLive(words) {
 }
 document.addEventListener("htmx:sse:error", (event) => {
   if (event.detail.status !== 404) return tellLive("Not live: the console can't be reached. Trying again…");
-  tellLive("This task was deleted, or you can't see it any more. What stands here is from before.");
+  tellLive("This task was deleted, or you can't see it any more. This page shows it as it was.");
   event.target.remove(); // or it would be asked for again and again
 });
 document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
