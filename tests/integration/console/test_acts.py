@@ -122,9 +122,16 @@ async def press(page: Page, name: str, told: str) -> None:
     await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
 
 
+async def leads_to_its_task(here: Whole, thread: int, words: str) -> None:
+    """All links of the card with these words name its task: its thread may have another one when they are clicked."""
+    links = re.findall(r"\]\((http\S+?)[)#]", (await here.says(thread, words)).content)
+    rows = await here.app.store.executions(str(thread))
+    assert {link.partition(f"/t/{thread}")[2] for link in links} == {f"/{rows[0].execution}"}
+
+
 async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
     thread = await here.mention("hold one")
-    await here.says(thread, "[details](")
+    await leads_to_its_task(here, thread, "[details](")
     await page.goto(here.guild.link())
     await page.get_by_role("button", name=re.compile("^Thread hold one")).first.click()
     async with page.context.expect_page() as clicked:
@@ -134,7 +141,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
     box = page.get_by_label("Your words")
     await box.fill("use the second")
     await press(page, "Pause", "⏸ Pausing after this step.")
-    await here.says(thread, "Pausing")
+    await leads_to_its_task(here, thread, "**Pausing**")
     await box.focus()
     await page.keyboard.type(" file")
     here.mind.go.set()
@@ -192,9 +199,6 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     assert await page.evaluate(SENT_TWICE, ["#act-retry", "retry"]) == [200, 200]
     await goes_on(here, thread)
     assert await here.ended(thread) == ["stopped", "done", "done"]
-    links = re.findall(r"\]\((http\S+?)[)#]", "\n".join(message.content for message in here.said(thread)))
-    rows = await here.app.store.executions(str(thread))
-    assert {link.partition(f"/t/{thread}")[2] for link in links} == {f"/{row.execution}" for row in rows}
 
 
 async def goes_on(here: Whole, thread: int) -> None:
