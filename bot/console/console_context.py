@@ -11,7 +11,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from agentic.core.events.execution_events import Level
-from agentic.ports.errors import StoreError
+from agentic.ports.errors import LogInvalid, StoreCorrupt, StoreError, StoreTooNew
 from agentic.ports.runtime import ExecutionRow, SessionRow, Store
 from bot.config.settings import Settings
 from bot.console.access.browser_sessions import BrowserSessions
@@ -136,7 +136,7 @@ class Console:
             row = await self.store.execution(execution or await newest_task(self.store, session.thread))
             log = await self.logs.task(row.execution) if row is not None and row.thread == session.thread else None
         except StoreError as error:
-            raise web.HTTPServiceUnavailable(text=f"The task cannot be read now: {error}. Try again.") from error
+            raise web.HTTPServiceUnavailable(text=unreadable(error)) from error
         if log is None or not log.events:
             raise web.HTTPNotFound(text=NO_TASK)
         log.session = replace(session, title=self.discretion.text(session.title))  # it may have got a title
@@ -146,6 +146,13 @@ class Console:
         """A whole page from a template."""
         text = self.pages.render(name, viewer=viewer, **values)
         return web.Response(text=text, content_type="text/html")
+
+
+def unreadable(error: Exception) -> str:
+    """Say that something could not be read, and what to do."""
+    if isinstance(error, StoreCorrupt | StoreTooNew | LogInvalid):
+        return f"This can't be read: {error}."
+    return f"The store doesn't answer now: {error}. Try again in a moment."
 
 
 def task_path(log: TaskLog, tab: str = "") -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +17,8 @@ from bot.workspace.browse import bytes_of
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")
+VERSIONS = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in STATIC.iterdir()}
+"""A mark of each static file's content: what a page links to is what this version has, however long a browser keeps it."""
 
 
 class Pages:
@@ -37,7 +39,12 @@ class Pages:
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
         cast("dict[str, object]", self._templates.globals).update(
-            {"build": BUILD, "asks": ASKS, "edition": edition(), **(shared or {})}
+            {
+                "build": BUILD,
+                "asks": ASKS,
+                "static": static,
+                **(shared or {}),
+            }
         )
 
     def prepare(self) -> None:
@@ -50,9 +57,9 @@ class Pages:
         return self._templates.get_template(name).render(**values)
 
 
-def edition() -> str:
-    """What changes with any file that pages load: after an update no browser goes on with a script that it kept."""
-    return sha256(b"".join(path.read_bytes() for path in sorted(STATIC.iterdir()))).hexdigest()[:12]
+def static(name: str) -> str:
+    """The address of a static file."""
+    return f"/static/{name}?v={VERSIONS[name]}"
 
 
 def usd(value: float) -> str:

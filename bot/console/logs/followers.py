@@ -48,7 +48,7 @@ class TooManyPages(Exception):
 
 @dataclass(slots=True)
 class Watcher:
-    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its session has ended."""
+    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its session or task is no more."""
 
     session: str
     """The session of its browser; '' for none."""
@@ -172,7 +172,6 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
-        task: TaskLog | None = None
         said = set[type[Exception]]()
         while True:
             try:
@@ -191,12 +190,13 @@ class Followers:
                 if _is_no_more(task, watcher):
                     watcher.end()
                     self._followed[execution].watchers.remove(watcher)
-            if task is not None:
-                try:
-                    self._tell(execution, task)
-                except Exception:  # of one view; whoever watches gets what comes next
-                    log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
-            await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
+            if task is None:  # it was deleted
+                return
+            try:
+                self._tell(execution, task)
+            except Exception:  # of one view; whoever watches gets what comes next
+                log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
+            await asyncio.sleep(RESTED_SECONDS if task.ended else self._look_seconds)
 
     def _missed(self, task: TaskLog, execution: str, view: str, since: int) -> bytes:
         """What a page lacks as it is opened: rendered once for all that open while nothing happens."""

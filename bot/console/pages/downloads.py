@@ -176,6 +176,8 @@ async def _sent(request: web.Request, pieces: Iterator[str], name: str, ending: 
     answer.headers["Content-Type"] = TYPES[ending]
     answer.headers["Content-Disposition"] = f'attachment; filename="threadwright-{name}.{ending}"'
     await answer.prepare(request)
+    if request.method == "HEAD":
+        return answer
     left, now = SEND_SECONDS, asyncio.get_running_loop().time
     while piece := await asyncio.to_thread(_next, pieces):
         began = now()

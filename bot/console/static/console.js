@@ -49,13 +49,15 @@ document.addEventListener("htmx:before:request", (event) => {
 
 // A page is kept up to date from when somebody sees it: a browser opens six connections to the console at most, and
 // many tabs may be opened at once that nobody looks at yet. Which are hidden later, htmx's extension notices itself.
-function followWhenSeen() {
-  if (document.hidden) return;
-  document.removeEventListener("visibilitychange", followWhenSeen);
-  document.getElementById("live")?.dispatchEvent(new Event("seen"));
+function startLive() {
+  const live = document.getElementById("live");
+  if (!live || document.hidden || live.dataset.begun) return;
+  live.dataset.begun = "yes";
+  htmx.trigger(live, "go");
 }
-document.addEventListener("visibilitychange", followWhenSeen);
-addEventListener("DOMContentLoaded", followWhenSeen);
+document.addEventListener("visibilitychange", startLive);
+addEventListener("DOMContentLoaded", startLive);
+document.addEventListener("htmx:after:swap", startLive);
 
 // A page that is no longer kept up to date says so, until it is again; where it will not be again, it says why and stops.
 const OVER = {
@@ -100,7 +102,7 @@ addEventListener("DOMContentLoaded", () => {
 // The first connection is not tried again by itself.
 function againLive(event) {
   notLive(event.detail.ctx?.response?.status);
-  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "again"), 10000);
+  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "go"), 10000);
 }
 document.addEventListener("htmx:response:error", (event) => {
   if (event.target.id === "live") againLive(event);
@@ -127,6 +129,7 @@ function parkLive() {
   const live = closeLive();
   parked = live.cloneNode();
   parked.removeAttribute("data-htmx-powered");
+  delete parked.dataset.begun;
   const since = live.dataset.last;
   if (since) parked.setAttribute("hx-sse:connect", parked.getAttribute("hx-sse:connect").replace(/since=\d+/, `since=${since}`));
   tellLive(`Not live while you look at ${AT_ONCE} other pages of the console. Click into this one to go on.`);
@@ -135,6 +138,7 @@ function unparkLive() {
   tellLive("");
   document.getElementById("live-state").before(parked);
   htmx.process(parked);
+  startLive();
   parked = null;
 }
 function lookedAt() {

@@ -123,9 +123,16 @@ async def press(page: Page, name: str, told: str) -> None:
     await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
 
 
+async def leads_to_its_task(here: Whole, thread: int, words: str) -> None:
+    """All links of the card with these words name its task: its thread may have another one when they are clicked."""
+    links = re.findall(r"\]\((http\S+?)[)#]", (await here.says(thread, words)).content)
+    rows = await here.app.store.executions(str(thread))
+    assert {link.partition(f"/t/{thread}")[2] for link in links} == {f"/{rows[0].execution}"}
+
+
 async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
     thread = await here.mention("hold one")
-    await here.says(thread, "[details](")
+    await leads_to_its_task(here, thread, "[details](")
     await page.goto(here.guild.link())
     await page.get_by_role("button", name=re.compile("^Thread hold one")).first.click()
     async with page.context.expect_page() as clicked:
@@ -135,7 +142,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
     box = page.get_by_label("Your words")
     await box.fill("use the second")
     await press(page, "Pause", "⏸ Pausing after this step.")
-    await here.says(thread, "Pausing")
+    await leads_to_its_task(here, thread, "**Pausing**")
     await box.focus()
     await page.keyboard.type(" file")
     here.mind.go.set()
@@ -188,7 +195,7 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
 
     thread = await here.mention("hold two")
     await opened(here, page, thread)
-    await page.get_by_role("button", name="Stop", exact=True).press("Enter")
+    await press(page, "Stop", "🛑 Stopping.")
     await here.says(thread, "🛑 **Stopped**")
     await expect(page.get_by_role("button", name="Try again")).to_be_visible()
     await expect(page.locator("#act-said")).to_be_focused()  # and not what a second Enter would do
