@@ -32,7 +32,7 @@ AT_ONCE = 32
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
 ACTS = ("act", "decide")
 """Questions that take long: they have places of their own, so that pages open meanwhile."""
-LOOKS, SILENT_SECONDS = ("sees", "sees_many", "level", "owner", "health", "names"), 10.0
+LOOKS, SILENT_SECONDS = ("sees", "sees_many", "level", "owner", "health", "names", "newest"), 10.0
 """What is not asked again so soon after a question that had no answer: a page asks about many threads."""
 OWNER_SECONDS = 60.0
 """So long it is known as whom the owner acts."""
@@ -162,6 +162,12 @@ class BotChannel:
         """What servers, channels and threads are called; of what the bot does not see there is none. Raises ``BotSilent``."""
         names = (await self._ask("names", {"ids": list(ids)}, ASK_SECONDS)).get("names")
         return cast("dict[str, str]", names) if isinstance(names, dict) else {}
+
+    async def newest(self, execution: str) -> str:
+        """The end of what a task's model or command writes just now; '' for nothing, and where nobody can say."""
+        with contextlib.suppress(BotSilent):
+            return str((await self._ask("newest", {"execution": execution}, ASK_SECONDS)).get("newest", ""))
+        return ""
 
     async def health(self) -> dict[str, object] | None:
         """How the bot is, as ``ConsoleAnswers`` tells it; None where there is no bot. Raises ``BotSilent``."""

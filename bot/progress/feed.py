@@ -111,10 +111,10 @@ class Feed:
         """Return the read model, None where the execution began before this process and was not loaded yet."""
         return self._progress.get(execution)
 
-    def tail(self, execution: str) -> str:
-        """Return the end of the text that is being streamed."""
+    def tail(self, execution: str, characters: int = TAIL_SHOWN) -> str:
+        """Return the end of the text that is being streamed: a model's answer, or what a command writes."""
         tail = self._tails.get(execution, "")
-        return self.discretion.growing(tail)[-TAIL_SHOWN:] if tail else ""  # cut last: half a secret has no form
+        return self.discretion.growing(tail)[-characters:] if tail else ""  # cut last: half a secret has no form
 
     def load(self, progress: Progress) -> None:
         """Add the read model of an execution that began before this process."""

@@ -22,6 +22,7 @@ from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
 from bot.app.console_link.seen_threads import SeenThreads, TooManyLooks
 from bot.console.bot_channel import Deed, Done, LessonDecision
+from bot.progress.feed import TAIL_KEPT
 from bot.rendering.discord_text import named
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
@@ -111,7 +112,7 @@ class ConsoleAnswers:
         self._levels = _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
             "sees": self._sees, "sees_many": self._sees_many, "level": self._level, "owner": self._owner, "act": self._act,
-            "decide": self._decide, "names": self._names, "health": self._health,
+            "decide": self._decide, "names": self._names, "newest": self._newest, "health": self._health,
         }  # fmt: skip
 
     async def answer(self, asked: Mapping[str, object]) -> Answer:
@@ -161,6 +162,10 @@ class ConsoleAnswers:
         except (discord.NotFound, discord.Forbidden, ValueError):
             return None
         return self._bot.reader.speaker(member, server).level if member is not None else None
+
+    async def _newest(self, asked: Mapping[str, object]) -> Answer:
+        """The end of what is written just now in a task that runs in this process."""
+        return {"newest": self._bot.feed.tail(str(asked["execution"]), TAIL_KEPT)}
 
     async def _names(self, asked: Mapping[str, object]) -> Answer:
         """What places are called that the bot sees just now, without asking Discord."""

@@ -374,7 +374,7 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
 
     async def sees(person: str, *threads: str) -> list[object]:
         asked = [answers.answer({"ask": "sees", "person": person, "thread": thread}) for thread in threads]
-        return [answer.get("sees", answer.get("too_often") and "too often") for answer in await asyncio.gather(*asked)]
+        return [answer.get("sees", "too often" if answer.get("too_often") else "not known now") for answer in await asyncio.gather(*asked)]
 
     async def level(person: str, guild: str) -> object:
         answer = await answers.answer({"ask": "level", "person": person, "guild": guild})

@@ -137,7 +137,7 @@ async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part
     await expect(parts).to_contain_text("elsewhere")
     sides = page.locator(".sides section")
     await expect(sides.nth(0)).to_contain_text("The rule that answered next: open_calls")
-    await expect(sides.nth(1)).to_contain_text("Right, turn 3")
+    await expect(sides.nth(1)).to_contain_text("Attempt 2, turn 3")
     await expect(page.get_by_role("row", name="Look before you leap.")).to_contain_text("told: it fits")
     await expect(page.locator(".difference")).to_contain_text("− Work with care.")
     await expect(page.locator(".difference")).to_contain_text("+ Work fast.")

@@ -257,15 +257,15 @@ async def test_each_tab_tells_what_the_task_does_now_and_world_that_there_is_mor
     consoled: ConsoleGround, page: Page
 ) -> None:
     log = [*logs.events(1, ended=False), *logs.turn(2)[:1]]
-    lease = await logs.written(consoled.store, "tabs", log)
-    await page.goto(consoled.task("tabs", "world"))
+    lease = await logs.written(consoled.store, "alltabs", log)
+    await page.goto(consoled.task("alltabs", "world"))
     await expect(page.get_by_text("None yet.")).to_be_visible()
-    await logs.added(consoled.store, "tabs", lease, logs.turn(2)[1:], len(log))
+    await logs.added(consoled.store, "alltabs", lease, logs.turn(2)[1:], len(log))
     await page.get_by_role("link", name="Show it").press("Enter")
     await expect(page.get_by_text("I look at step 2.")).to_be_in_viewport()
     for number, tab in enumerate(("identity", "at", "why/3", "world?turn=1"), 3):
-        await page.goto(consoled.task("tabs", tab))
-        await logs.added(consoled.store, "tabs", lease, logs.turn(number), 2 + 5 * (number - 1))
+        await page.goto(consoled.task("alltabs", tab))
+        await logs.added(consoled.store, "alltabs", lease, logs.turn(number), 2 + 5 * (number - 1))
         await expect(page.locator("#status div", has_text="Turn")).to_contain_text(str(number))
     await expect(page.locator("#newer")).to_have_text("A newer request was sent: turn 6")
     await page.locator("#newer a").press("Enter")

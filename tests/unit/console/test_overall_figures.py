@@ -232,7 +232,7 @@ def test_judgement_says_that_a_task_has_ended_which_the_ladder_does_not_count(
 ) -> None:
     page = Pages().render(
         "judgement.html", viewer=None, calibration=calibration_of([]), judges=(), ladder=ladder_of([], []), trouble="",
-        missing=missing, ended=ended, assumptions=(), tasks=1, labels=1,
+        missing=missing, waits=False, ended=ended, assumptions=(), tasks=1, labels=1,
     )  # fmt: skip
     assert words in page
     assert ("No task has ended yet." in page) is not bool(ended)
