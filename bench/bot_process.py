@@ -30,6 +30,8 @@ LAGS = "lags"
 LONGEST = "longest"
 """A file in the home, at the end: seconds of the event loop's longest stall, opening included."""
 HERE = Path(__file__).parent.parent
+CONSOLE = "console"
+"""A file in the home, once the console listens: its address."""
 BUSIEST = "busiest"
 """A file in the home, at the end: the most requests that our own sender counted in one second."""
 
@@ -65,6 +67,10 @@ async def ours(home: Path) -> None:
         logging.basicConfig(format="%(message)s")
         logging.getLogger("agentic.runtime.loop_watchdog").setLevel(logging.INFO)  # short stalls too
         await app.online()
+        app.begin_console()
+        if app.console is not None:
+            await app.console.settled.wait()
+            (home / CONSOLE).write_text(app.bot.feed.links.url, encoding="utf-8")
         await app.until(stopped)
         (home / LAGS).write_text(json.dumps(app.watchdog.lags), encoding="utf-8")
         (home / LONGEST).write_text(str(app.watchdog.longest()), encoding="utf-8")
@@ -84,6 +90,7 @@ async def connected(
         "GUILD_URL": guild.url,
         "DISCORD_TOKEN": guild.bot_token,
         "THREADWRIGHT_HOME": home,
+        "THREADWRIGHT_CONSOLE": "off",
         "THREADWRIGHT_TIER_2": MODEL,
         **endpoint.environment(),
         **settings,

@@ -1,4 +1,5 @@
-"""The console: how soon a task is on the page, how soon what happens to it follows, and what watchers cost.
+"""The console: how soon a task is on the page, how soon what happens to it follows, what watchers and many tabs cost, and
+how a result of ten megabytes pages.
 
 The console is a process of its own; this one writes the log, as a bot does, and reads the pages: with a client of its own, and
 in Chromium where that is installed. Each first page is of a process that has read nothing yet.
@@ -25,7 +26,7 @@ from typing import Any, cast
 
 import aiohttp
 
-from agentic.core.events.execution_events import Envelope
+from agentic.core.events.execution_events import Envelope, ToolFinished
 from agentic.ports.runtime import Lease, SessionRow, Store
 from agentic.stores.factory import open_store
 from bench.figures import Figure, size
@@ -38,6 +39,11 @@ PER_SECOND = 20
 SECONDS = size("SECONDS", 20.0, 1.0)
 VIEWERS = size("VIEWERS", 50, 3)
 TIMES = size("TIMES", 5, 1)
+TABS, SEEN = size("TABS", 200, 8), size("SEEN", 4, 2)
+"""Tabs of one browser, and how many of them somebody looks at: each in a window, the others behind them."""
+OPENED_AT_ONCE = 10
+LARGE = size("LARGE", 10_000_000, 600_000)
+"""Bytes of a tool's result."""
 BEGUN = 20
 """Events that are there before somebody watches."""
 LIVE = "live"
@@ -53,6 +59,9 @@ OBSERVE = """() => {
     }
   }).observe(document.getElementById("lines"), {childList: true, subtree: true});
 }"""
+IN_THE_BACKGROUND = 'Object.defineProperty(document, "hidden", { get: () => !window.looked });'
+"""What a browser says in a tab behind others; without windows it says that all are seen."""
+LOOK = '() => { window.looked = true; document.dispatchEvent(new Event("visibilitychange")); }'
 SIZES = """() => ({
   paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
   bytes: [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
@@ -67,14 +76,16 @@ class Appending:
     store: Store
     lease: Lease
     events: Sequence[Envelope]
+    execution: str = LIVE
     written: int = 0
     durable: dict[int, tuple[float, float]] = field(default_factory=dict[int, tuple[float, float]])
     """Monotonic time and the time of day, by sequence number."""
 
     async def write(self, count: int) -> None:
         """Write the next events at once."""
-        events = [_moved(each, LIVE, self.lease.fence) for each in self.events[self.written : self.written + count]]
-        await self.store.append(LIVE, self.written, self.lease, events)
+        new = self.events[self.written : self.written + count]
+        events = [_moved(each, self.execution, self.lease.fence) for each in new]
+        await self.store.append(self.execution, self.written, self.lease, events)
         self.written += len(events)
         self.durable[self.written] = (monotonic(), time())
 
@@ -101,6 +112,11 @@ async def figures() -> AsyncIterator[Figure]:
         async for figure in _first_pages(home):
             yield figure
         async for figure in _watched(home, Appending(store, lease, trajectory.envelopes)):
+            yield figure
+        async for figure in _tabs(home, Appending(store, lease, trajectory.envelopes, execution="tabs")):
+            yield figure
+        seq = await _write_large(store, lease, trajectory)
+        async for figure in _large(home, seq):
             yield figure
         await _write(store, lease, "long", await record(MANY), MANY)
         async for figure in _long(home):
@@ -187,6 +203,109 @@ async def _watched(home: Path, log: Appending) -> AsyncIterator[Figure]:
         await asyncio.sleep(1.0)
         note = f"{resting / 1e3:.1f} MB before they came, {most / 1e3:.1f} MB with them"
         yield Figure("console_memory_after_viewers", (_resident(pid) - resting) / 1e3, "MB", "<=", 4, note)
+
+
+async def _tabs(home: Path, log: Appending) -> AsyncIterator[Figure]:
+    """Many tabs of one browser, of which some are looked at: these follow the task."""
+    await log.write(BEGUN)
+    async with _console(home) as (address, pid), _chromium() as browser:
+        if browser is None:
+            return
+        context = await browser.new_context()
+        await context.add_init_script(IN_THE_BACKGROUND)
+        await (await context.new_page()).goto(_page(address, log.execution, "logs"))  # what is loaded once
+        resting = _resident(pid)
+        used = cpu_seconds(pid)
+        took: list[float] = []
+
+        async def open_tab() -> Any:
+            page = await context.new_page()
+            began = monotonic()
+            await page.goto(_page(address, log.execution, "logs"), wait_until="load")
+            took.append(monotonic() - began)
+            return page
+
+        pages: list[Any] = []
+        while len(pages) < TABS:
+            pages += await asyncio.gather(*(open_tab() for _ in range(min(OPENED_AT_ONCE, TABS - len(pages)))))
+        each = (cpu_seconds(pid) - used) / TABS
+        note = (
+            f"of {TABS} in one browser, {OPENED_AT_ONCE} opened at a time; median {median(took) * 1e3:.0f}; "
+            f"the console took {each * 1e3:.0f} ms of processor time for each"
+        )
+        yield Figure("console_tab_slowest", max(took) * 1e3, "ms", note=note)
+        seen = pages[:: max(TABS // SEEN, 1)][:SEEN]
+        for page in seen:
+            await page.evaluate(OBSERVE)
+            await page.evaluate(LOOK)
+        await asyncio.sleep(2.0)
+        first = log.written
+        await log.go_on(SECONDS / 4)
+        await asyncio.sleep(2.0)
+        late: list[float] = []
+        for page in seen:
+            came = cast("dict[str, float]", await page.evaluate("window.came"))
+            wanted = {seq: at for seq, (_, at) in log.durable.items() if seq > first}
+            late += [came[str(seq)] - at * 1e3 if str(seq) in came else float("inf") for seq, at in wanted.items()]
+        yield _late("console_event_to_seen_tabs_p99", late, f"to {len(seen)} that are looked at, of {TABS}")
+        most = _resident(pid)
+        await context.close()
+        await asyncio.sleep(1.0)
+        os.kill(pid, signal.SIGUSR1)
+        await asyncio.sleep(1.0)
+        note = f"with {TABS} tabs {(most - resting) / 1e3:.1f} MB more than with one"
+        yield Figure("console_memory_after_tabs", (_resident(pid) - resting) / 1e3, "MB", "<=", 4, note)
+
+
+async def _write_large(store: Store, lease: Lease, trajectory: Trajectory) -> int:
+    """A task with a result of so many bytes; the number of the event that has it."""
+    line = "".join(f"{number:08} what a command printed, line by line\n" for number in range(1_000)).encode()
+    content = (line * (LARGE // len(line) + 1))[:LARGE]
+    ref = await store.put_blob(content)
+    cut = trajectory.envelopes[:BEGUN]
+    place = next(at for at, each in enumerate(cut) if isinstance(each.event, ToolFinished))
+    event = cut[place].event.model_copy(update={"output": ref})
+    changed = (*cut[:place], cut[place].model_copy(update={"event": event}), *cut[place + 1 :])
+    await store.append("large", 0, lease, [_moved(each, "large", lease.fence) for each in changed])
+    return place + 1
+
+
+async def _large(home: Path, seq: int) -> AsyncIterator[Figure]:
+    """The result page by page, to its end, and what others wait for meanwhile."""
+    async with _console(home) as (address, pid), aiohttp.ClientSession(timeout=AT_MOST) as client:
+        await _got(client, _page(address, "large"))
+        resting = _resident(pid)
+        link: str | None = _page(address, "large", f"terminal/{seq}")
+        first_bytes, took, lengths = list[float](), list[float](), list[int]()
+        others: list[float] = []
+        reading = asyncio.Event()
+
+        async def others_ask() -> None:
+            while not reading.is_set():
+                others.append((await _got(client, f"{address}/static/icon.svg"))[0])
+
+        asking = asyncio.create_task(others_ask())
+        while link is not None:
+            began = monotonic()
+            async with client.get(link) as answer:
+                assert answer.status == 200
+                text = await answer.content.readany()
+                first_bytes.append(monotonic() - began)
+                text += await answer.read()
+            took.append(monotonic() - began)
+            lengths.append(len(text))
+            found = re.search(rb'href="([^"]+)" rel="next"', text)
+            link = address + found[1].decode() if found else None
+        reading.set()
+        await asking
+        note = f"of {LARGE / 1e6:g} MB, {len(took)} pages; the first, nothing of it read before"
+        yield Figure("console_large_first_byte", first_bytes[0] * 1e3, "ms", "<=", 300, note)
+        yield Figure("console_large_page", max(lengths) / 1e3, "kB", "<=", 300, "the largest, uncompressed")
+        note = f"the median of {len(took)}, one after the other to the end; the slowest {max(took) * 1e3:.0f}"
+        yield Figure("console_large_next_page", median(took) * 1e3, "ms", "<=", 300, note)
+        note = f"the slowest of {len(others)} other answers meanwhile; median {median(others) * 1e3:.1f}"
+        yield Figure("console_large_meanwhile", max(others) * 1e3, "ms", note=note)
+        yield Figure("console_large_memory", (_resident(pid) - resting) / 1e3, "MB", note="more than before")
 
 
 async def _long(home: Path) -> AsyncIterator[Figure]:

@@ -22,13 +22,14 @@ SCALE = 127
 class Wanted:
     """Which events are looked for: of a guild (None for every one), of a thread ('' for every one), older than a hit.
 
-    ``before`` is the position of that hit, 0 for none.
+    ``before`` is the position of that hit, 0 for none. ``threads``: of these threads alone; None for every one.
     """
 
     guild: str | None = None
     thread: str = ""
     before: int = 0
     most: int = 50
+    threads: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

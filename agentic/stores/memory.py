@@ -624,7 +624,8 @@ class MemoryStore(Store):
         hits: list[Hit] = []
         for row in self._rows.values():
             session = self._sessions.get(row.thread)
-            if wanted.thread in ("", row.thread) and wanted.guild in (None, session and session.guild):
+            named = wanted.threads is None or row.thread in wanted.threads
+            if named and wanted.thread in ("", row.thread) and wanted.guild in (None, session and session.guild):
                 log = zip(self._positions[row.execution], self._logs[row.execution], strict=True)
                 hits += [Hit(position, row.thread, envelope) for position, envelope in log if _has(envelope, query)]
         older = [hit for hit in hits if not wanted.before or hit.position < wanted.before]

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agentic.text.first_look import FirstLook
+
 
 class Form(NamedTuple):
     """A kind of secret: its beginning, and its pattern from there on."""
@@ -98,6 +100,19 @@ FORMS: tuple[Form, ...] = (
 )  # fmt: skip
 """All forms; at the same position an earlier one wins over a later one."""
 
+_LOOKS = re.compile(r"\(\?<?[=!][^()]*\)")
+_AT_MOST = re.compile(r",[0-9]+\}")
+
+
+def _widened(form: Form) -> str:
+    """A form's pattern without what it looks for around it and without upper bounds: it matches wherever the form does."""
+    pattern = form.pattern.pattern
+    begins = r"(?:\A|[^A-Za-z0-9])" if pattern.startswith(_FREE) else ""
+    return begins + _AT_MOST.sub(",}", _LOOKS.sub("", pattern))
+
+
+ANY_FORM = FirstLook("|".join(map(_widened, FORMS)))
+
 _DISCORD = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,60}")
 _DISCORD_ID = re.compile(r"(?<![A-Za-z0-9])[MNO][A-Za-z0-9_-]{22,27}\Z")
 
@@ -163,7 +178,7 @@ def _apart(found: list[Secret]) -> tuple[Secret, ...]:
 
 def _by_form(text: str) -> list[Secret]:
     found: list[Secret] = []
-    for form in FORMS:
+    for form in FORMS if ANY_FORM.finds(text) else ():
         for begin in form.begins:
             at = text.find(begin)
             while at >= 0:

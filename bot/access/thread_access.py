@@ -46,6 +46,7 @@ ABSENT_SECONDS = 60.0
 """So long Discord is not asked again for a thread that it does not show to the bot."""
 PAGE, LOOKED_THROUGH = 100, 2_000
 """Sessions of a guild that are read at a time, and at most; an older one is found by its id."""
+ARCHIVED = 100
 LOOKED_UP = 10
 """Number of threads that Discord is asked about at most for one list: archived ones, and who is in private ones."""
 
@@ -148,6 +149,30 @@ class Reach:
         id = int(row.thread)
         return self._is_absent(id) or person not in self._people.get(id, (person,))
 
+    def is_theirs(self, person: str, row: SessionRow) -> bool | None:
+        """Whether a direct conversation is theirs; None where Discord has to be asked who is in it."""
+        if self.is_foreign(person, row):
+            return False
+        return True if int(row.thread) in self._people else None
+
+    async def asks_people(self, row: SessionRow) -> None:
+        """Have Discord asked who is in a direct conversation. Raises what discord.py raises."""
+        await self._people_of(int(row.thread))
+
+    def is_placed(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether Discord need not be asked where a thread is and of what kind."""
+        return stand.guild is None or self._known_home(stand.guild, int(row.thread)) is not None
+
+    async def asks_archived(self, stand: Stand, row: SessionRow) -> None:
+        """Have Discord asked for archived threads of a session's channel, a hundred with one question.
+
+        Raises what discord.py raises.
+        """
+        parent = stand.guild.get_channel(int(row.channel)) if stand.guild else None
+        if isinstance(parent, discord.TextChannel | discord.ForumChannel):
+            async for thread in parent.archived_threads(limit=ARCHIVED):
+                self._keep_home(thread)
+
     async def thread(self, stand: Stand, named: str = "") -> SessionRow:
         """Return the named session, or the one where the command is used. Raises ``OutOfReach``."""
         wanted = _id(named) if named else str(stand.channel)
@@ -189,12 +214,26 @@ class Reach:
 
     def is_known(self, stand: Stand, row: SessionRow) -> bool:
         """Whether Discord need not be asked what kind of thread it is, nor who is in it."""
-        if stand.guild is None:
-            return True
+        return stand.guild is None or self.known(stand, row) is not None
+
+    def known(self, stand: Stand, row: SessionRow) -> bool | None:
+        """Whether a session is within reach, as far as that is known without asking Discord; else None."""
+        if stand.guild is None or row.guild != stand.guild_id:
+            return self.may_see(stand, row)
         home = self._known_home(stand.guild, int(row.thread))
-        if home is None:
-            return self._is_absent(int(row.thread))
-        return self._allows(stand, row, home) is not None
+        if home is not None:
+            return self._allows(stand, row, home)
+        return False if self._is_absent(int(row.thread)) or not self.may_see(stand, row) else None
+
+    async def may_read(self, stand: Stand, row: SessionRow) -> bool:
+        """Whether somebody may see a session. Raises what discord.py raises where Discord cannot be asked."""
+        if row.guild != stand.guild_id:
+            return False
+        if stand.guild is None:
+            return row.thread == str(stand.channel)
+        home = await self._asked_home(stand.guild, row)
+        allowed = home is not None and self._allows(stand, row, home)
+        return await self._is_in(stand, row) if allowed is None else allowed
 
     async def _last_used(self, guild: str) -> AsyncIterator[SessionRow]:
         """Yield sessions of a guild, last used first, at most ``LOOKED_THROUGH``: autocompletion asks with each letter."""
@@ -267,13 +306,11 @@ class Reach:
         return home is not None and not home.private and home.parent == parent
 
     async def _visible(self, stand: Stand, row: SessionRow) -> bool:
-        if row.guild != stand.guild_id:
+        try:
+            return await self.may_read(stand, row)
+        except (discord.HTTPException, discord.InvalidData) as error:
+            log.info("whether %s may see %s cannot be asked: %s", stand.speaker.id, row.thread, error)
             return False
-        if stand.guild is None:
-            return row.thread == str(stand.channel)
-        home = await self._home(stand.guild, row)
-        allowed = home is not None and self._allows(stand, row, home)
-        return await self._is_in(stand, row) if allowed is None else allowed
 
     def _allows(self, stand: Stand, row: SessionRow, home: _Home) -> bool | None:
         """Whether the person's rights show them a thread; None where it depends on who is in it, which Discord knows."""
@@ -287,11 +324,11 @@ class Reach:
         return True if not home.private or rights.manage_threads or acts_from_it else None
 
     async def _is_in(self, stand: Stand, row: SessionRow) -> bool:
-        """Whether Discord says that the person is in a private thread."""
+        """Whether Discord says that the person is in a private thread. Raises what discord.py raises."""
         try:
             thread = stand.guild and await stand.guild.fetch_channel(int(row.thread))
             return isinstance(thread, discord.Thread) and bool(await thread.fetch_member(stand.user.id))
-        except discord.HTTPException:
+        except (discord.NotFound, discord.Forbidden):
             return False
 
     async def _is_locked(self, guild: discord.Guild, row: SessionRow) -> bool:
@@ -304,13 +341,23 @@ class Reach:
         return not isinstance(thread, discord.Thread) or thread.locked
 
     async def _home(self, guild: discord.Guild | None, row: SessionRow) -> _Home | None:
+        if guild is None:
+            return self._homes.get(int(row.thread))
+        try:
+            return await self._asked_home(guild, row)
+        except (discord.HTTPException, discord.InvalidData) as error:
+            log.info("thread %s cannot be asked for: %s", row.thread, error)
+            return None
+
+    async def _asked_home(self, guild: discord.Guild, row: SessionRow) -> _Home | None:
+        """Where a thread is; None where Discord shows none. Raises what discord.py raises."""
         id = int(row.thread)
-        known = self._homes.get(id) if guild is None else self._known_home(guild, id)
-        if guild is None or known is not None or self._is_absent(id):
+        known = self._known_home(guild, id)
+        if known is not None or self._is_absent(id):
             return known
         try:
             fetched = await guild.fetch_channel(id)
-        except (discord.HTTPException, discord.InvalidData) as error:
+        except (discord.NotFound, discord.Forbidden) as error:
             self._note_absent(id, error)
             return None
         return self._keep_home(fetched) if isinstance(fetched, discord.Thread) else None

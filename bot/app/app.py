@@ -487,7 +487,9 @@ class App:
     def _checks(self) -> tuple[HealthCheck, ...]:
         """The parts of this process that say how they are."""
         roles = self.roles
-        working = (sandbox_check(self.workshop.tried), models_check(lambda: self.library)) if roles.works else ()
+        tour = self.models.source == "tour"
+        models = models_check(lambda: self.library, tour=tour)
+        working = (sandbox_check(self.workshop.tried), models) if roles.works else ()
         talking = (discord_check(self.bot),) if roles.talks else ()
         return draining_check(lambda: self.closing), store_check(self.store), *talking, *working
 

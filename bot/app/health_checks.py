@@ -60,8 +60,8 @@ def sandbox_check(choice: Callable[[], Choice | None]) -> HealthCheck:
     return HealthCheck("sandbox", ask)
 
 
-def models_check(trouble: Callable[[], str]) -> HealthCheck:
-    """Whether models can be asked, as far as the libraries for it go."""
+def models_check(trouble: Callable[[], str], *, tour: bool) -> HealthCheck:
+    """Whether models can be asked, as far as the libraries for it go; ``tour``: none is configured."""
 
     async def ask() -> PartHealth:
         why = trouble()
@@ -69,6 +69,9 @@ def models_check(trouble: Callable[[], str]) -> HealthCheck:
             return PartHealth(
                 "models", "limited", "a library that asks them cannot be loaded", "`threadwright doctor` names it"
             )
+        if tour:
+            what = "no model is configured, so a scripted tour answers"
+            return PartHealth("models", "limited", what, "Run `threadwright setup`, then restart the bot")
         return PartHealth("models", "ok", "they can be asked")
 
     return HealthCheck("models", ask)

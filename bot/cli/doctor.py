@@ -31,6 +31,7 @@ from bot.config.home import (
     wide,
 )
 from bot.config.settings import OFF, Settings
+from bot.console.access.console_address import ConsoleAddress
 
 if TYPE_CHECKING:
     from agentic.core.events.execution_events import Tier
@@ -405,6 +406,13 @@ def console(settings: Settings, address: str = "", trouble: str = "") -> Compone
         return Component("console", "none", "ok", why)
     if trouble:
         return Component("console", settings.console, "limited", trouble)
+    discord = settings.discord_token and settings.discord_client_id and settings.discord_client_secret
+    others = not ConsoleAddress(settings.console_address[0], 0, settings.console_url).local
+    if not address and others and not settings.console_token and not discord:
+        why = "others would reach it and could not sign in, so it does not start"
+        return Component(
+            "console", settings.console, "limited", why, "set THREADWRIGHT_CONSOLE_TOKEN (openssl rand -hex 32)"
+        )
     where = address or settings.console_url or f"http://{settings.console}"
     return Component("console", where, "ok", "what tasks thought, did and cost, in a browser")
 

@@ -28,9 +28,11 @@ NOBODY = Person(id="console", name="Whoever runs the bot", level="owner")
 LINE_BYTES = 256_000
 """A question or an answer is shorter."""
 AT_ONCE = 32
-"""So many questions are open at once; more wait."""
+"""So many questions of each kind are open at once, what people do and what they look at; more wait."""
 ASK_SECONDS, ACT_SECONDS = 5.0, 30.0
-LOOKS, SILENT_SECONDS = ("sees", "level", "owner", "health", "names"), 10.0
+ACTS = ("act", "decide")
+"""Questions that take long: they have places of their own, so that pages open meanwhile."""
+LOOKS, SILENT_SECONDS = ("sees", "sees_many", "level", "owner", "health", "names"), 10.0
 """What is not asked again so soon after a question that had no answer: a page asks about many threads."""
 OWNER_SECONDS = 60.0
 """So long it is known as whom the owner acts."""
@@ -48,6 +50,9 @@ Wish = Literal[
     "say", "side", "choose", "stop", "pause", "resume", "escalate", "retry", "rewind", "fork",
 ]  # fmt: skip
 """say: words, which mean what they would in the chat; choose: an option of a question; the others as in the inbox."""
+
+Place = tuple[str, str, str]
+"""A thread, its channel and its server, which never change."""
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +114,7 @@ class BotChannel:
         self._reading: asyncio.Task[None] | None = None
         self._numbers = itertools.count(1)
         self._open: dict[int, asyncio.Future[dict[str, object]]] = {}
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._room, self._room_for_acts = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         self._owner, self._owner_until = NOBODY, 0.0
         self._answered = self._silent_until = 0.0
         """When the last answer came, and until when none is waited for, by a clock that never runs backwards."""
@@ -133,6 +138,17 @@ class BotChannel:
         """Whether somebody may see a thread, as in the chat. Raises ``BotSilent`` where that is not known now."""
         answer = await self._look("sees", {"person": person.id, "thread": thread})
         return answer.get("sees") is True
+
+    async def sees_many(self, person: Person, places: Sequence[Place]) -> list[bool | None]:
+        """For each of these threads whether somebody may see it in a list; None where that is not known now.
+
+        Raises ``BotSilent``.
+        """
+        answer = await self._ask("sees_many", {"person": person.id, "threads": places}, ASK_SECONDS)
+        sees = cast("list[object]", answer["sees"]) if isinstance(answer.get("sees"), list) else []
+        if len(sees) != len(places):
+            raise BotSilent(UNKNOWN)
+        return [each if isinstance(each, bool) else None for each in sees]
 
     async def level(self, person: Person, guild: str) -> Level | None:
         """What somebody may do in a server, '' for any that the bot is in; None where they are in none.
@@ -200,7 +216,7 @@ class BotChannel:
             raise BotSilent(UNKNOWN)
         number = next(self._numbers)
         try:
-            async with asyncio.timeout(seconds), self._room:
+            async with asyncio.timeout(seconds), self._room_for_acts if what in ACTS else self._room:
                 if self._writer is None or self.gone.is_set():
                     raise BotSilent(ALONE)
                 answered = self._open[number] = asyncio.get_running_loop().create_future()

@@ -8,7 +8,6 @@ import logging
 import secrets
 from collections.abc import Iterable
 from http import HTTPStatus
-from pathlib import Path
 
 from aiohttp import web
 from aiohttp.typedefs import Handler as WebHandler
@@ -18,10 +17,11 @@ from bot.console.access.entrance import SAFE, Entrance
 from bot.console.access.form_data import FORM_BYTES, read_form
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import UNKNOWN, AskedTooOften, BotSilent
-from bot.console.console_context import Console, Handler, Route
+from bot.console.console_context import Console, Handler, Route, unreadable
 from bot.console.hindsight import compare, time_travel
 from bot.console.listener import Listener
 from bot.console.overall import health_page, judgement_page, lessons_page, search_page
+from bot.console.page_templates import STATIC, VERSIONS
 from bot.console.pages import (
     downloads,
     figures_page,
@@ -37,7 +37,6 @@ from bot.console.pages import (
 )
 from reflexion.errors import ReflexionError
 
-STATIC = Path(__file__).with_name("static")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -49,6 +48,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+SERVER = "Threadwright"
 ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin"}
 """What browsers ignore, with a warning, over http from elsewhere than this machine."""
 ROUTES: tuple[Route, ...] = (
@@ -70,9 +70,13 @@ ROUTES: tuple[Route, ...] = (
     *terminal_page.ROUTES,
     *files_page.ROUTES,
 )
-STATIC_SECONDS = 3600
 TRY_AGAIN = "10"
 """Seconds after which the bot asks Discord again for somebody who asked for too much."""
+KEPT, CHECKED = "private, max-age=31536000, immutable", "private, no-cache"
+"""How long browsers keep a static file whose address names its content; and any other."""
+VIEWER = web.RequestKey("viewer", Viewer)
+BEGUN = web.RequestKey("begun", web.StreamResponse)
+"""The answer whose first part was sent."""
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +93,7 @@ class ConsoleServer:
         for method, path, enter in entrance.routes():
             self._add(method, path, enter)
         self._add("GET", r"/static/{name:[\w.-]+}", _static)
-        self._listener = Listener(self._app)
+        self._listener = Listener(self._app, {**HEADERS, "Server": SERVER})
 
     def _add(self, method: str, path: str, answering: WebHandler) -> None:
         if method == "GET":
@@ -111,7 +115,8 @@ class ConsoleServer:
         headers = {**HEADERS, **(ISOLATED if self._entrance.is_trustworthy(request) else {})}
         for name, value in headers.items():
             answer.headers.setdefault(name, value)
-        answer.headers["Server"] = "Threadwright"
+        answer.headers["Server"] = SERVER
+        request[BEGUN] = answer
 
     async def open(self, host: str, port: int) -> None:
         """Listen; port 0 for any that is free. Raises ``OSError``, ``NoWayIn``."""
@@ -126,13 +131,21 @@ class ConsoleServer:
     async def _sign_out(self, console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
         return self._entrance.sign_out(request)
 
+    async def _known(self, request: web.Request) -> Viewer | None:
+        """Who sent a request, whom its error page greets too."""
+        viewer = await self._entrance.viewer(request)
+        if viewer is not None:
+            request[VIEWER] = viewer
+        return viewer
+
     def _answering(self, handler: Handler) -> WebHandler:
         async def answered(request: web.Request) -> web.StreamResponse:
-            viewer = await self._entrance.viewer(request)
+            viewer = await self._known(request)
             if viewer is None:
                 return self._entrance.refused(request)
             if request.method not in SAFE:
                 await _of_a_form(request, viewer)
+            await self._console.logs.look()
             answer = await handler(self._console, request, viewer)
             return await downloads.as_asked(self._console, request, answer) if request.method in SAFE else answer
 
@@ -142,31 +155,41 @@ class ConsoleServer:
     async def _guarded(self, request: web.Request, handler: WebHandler) -> web.StreamResponse:
         try:
             self._entrance.check(request)
-            answer = await handler(request)
+            if request.match_info.http_exception is not None:  # no page of ours
+                await self._known(request)
+            return await handler(request)
         except web.HTTPException as refused:
             if refused.status < HTTPStatus.BAD_REQUEST:
                 raise
             unsaid = refused.text == f"{refused.status}: {refused.reason}"
-            answer = self._trouble(refused.status, refused.reason if unsaid else refused.text or refused.reason)
+            words = refused.reason if unsaid else refused.text or refused.reason
+            answer = self._trouble(request, refused.status, words)
             for name in ("Allow", "Retry-After", "HX-Refresh"):
                 if name in refused.headers:
                     answer.headers[name] = refused.headers[name]
+            return answer
         except AskedTooOften as often:
-            answer = self._trouble(429, str(often))
+            answer = self._trouble(request, 429, str(often))
             answer.headers["Retry-After"] = TRY_AGAIN
+            return answer
         except BotSilent:
-            answer = self._trouble(503, UNKNOWN)
+            return self._trouble(request, 503, UNKNOWN)
         except (AgenticError, ReflexionError) as error:
-            answer = self._trouble(503, f"The store does not answer now: {error}. Try again in a moment.")
+            return self._trouble(request, 503, unreadable(error))
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception:
             log.exception("a fault of ours: %s %s", request.method, request.path)
-            answer = self._trouble(500, "This page has a fault of ours. The bot's log says more.")
-        return answer
+            return self._trouble(request, 500, "This page has a fault of ours. The bot's log says more.")
 
-    def _trouble(self, status: int, words: str) -> web.Response:
-        text = self._console.pages.render("trouble.html", words=words, status=status, viewer=None)
+    def _trouble(self, request: web.Request, status: int, words: str) -> web.StreamResponse:
+        """An error page; where an answer has begun it is cut off instead, so that nobody takes it for whole."""
+        if (begun := request.get(BEGUN)) is not None:
+            log.warning("cut off, %s %s: %s", request.method, request.path, words)
+            if request.transport is not None:
+                request.transport.abort()
+            return begun
+        text = self._console.pages.render("trouble.html", words=words, status=status, viewer=request.get(VIEWER))
         return web.Response(status=status, text=text, content_type="text/html")
 
 
@@ -182,4 +205,5 @@ async def _static(request: web.Request) -> web.StreamResponse:
     path = STATIC / request.match_info["name"]
     if not path.is_file():
         raise web.HTTPNotFound(text="There is no such file.")
-    return web.FileResponse(path, headers={"Cache-Control": f"private, max-age={STATIC_SECONDS}"})
+    named = request.query.get("v") == VERSIONS.get(path.name)
+    return web.FileResponse(path, headers={"Cache-Control": KEPT if named else CHECKED})

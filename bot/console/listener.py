@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar, cast
 
 from aiohttp import web
@@ -24,7 +24,7 @@ LINGER_SECONDS = 1.0
 FULL = b"Too many pages of the console are open. Close some, then load this one again.\n"
 ANSWER = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 10\r\n"
-    b"Cache-Control: no-store\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(FULL), FULL)
+    b"Connection: close\r\nContent-Length: %d\r\n%s\r\n%s"
 )
 
 log = logging.getLogger(__name__)
@@ -33,20 +33,19 @@ log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info
 
 
 class Listener:
-    """Serves an application from ``open`` to ``close``."""
+    """Serves an application from ``open`` to ``close``. ``headers``: of the answers that the application knows nothing of."""
 
-    def __init__(self, app: web.Application) -> None:
-        self._app = app
+    def __init__(self, app: web.Application, headers: Mapping[str, str]) -> None:
+        self._app, self._headers = app, headers
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._full = ANSWER % (len(FULL), lines.encode(), FULL)
         self._runner: web.AppRunner | None = None
         self._listening: asyncio.Server | None = None
         self.address = ("", 0)
 
     async def open(self, host: str, port: int, listens_at: Callable[[str, int], None]) -> None:
         """Listen; ``listens_at`` is told the address before a request comes. Raises ``OSError``."""
-        self._runner = web.AppRunner(
-            self._app, access_log=None, shutdown_timeout=2.0, handler_cancellation=True, keepalive_timeout=IDLE_SECONDS,
-            lingering_time=LINGER_SECONDS, logger=log,
-        )  # fmt: skip
+        self._runner = web.AppRunner(self._app, shutdown_timeout=2.0, handler_cancellation=True)
         await self._runner.setup()
         loop = asyncio.get_running_loop()
         self._listening = await loop.create_server(self._admitted, host, port, backlog=256, start_serving=False)
@@ -67,14 +66,37 @@ class Listener:
         assert self._runner is not None
         server = self._runner.server
         if server is None or len(server.connections) >= CONNECTIONS:
-            return _TurnedAway()
-        return server()
+            return _TurnedAway(self._full)
+        return _Speaker(self._headers, server)
+
+
+class _Speaker(web.RequestHandler):
+    """A connection; what is no HTTP is answered with our headers too."""
+
+    __slots__ = ("_own_headers",)
+
+    def __init__(self, headers: Mapping[str, str], server: web.Server) -> None:
+        super().__init__(
+            server, loop=asyncio.get_running_loop(), keepalive_timeout=IDLE_SECONDS, lingering_time=LINGER_SECONDS, logger=log,
+            access_log=None,  # pyright: ignore[reportArgumentType]  # nothing is logged of each request
+        )  # fmt: skip
+        self._own_headers = headers
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        answer = super().handle_error(request, status, exc, message)
+        answer.headers.update(self._own_headers)
+        return answer
 
 
 class _TurnedAway(asyncio.Protocol):
     """A connection that is one too many: its request is answered with 503."""
 
     _there: ClassVar[set[_TurnedAway]] = set()
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -84,7 +106,7 @@ class _TurnedAway(asyncio.Protocol):
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        self._transport.write(ANSWER)
+        self._transport.write(self._answer)
         self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +16,9 @@ from bot.progress.text import duration
 from bot.workspace.browse import bytes_of
 
 TEMPLATES = Path(__file__).with_name("templates")
+STATIC = Path(__file__).with_name("static")
+VERSIONS = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12] for path in STATIC.iterdir()}
+"""A mark of each static file's content: what a page links to is what this version has, however long a browser keeps it."""
 
 
 class Pages:
@@ -34,7 +38,14 @@ class Pages:
             "size": size, "money": money,
         }  # fmt: skip
         cast("dict[str, object]", self._templates.filters).update(filters)
-        cast("dict[str, object]", self._templates.globals).update({"build": BUILD, "asks": ASKS, **(shared or {})})
+        cast("dict[str, object]", self._templates.globals).update(
+            {
+                "build": BUILD,
+                "asks": ASKS,
+                "static": static,
+                **(shared or {}),
+            }
+        )
 
     def prepare(self) -> None:
         """Read all templates, so that no first page waits for that."""
@@ -44,6 +55,11 @@ class Pages:
     def render(self, name: str, **values: object) -> str:
         """A template with values."""
         return self._templates.get_template(name).render(**values)
+
+
+def static(name: str) -> str:
+    """The address of a static file."""
+    return f"/static/{name}?v={VERSIONS[name]}"
 
 
 def usd(value: float) -> str:

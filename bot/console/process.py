@@ -70,8 +70,9 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         except (AgenticError, ReflexionError, OSError) as error:
             log.warning("lessons are not shown: %s", error)
         discretion = Discretion(settings.secrets)
-        logs = LogCache(store, discretion)
-        followers = Followers(logs, LOOK_AFAR_SECONDS if settings.aws_place else LOOK_SECONDS)
+        afar = settings.aws_place is not None
+        logs = LogCache(store, discretion, LOOK_AFAR_SECONDS if afar else 0.0)
+        followers = Followers(logs, LOOK_AFAR_SECONDS if afar else LOOK_SECONDS)
         pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
@@ -79,6 +80,8 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         sessions.ended = followers.end
         summaries = TaskSummaries(store, logs, price_by(prices_from(settings)))
         stack.push_async_callback(summaries.close)
+        sight = Sight(bot.sees, bot.sees_many, store.session)
+        stack.push_async_callback(sight.close)
         whole = Console(
             settings=settings,
             store=store,
@@ -89,7 +92,7 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
             bot=bot,
             discretion=discretion,
             files=FileVersions(settings.home, _shared_copies(stack, settings)),
-            sight=Sight(bot.sees),
+            sight=sight,
             sessions=sessions,
             requests=SentRequests(store),
             summaries=summaries,

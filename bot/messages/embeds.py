@@ -86,7 +86,7 @@ _HELP = (
 def status_embed(view: StatusView, held_up: float = 0.0, details: str = "") -> discord.Embed:
     """Show what a thread is doing, its cost so far, and the longest stall of the process in the last hour.
 
-    ``held_up`` is that stall in seconds, ``details`` the address of the thread on the console.
+    ``held_up`` is that stall in seconds, ``details`` the address of the task on the console.
     """
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)

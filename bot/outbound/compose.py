@@ -102,7 +102,9 @@ class Composer:
             case "progress":
                 verbosity = (await self._chosen(item.thread)).verbosity
                 progress = await self._progress(item.execution)
-                text = progress_text(progress, verbosity=verbosity, details=self._feed.links.task(item.thread))
+                text = progress_text(
+                    progress, verbosity=verbosity, details=self._feed.links.task(item.thread, item.execution)
+                )
                 return Rendered((text,), steer=steering(progress))
             case _:
                 files, problems = await self._files(item)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, cast
 
+from agentic.text.first_look import ANY_I, DARK, SPACE, FirstLook
 from reflexion.text.secrets import REDACTED, redact_known
 
 LEAST = 8
@@ -22,10 +23,13 @@ _ASSIGNS = re.compile(
         (?: ["']?\s*[:=]\s*(\[\s*)?["']? | ["']\s*,\s*(?:["']value["']\s*:\s*)?["'] )"""
 )
 """A name and what stands before its value, also where that is a list's first item, or stands beside the name."""
+_MAY_ASSIGN = FirstLook(
+    rf"(?i)(?:password|passwd|passphrase|ap{ANY_I}[_-]?key|secret|token)s?"
+    rf"(?:[\"']?{SPACE}*[:=]{SPACE}*(?:\[{SPACE}*)?[\"']?|[\"']{SPACE}*,{SPACE}*(?:[\"']value[\"']{SPACE}*:{SPACE}*)?[\"'])"
+    rf"{DARK}{{16}}"
+)
 _NEXT = re.compile(r"""["']\s*,\s*["']""")
 """Between two items of a list."""
-_ASSIGNED = ("password", "passwd", "passphrase", "apikey", "api_key", "api-key", "secret", "token")
-"""How these begin, in lower case."""
 _VALUE = re.compile(r"[\w+/=.-]{16,}")
 _TELLS = re.compile(
     r"(?:passw(?:or)?d|passphrase|passcode|(authorization)|(secret|token|credential|cookie"
@@ -236,7 +240,7 @@ def _without_assigned(text: str) -> str:
     """
     shown: list[str] = []
     at = read = plain = 0
-    for found in _assignments(text):
+    for found in _ASSIGNS.finditer(text) if _MAY_ASSIGN.finds(text) else ():
         begin = found.end()
         value = _VALUE.match(text, begin) if found.start() >= read and begin >= plain else None
         while value is not None:
@@ -250,23 +254,3 @@ def _without_assigned(text: str) -> str:
             more = _NEXT.match(text, value.end()) if found[1] else None
             value = _VALUE.match(text, more.end()) if more else None
     return "".join([*shown, text[at:]])
-
-
-def _assignments(text: str) -> Iterator[re.Match[str]]:
-    """All matches of ``_ASSIGNS``; plain search for how they begin is quicker than the pattern."""
-    if not text.isascii():  # letters beyond ASCII may count as others in a pattern: ſ as s
-        yield from _ASSIGNS.finditer(text)
-        return
-    small, end = text.lower(), 0
-    for at in sorted(at for word in _ASSIGNED for at in _places(small, word)):
-        found = _ASSIGNS.match(text, at) if at >= end else None
-        if found is not None:
-            yield found
-            end = found.end()
-
-
-def _places(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))

@@ -20,6 +20,7 @@ from agentic.core.events.ids import child_of
 from agentic.ports.errors import AgenticError, StoreError
 from bot.access.denials import Bound
 from bot.config.home import DATABASE, TASKS
+from bot.history.erasure_mark import mark_erasure
 from bot.ports.conversation import named_fact
 from bot.rendering.answer_card import card_fact
 from bot.workspace.pull_requests import PullRows
@@ -172,6 +173,7 @@ async def forget_logs(store: Store, thread: str, owner: str) -> None:
     if not await store.forget_thread(thread, facts):
         log.warning("thread %s was deleted, and something of it is still open: its logs stay for now", thread)
     await pulls.forgotten()
+    await mark_erasure(store)
 
 
 async def _through(piece: Callable[[], Awaitable[bool]]) -> bool:

@@ -26,6 +26,7 @@ from agentic.core.audit.erasure import (
 )
 from agentic.core.events.execution_events import Envelope, OutboxItem
 from agentic.ports.errors import StoreError
+from bot.history.erasure_mark import mark_erasure
 from bot.ports.conversation import named_fact
 from bot.workspace.pull_requests import PullRows
 from reflexion.errors import LessonStoreError
@@ -138,13 +139,16 @@ class PersonalData:
         own = [row for row in found.own if row.finished]
         await self._unlearn([row.execution for row in own], found)
         await self._forget_facts(person)
-        for row, share in found.shares.values():
-            if row.finished and not share.asked:
-                await self._rewrite(row, erasure)
-        await self._unsay(found, erasure)
-        await self._untitle(own)
-        await PullRows(self._store).erase(person)
-        await self._store.bury([row.execution for row in own])
+        try:
+            for row, share in found.shares.values():
+                if row.finished and not share.asked:
+                    await self._rewrite(row, erasure)
+            await self._unsay(found, erasure)
+            await self._untitle(own)
+            await PullRows(self._store).erase(person)
+            await self._store.bury([row.execution for row in own])
+        finally:
+            await mark_erasure(self._store)
         await self._store.erase_spending(f"person {person}", f"{datetime.now(UTC):%Y-%m-%d}")
         await self._retention.clear()
         self._retention.poke()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agentic.text.first_look import ANY_I, DARK, SPACE, FirstLook
 from agentic.text.secret_patterns import tokens_in
 
 REDACTED = "[redacted]"
@@ -16,12 +17,15 @@ _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
+_MAY_BE_IN_URL = FirstLook(r"://[^/\s:@]+:[^/\s@]+@")
 _IN_URL = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+_MAY_BEAR = FirstLook(rf"(?i)b(?:earer|as{ANY_I}c){SPACE}+{DARK}{{16}}")
 _BEARER = re.compile(
     r"""(?ix)\b(bearer|basic)\s+
         (?: (?=[A-Z._~+/=-]*[0-9]) | (?=[A-Z0-9._~+/-]*=) | (?=(?-i:(?:[A-Za-z._~+/-]*?[a-z][A-Z]){3})) )  # no mere words
         [A-Z0-9._~+/=-]{16,}"""
 )
+_MAY_BE_HEADER = FirstLook(rf"(?i)author{ANY_I}zat{ANY_I}on[\"']?{SPACE}*[:=]")
 _HEADER = re.compile(
     r"""(?i)\b(authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+)(?!\[redacted\])[^\s"'<>{}$]{6,}"""
 )
@@ -35,24 +39,13 @@ def redact_known(text: str) -> str:
     """The text without what has the form of a certain kind of key or token, wherever it stands."""
     text = _KEY_BLOCK.sub(REDACTED, text)
     text = _without_tokens(text)
-    if "://" in text:
+    if _MAY_BE_IN_URL.finds(text):
         text = _IN_URL.sub(REDACTED, text)
-    if _may_name(text, "bearer", "basic"):
+    if _MAY_BEAR.finds(text):
         text = _BEARER.sub(lambda found: f"{found[1]} {REDACTED}", text)
-    if _may_name(text, "authorization"):
+    if _MAY_BE_HEADER.finds(text):
         text = _HEADER.sub(lambda found: f"{found[1]}{REDACTED}", text)
     return text
-
-
-def _may_name(text: str, *words: str) -> bool:
-    """Whether one of these words, in lower case, may be in a text in any case: quicker than a pattern without regard to it.
-
-    Letters beyond ASCII may count as others there (ſ as s), so such a text may.
-    """
-    if not text.isascii():
-        return True
-    small = text.lower()
-    return any(word in small for word in words)
 
 
 def _without_tokens(text: str) -> str:

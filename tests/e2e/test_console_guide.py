@@ -147,7 +147,7 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
         "who asked for it, and what may it do": (
             done,
             ["Identity"],
-            ("you (owner)", "python-coder", "runs something in the sandbox"),
+            ("you (owner)", "python-coder", "runs commands in the sandbox"),
         ),
         "what did the command print": (done, ["Terminal"], ("the total is right", "exit 0")),
         "what did it change": (done, ["Files", "total.txt"], ("35",)),

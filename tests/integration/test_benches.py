@@ -12,9 +12,9 @@ from bench.__main__ import benches
 
 SECONDS = 300
 LONG = (
-    "aws_bot", "console", "crowd", "engine", "eyes", "fold", "gateway", "hostile", "hostile_resources", "latency",
-    "lesson_trials", "mcp_call", "mention", "noisy_guild", "protocols", "recovery", "retrieval", "soak", "startup", "stops",
-    "stored_threads", "stuck", "subagents",
+    "aws_bot", "console", "console_bot", "crowd", "engine", "eyes", "fold", "gateway", "hostile", "hostile_resources",
+    "latency", "lesson_trials", "mcp_call", "mention", "noisy_guild", "protocols", "recovery", "retrieval", "soak", "startup",
+    "stops", "stored_threads", "stuck", "subagents",
 )  # fmt: skip
 """They start bots, or keep a processor busy for five seconds and more however little they measure."""
 

@@ -17,7 +17,7 @@ from agentic.ports.lookup import Wanted
 from agentic.stores.own_file import own_file
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.sqlite_errors import plainly
-from agentic.stores.sqlite.tables.search import matching
+from agentic.stores.sqlite.tables.search import matching, named_threads
 from agentic.text.word_query import WordQuery
 
 T = TypeVar("T")
@@ -45,6 +45,7 @@ _FOUND = """
     CROSS JOIN logs ON logs.number = places.log
     WHERE words MATCH :words AND words.rowid < :before
         AND (:guild IS NULL OR guild = :guild) AND (:thread = '' OR thread = :thread)
+        AND (:threads IS NULL OR thread IN (SELECT value FROM json_each(:threads)))
     ORDER BY words.rowid DESC LIMIT :most
 """
 
@@ -215,6 +216,6 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Word
     """Where these words stand, the newest first."""
     bindings = {
         "words": matching(query), "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
-        "most": wanted.most,
+        "most": wanted.most, "threads": named_threads(wanted),
     }  # fmt: skip
     return [WordPlace(*cast("tuple[int, str, str, int]", row)) for row in connection.execute(_FOUND, bindings)]

@@ -130,7 +130,7 @@ class ConsoleActs:
         reach = self._bot.reach
         row = await self._bot.store.session(deed.thread)
         stand = await self.stand(person, row) if row is not None else None
-        if row is None or (not everything and (stand is None or not await reach.sees(stand, row))):
+        if row is None or (not everything and (stand is None or not await reach.may_read(stand, row))):
             return None
         if everything:
             owner = await self.owner()

@@ -16,10 +16,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentic.core.events.execution_events import Level
 from agentic.ports.errors import AgenticError
+from agentic.ports.stores import SessionRow
 from bot.access.shared_servers import NotAllAsked
-from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
+from bot.app.console_link.seen_threads import SeenThreads, TooManyLooks
 from bot.console.bot_channel import Deed, Done, LessonDecision
 from bot.rendering.discord_text import named
 from bot.telemetry.health_server import HealthCheck
@@ -35,6 +36,7 @@ QUESTIONS, QUESTION_SECONDS = 10, 10.0
 NAMED, ID_DIGITS = 100, 20
 """Names that are told at once; digits of an id of Discord's, at most."""
 _DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
+_PLACES = TypeAdapter(list[tuple[str, str, str]])
 
 log = logging.getLogger(__name__)
 
@@ -105,9 +107,10 @@ class ConsoleAnswers:
         self._longest, self._sandboxes = longest, sandboxes
         self._acts = ConsoleActs(bot)
         self._lesson_acts = LessonActs(bot, self._acts)
-        self._stands, self._levels = _Fresh[Stand | None](), _Fresh[Level | None]()
+        self._seen = SeenThreads(bot, self._acts)
+        self._levels = _Fresh[Level | None]()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
-            "sees": self._sees, "level": self._level, "owner": self._owner, "act": self._act,
+            "sees": self._sees, "sees_many": self._sees_many, "level": self._level, "owner": self._owner, "act": self._act,
             "decide": self._decide, "names": self._names, "health": self._health,
         }  # fmt: skip
 
@@ -128,18 +131,15 @@ class ConsoleAnswers:
 
     async def _sees(self, asked: Mapping[str, object]) -> Answer:
         """Whether somebody sees a thread."""
-        person, row, reach = str(asked["person"]), await self._bot.store.session(str(asked["thread"])), self._bot.reach
-        if row is None or reach.is_foreign(person, row):
-            return {"sees": False}
         try:
-            stand = await self._stands.get(person, row.guild or row.thread, lambda: self._acts.stand(person, row))
-            if stand is None or (row.guild and not reach.may_see(stand, row)):
-                return {"sees": False}
-            if not reach.is_known(stand, row):
-                self._stands.cause(person)
-        except _TooManyQuestions:
+            return {"sees": await self._seen.one(str(asked["person"]), str(asked["thread"]))}
+        except TooManyLooks:
             return TOO_OFTEN
-        return {"sees": await reach.sees(stand, row)}
+
+    async def _sees_many(self, asked: Mapping[str, object]) -> Answer:
+        """Which of these threads somebody sees; None where that is not known now."""
+        rows = [SessionRow(*row) for row in _PLACES.validate_python(asked["threads"])]
+        return {"sees": await self._seen.many(str(asked["person"]), rows)}
 
     async def _level(self, asked: Mapping[str, object]) -> Answer:
         """What somebody may do in a server, or at most in any; None where they are not in it."""

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from bot.config.settings import Settings
-from bot.console.bot_channel import AT_ONCE, LINE_BYTES
+from bot.console.bot_channel import ACTS, AT_ONCE, LINE_BYTES
 from bot.rendering.console_links import ConsoleLinks
 
 TRIES = 5
@@ -29,6 +29,7 @@ STEADY_SECONDS = 60.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
 END_SECONDS = 1.0
 FAULT = "That didn't work, by a fault of ours. The bot's log says more."
+BUSY = "Too much is being done now, so nothing was done. Try again in a moment."
 _ROOT = Path(__file__).parents[3]
 
 log = logging.getLogger(__name__)
@@ -113,19 +114,26 @@ class ConsoleHost:
         )  # fmt: skip
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer questions, many at once, until the other end is closed."""
-        room = asyncio.Semaphore(AT_ONCE)
+        """Answer questions, many at once, until the other end is closed.
+
+        Acts have places of their own; the console sends no more, but one that it gave up may still go on here.
+        """
+        room, acts = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         try:
             async with asyncio.TaskGroup() as answers:
                 while line := await reader.readline():
-                    await room.acquire()
-                    task = answers.create_task(self._answered(line, writer))
-                    task.add_done_callback(lambda _: room.release())
+                    asked = cast("dict[str, object]", orjson.loads(line))
+                    place = acts if asked.get("ask") in ACTS else room
+                    if place is acts and acts.locked():
+                        await _send(writer, asked, {"words": BUSY})
+                        continue
+                    await place.acquire()
+                    task = answers.create_task(self._answered(asked, writer))
+                    task.add_done_callback(lambda _, place=place: place.release())
         except* (OSError, ValueError) as broken:
             log.warning("the channel to the console broke: %s", broken.exceptions[0])
 
-    async def _answered(self, line: bytes, writer: asyncio.StreamWriter) -> None:
-        asked = cast("dict[str, object]", orjson.loads(line))
+    async def _answered(self, asked: Mapping[str, object], writer: asyncio.StreamWriter) -> None:
         answer: Mapping[str, object] = {}
         try:
             if asked.get("ask") == "listens":
@@ -135,9 +143,7 @@ class ConsoleHost:
         except Exception:  # one answer that failed must not be the last one
             log.exception("a fault of ours: the console asked %r", asked.get("ask"))
             answer = {"words": FAULT}
-        with contextlib.suppress(OSError):
-            writer.write(orjson.dumps({"id": asked.get("id"), **answer}) + b"\n")
-            await writer.drain()
+        await _send(writer, asked, answer)
 
     async def _listens(self, at: str, trouble: str) -> None:
         self.trouble = trouble
@@ -147,6 +153,12 @@ class ConsoleHost:
         self.settled.set()
         if at:
             await self._found(self._links.url)
+
+
+async def _send(writer: asyncio.StreamWriter, asked: Mapping[str, object], answer: Mapping[str, object]) -> None:
+    with contextlib.suppress(OSError):
+        writer.write(orjson.dumps({"id": asked.get("id"), **answer}) + b"\n")
+        await writer.drain()
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

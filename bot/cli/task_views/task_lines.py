@@ -197,14 +197,17 @@ class _Reading:
 
 def turn_line(turn: StoryTurn) -> str:
     """A turn in a line: when, which, what it did, what it cost."""
-    calls = [item for item in turn.items if item.sort == "call"]
+    calls, cost = [item for item in turn.items if item.sort == "call"], turn.figures
     done = ", ".join(f"{item.tool} {item.state}" for item in calls[:6]) + (
         f" and {len(calls) - 6} more" if calls[6:] else ""
     )
     said = next((item.text for item in turn.items if item.sort in ("end", "question", "person")), "")
     parts = [
         f"{turn.model}, tier {turn.tier}" if turn.model else "",
-        f"{usd(turn.usd)}, {tokens(turn.tokens_in)} in, {tokens(turn.tokens_out)} out" if turn.tokens_in else "",
+        f"{usd(cost.usd)}{', copied' if cost.copied_usd else ''}, {tokens(cost.spend.tokens_in)} in, "
+        f"{tokens(cost.spend.tokens_out)} out"
+        if cost.usd or cost.spend.tokens_in
+        else "",
         seconds(turn.seconds),
         f"confidence {turn.confidence}" if turn.confidence is not None else "",
         done or " ".join(said.split())[:120],

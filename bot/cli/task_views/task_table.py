@@ -131,8 +131,9 @@ def row_of(log: TaskLog, now: datetime) -> RunningTask:
     quiet = max((now - log.events[-1].at).total_seconds(), 0.0)
     title = " ".join(first.task.split()) if isinstance(first, Started) else ""
     waits = _waits_for(log)
+    words = "Set aside" if status.state == "set_aside" else status.words
     return RunningTask(
-        log.execution, log.row.thread, title[:TITLE], status.words, bool(waits), waits, status.turn, status.tier, status.usd,
+        log.execution, log.row.thread, title[:TITLE], words, bool(waits), waits, status.turn, status.tier, status.usd,
         quiet,
     )  # fmt: skip
 
@@ -140,6 +141,8 @@ def row_of(log: TaskLog, now: datetime) -> RunningTask:
 def _waits_for(log: TaskLog) -> str:
     """Who has to do something before it can go on; '' for nobody."""
     task = log.folded
+    if task.quarantined is not None:
+        return "anybody"
     if task.question is not None:
         return _answers(task.question, log)
     if task.paused is not None and task.paused.author.id != MACHINE.id:

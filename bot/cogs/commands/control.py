@@ -83,8 +83,9 @@ class ControlCommands(commands.Cog):
         stand = await self.bot.reach.stand(ctx.interaction or ctx.message, "status")
         known = thread or await self.bot.conversation.knows(str(ctx.channel.id))
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
-        details = self.bot.feed.links.task(name)
-        embed = status_embed(await self.bot.conversation.status(name), self.bot.backstage.held_up(), details)
+        status = await self.bot.conversation.status(name)
+        details = self.bot.feed.links.task(name, status.execution)
+        embed = status_embed(status, self.bot.backstage.held_up(), details)
         if self.bot.backstage.lessons_trouble():
             embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
         if (workshop := self.bot.backstage.workshop) is not None and (left := workshop.left()):

@@ -80,7 +80,7 @@ def atif(task: Trajectory) -> Iterator[str]:
         yield ', "subagent_trajectories": ['
         for place, (child, events) in enumerate(task.children.items()):
             yield ", " if place else ""
-            usd = sum(use.usd for use in totals_of(transcript(events)).models.values())
+            usd = totals_of(transcript(events)).whole.usd
             yield from atif(Trajectory(child, task.session, events, task.build, usd=usd))
         yield "]"
     yield "}"

@@ -64,7 +64,7 @@ class ExportSource:
     @cached_property
     def totals(self) -> TaskTotals:
         """What it came to."""
-        return totals_of(transcript(self.events))
+        return totals_of(transcript(self.events), self.outcome)
 
     def turns(self, most: int = WHOLE) -> Iterator[TranscriptTurn | str]:
         """Its turns within so many characters, and where some are left out, words that say so."""

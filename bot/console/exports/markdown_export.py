@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue
 
 from bot.console.exports.export_source import CUT, TEXT, ExportSource
-from bot.console.exports.transcript import CallRecord, ModelReply, TaskTotals, TranscriptTurn, Utterance
+from bot.console.exports.transcript import CallRecord, ModelReply, ModelUse, TaskTotals, TranscriptTurn, Utterance
+from bot.console.page_templates import many
 from bot.messages.log_text import ASKS
 from bot.progress.text import duration
 
@@ -58,13 +59,20 @@ def facts(source: ExportSource, totals: TaskTotals) -> str:
     lines = [
         f"Task: {code(source.execution)}, from {source.began:%Y-%m-%d %H:%M:%S} UTC, {duration(source.seconds)}",
         f"State: {source.status.words if source.finished else 'not ended yet'}",
-        f"{totals.turns} turns, {sum(totals.calls.values())} calls, {whole.requests} requests",
+        f"{totals.turns} turns, {sum(totals.calls.values())} calls, {_requests(whole)}",
         f"Tokens: {whole.tokens_in} in ({whole.cached} from the cache), {whole.tokens_out} out",
         f"Cost: {source.status.usd:.4f} US dollars",
     ]
+    if totals.copied_usd:
+        lines[-1] += f"; {totals.copied_usd:.4f} more was paid by the task that its beginning was copied from"
     for name, use in totals.models.items():
-        lines.append(f"{code(name)}: {use.requests} requests, {use.usd:.4f} US dollars")
+        lines.append(f"{code(name)}: {_requests(use)}, {use.usd:.4f} US dollars")
     return "".join(f"- {line}\n" for line in lines)
+
+
+def _requests(use: ModelUse) -> str:
+    count = many(use.requests, "request")
+    return f"{count}, {use.failed} of them failed" if use.failed else count
 
 
 def turn_text(turn: TranscriptTurn, outputs: Mapping[str, str]) -> str:
@@ -72,7 +80,8 @@ def turn_text(turn: TranscriptTurn, outputs: Mapping[str, str]) -> str:
     head = f"\n## Turn {turn.number}\n" if turn.number else "\n## The task\n"
     about = [f"{turn.at:%Y-%m-%d %H:%M:%S} UTC"]
     about += [f"{code(reply.model)}, tier {reply.tier}" for reply in turn.replies[:1]]
-    about += [f"{turn.usd:.4f} US dollars"] if turn.usd else []
+    copied = ", paid by the task that it was copied from" if turn.copied else ""
+    about += [f"{turn.usd:.4f} US dollars{copied}"] if turn.usd else []
     about += [f"confidence {turn.confidence}"] if turn.confidence is not None else []
     return "\n".join((head, " · ".join(about), *(_entry(entry, outputs) for entry in turn.entries))) + "\n"
 

@@ -35,6 +35,7 @@ from agentic.core.events.execution_events import (
     Usage,
 )
 from agentic.core.events.ids import call_id
+from bot.history.payments import HELPER, Payment, Payments, after_the_end
 from bot.messages.log_text import NOTE, AnswersInWords, labels_of, question_text, told
 
 
@@ -99,6 +100,7 @@ class TranscriptTurn:
     number: int
     at: datetime
     entries: list[Utterance | ModelReply] = field(default_factory=list[Utterance | ModelReply])
+    paid: list[Payment] = field(default_factory=list[Payment])
     confidence: int | None = None
 
     @property
@@ -113,15 +115,21 @@ class TranscriptTurn:
 
     @property
     def usd(self) -> float:
-        """What its answers cost."""
-        return sum(reply.usd for reply in self.replies)
+        """What it cost, with failed requests and the helpers that ended in it."""
+        return sum(each.usd for each in self.paid)
+
+    @property
+    def copied(self) -> bool:
+        """Another task paid it."""
+        return any(each.copied for each in self.paid)
 
 
 @dataclass(slots=True)
 class ModelUse:
-    """What the requests to one model came to."""
+    """What the requests to one model came to; of helpers their number and tokens are not known."""
 
     requests: int = 0
+    failed: int = 0
     tokens_in: int = 0
     cached: int = 0
     tokens_out: int = 0
@@ -137,17 +145,27 @@ class TaskTotals:
     calls: Counter[str] = field(default_factory=Counter[str])
     """By outcome."""
     tool_seconds: float = 0.0
+    copied_usd: float = 0.0
+    """What the part had cost that was copied from another task, which paid it; in nothing else."""
+
+    def pay(self, paid: Payment) -> None:
+        """Count what was paid."""
+        if paid.copied:
+            self.copied_usd += paid.usd
+            return
+        use = self.models.setdefault(paid.name, ModelUse())
+        use.requests += paid.purpose != HELPER
+        use.failed += paid.failed
+        use.tokens_in += paid.used.input + paid.used.cache_read + paid.used.cache_write
+        use.cached += paid.used.cache_read
+        use.tokens_out += paid.used.output
+        use.usd += paid.usd
 
     def take(self, turn: TranscriptTurn) -> None:
         """Add a turn."""
         self.turns += 1 if turn.number else 0
-        for reply in turn.replies:
-            use = self.models.setdefault(reply.model, ModelUse())
-            use.requests += 1
-            use.tokens_in += reply.tokens_in
-            use.cached += reply.usage.cache_read
-            use.tokens_out += reply.usage.output
-            use.usd += reply.usd
+        for paid in turn.paid:
+            self.pay(paid)
         for call in turn.calls:
             self.calls[call.state] += 1
             self.tool_seconds += call.result.seconds if call.result is not None else 0.0
@@ -157,16 +175,18 @@ class TaskTotals:
         """All models together."""
         uses = self.models.values()
         return ModelUse(
-            sum(use.requests for use in uses), sum(use.tokens_in for use in uses), sum(use.cached for use in uses),
-            sum(use.tokens_out for use in uses), sum(use.usd for use in uses),
+            sum(use.requests for use in uses), sum(use.failed for use in uses), sum(use.tokens_in for use in uses),
+            sum(use.cached for use in uses), sum(use.tokens_out for use in uses), sum(use.usd for use in uses),
         )  # fmt: skip
 
 
-def totals_of(turns: Iterator[TranscriptTurn]) -> TaskTotals:
-    """What the turns came to."""
+def totals_of(turns: Iterator[TranscriptTurn], outcome: Sequence[Envelope] = ()) -> TaskTotals:
+    """What the turns came to, and what followed the end."""
     totals = TaskTotals()
     for turn in turns:
         totals.take(turn)
+    for paid in after_the_end(outcome):
+        totals.pay(paid)
     return totals
 
 
@@ -176,11 +196,13 @@ def transcript(log: Sequence[Envelope]) -> Iterator[TranscriptTurn]:
     asked: dict[str, ModelRequested] = {}
     labels: dict[str, str] = {}
     answers = AnswersInWords()
+    payments = Payments()
     turn: TranscriptTurn | None = None
     for envelope in log:
         event = envelope.event
         if turn is None:
             turn = TranscriptTurn(0, envelope.at)
+        turn.paid += payments.of(envelope)
         if isinstance(event, ModelRequested):
             asked[event.request] = event
             if event.purpose == "turn" and event.turn != turn.number:

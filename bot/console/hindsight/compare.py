@@ -13,7 +13,7 @@ from agentic.core.text.foreign_text import mark_of
 from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import NotStored, as_sent
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import NO_TASK, Console, Route, task_path
+from bot.console.console_context import LIST_SECONDS, NO_TASK, Console, Route, task_path
 from bot.console.hindsight.relatives import started_of
 from bot.console.hindsight.task_comparison import (
     Parting,
@@ -24,6 +24,7 @@ from bot.console.hindsight.task_comparison import (
     lesson_rows,
     parting,
     prompt_difference,
+    side_names,
     steps_of,
 )
 from bot.console.logs.task_log import TaskLog
@@ -95,9 +96,17 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
     started = logs[0].events[0].event, logs[1].events[0].event
     if not isinstance(started[0], Started) or not isinstance(started[1], Started):
         raise web.HTTPNotFound(text=NO_TASK)
-    rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1])
+    names = side_names(started[0], started[1], (logs[0].execution, logs[1].execution))
+    rows, parted, traces = await asyncio.to_thread(_compared, logs[0], logs[1], (_said(names[0]), _said(names[1])))
     sides = [
-        Side(log, _task(console, log.row), log.reading(TimeReading).split(), cost_split(log.events), _tiers(log), trace)
+        Side(
+            log,
+            _task(console, log.row),
+            log.reading(TimeReading).split(),
+            cost_split(log.events, log.outcome),
+            _tiers(log),
+            trace,
+        )
         for log, trace in zip(logs, traces, strict=True)
     ]
     prompts = await asyncio.gather(*(_prompt(console, log.events) for log in logs))
@@ -113,19 +122,30 @@ async def compare(console: Console, request: web.Request, viewer: Viewer) -> web
         paths=[task_path(log) for log in logs], here=f"/compare/{logs[0].execution}/{logs[1].execution}",
         rows=list(enumerate(rows))[first:last], before=first, earlier=max(first - ROWS, 0),
         after=len(rows) - last, last=last, parted=parted,
-        parted_row=rows[parted.row] if parted is not None and parted.row < len(rows) else Row(None, None, same=False),
+        names=[f"{name[0].upper()}{name[1:]}" for name in names],
         began=beginnings(started[0], started[1]), lessons=lessons[:LESSONS], more_lessons=max(len(lessons) - LESSONS, 0),
         difference=difference, cut=cut, problem=problem,
     )  # fmt: skip
 
 
-def _compared(one: TaskLog, other: TaskLog) -> tuple[list[Row], Parting | None, tuple[Trace | None, Trace | None]]:
+def _compared(
+    one: TaskLog, other: TaskLog, names: tuple[str, str]
+) -> tuple[list[Row], Parting | None, tuple[Trace | None, Trace | None]]:
     left, right = list(one.events), list(other.events)
     rows = aligned(steps_of(left), steps_of(right))
-    parted = parting(rows, left, right)
+    parted = parting(rows, left, right, names)
     if parted is None:
         return rows, None, (None, None)
     return rows, parted, (_trace(one, parted.left_seq), _trace(other, parted.right_seq))
+
+
+def _said(name: str) -> str:
+    """The name of a side within a sentence."""
+    return (
+        name
+        if name.startswith(("attempt", "one", "the"))
+        else f"the {name}{' one' if name in ('left', 'right') else ''}"
+    )
 
 
 def _trace(log: TaskLog, seq: int) -> Trace:
@@ -188,15 +208,13 @@ async def _pairs(console: Console, viewer: Viewer, one: ExecutionRow | None) -> 
         rows |= {row.execution: row for row in (await console.store.executions(one.thread))[-LOOKED_AT:]}
         rows[one.execution] = one
     pairs: list[Pair] = []
-    seen: dict[str, bool] = {}
+    seen, _ = await console.among(viewer, (row.thread for row in rows.values()), LIST_SECONDS)
     for row in rows.values():
-        if row.thread not in seen:
-            seen[row.thread] = await console.sees(viewer, await console.store.session(row.thread))
-        started = await started_of(console, row.execution) if seen[row.thread] else None
+        started = await started_of(console, row.execution) if row.thread in seen else None
         if started is None:
             continue
         for source, words in _relations(started):
-            origin = rows.get(source) or await _named(console, viewer, source)
+            origin = await console.listed(viewer, source)
             if origin is not None and (one is None or one.execution in (source, row.execution)):
                 pairs.append(Pair(origin, row, words, _task(console, row)))
     if one is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from agentic.core.events.execution_events import Started
@@ -14,7 +14,7 @@ from bot.console.console_context import Console
 from bot.console.logs.task_log import TaskLog
 
 LOOKED_AT, SHOWN = 200, 12
-"""So many of the newest tasks are looked at, and so many are named."""
+"""So many of the newest tasks are looked at, and so many of these and of those of its thread are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,14 @@ async def relatives(console: Console, viewer: Viewer, log: TaskLog) -> list[Rela
     if started is None or started.side or is_child(log.execution):
         return []
     found = [one async for one in _origins(console, viewer, log, started)]
-    rows = [*await console.store.executions(log.row.thread), *await console.store.newest_executions(LOOKED_AT)]
-    others = {row.execution: row for row in rows if row.task == log.row.task and row.execution != log.execution}
-    for row in list(others.values())[-SHOWN:]:  # whatever goes on from a task begins with its words
+    here, newest = await console.store.executions(log.row.thread), await console.store.newest_executions(LOOKED_AT)
+    for row in {row.execution: row for row in (*_alike(here, log), *_alike(newest, log))}.values():
         begun = await started_of(console, row.execution)
-        if begun is None or log.execution not in sources_of(begun) or await console.row(viewer, row.execution) is None:
+        if (
+            begun is None
+            or log.execution not in sources_of(begun)
+            or await console.listed(viewer, row.execution) is None
+        ):
             continue
         if begun.trial_of == log.execution:
             how, name = "Tried again", f"attempt {begun.attempt}"
@@ -47,6 +50,11 @@ async def relatives(console: Console, viewer: Viewer, log: TaskLog) -> list[Rela
             how, name = ("Continued", "a later task") if row.thread == log.row.thread else ("Forked", "")
         found.append(await _named(console, how, name, row, f"/compare/{log.execution}/{row.execution}"))
     return found
+
+
+def _alike(rows: Sequence[ExecutionRow], log: TaskLog) -> list[ExecutionRow]:
+    """The newest tasks with the same words: whatever goes on from a task begins with them."""
+    return [row for row in rows if row.task == log.row.task and row.execution != log.execution][-SHOWN:]
 
 
 async def started_of(console: Console, execution: str) -> Started | None:
@@ -67,7 +75,7 @@ def sources_of(started: Started) -> tuple[str, ...]:
 
 async def _origins(console: Console, viewer: Viewer, log: TaskLog, started: Started) -> AsyncIterator[Relative]:
     for source in dict.fromkeys(sources_of(started)):
-        row = await console.row(viewer, source)
+        row = await console.listed(viewer, source)
         if source == started.trial_of:
             how, name = f"Attempt {started.attempt} after", "the first attempt"
         else:

@@ -16,7 +16,6 @@ from agentic.core.events.execution_events import (
     Finished,
     InputReceived,
     ModelAnswered,
-    ModelFailed,
     ModelRequested,
     Started,
     TextBlock,
@@ -25,7 +24,9 @@ from agentic.core.events.execution_events import (
     TurnEnded,
 )
 from bot.console.views.story import about
+from bot.history.payments import Payments, after_the_end
 from bot.messages.lesson_card_lines import reason_in_words
+from bot.messages.log_text import question_text
 
 ALIGNED = 250
 """So many turns of each side are aligned by what they did, after the equal ones at both ends; more are paired in order."""
@@ -48,6 +49,8 @@ class Step:
     results: tuple[tuple[str, int | None, str], ...] = ()
     """Outcome, exit code and words of each result."""
     usd: float = 0.0
+    copied: bool = False
+    """Another task paid it, from which it was copied."""
     confidence: int | None = None
 
 
@@ -76,6 +79,9 @@ class Parting:
     what: str
     left_seq: int
     right_seq: int
+    left: Step | None = None
+    """What the left one did there, which need not be in the row: the other one may have done something in between."""
+    right: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +104,13 @@ def steps_of(log: Iterable[Envelope]) -> list[Step]:
     steps: list[Step] = []
     requests: dict[str, Step] = {}
     calls: dict[str, Step] = {}
+    payments = Payments()
     for envelope in log:
         event = envelope.event
+        for paid in payments.of(envelope):
+            if steps:
+                steps[-1].usd += paid.usd
+                steps[-1].copied |= paid.copied
         if isinstance(event, ModelRequested) and event.purpose == "turn":
             if not steps or steps[-1].turn != event.turn:
                 steps.append(Step(event.turn, envelope.seq, event.tier, event.model))
@@ -120,7 +131,7 @@ def steps_of(log: Iterable[Envelope]) -> list[Step]:
 
 
 def _answer(step: Step, seq: int, event: ModelAnswered) -> None:
-    step.answered, step.usd = seq, step.usd + event.usd
+    step.answered = seq
     calls = [(call.tool, {n: v for n, v in call.arguments.items() if n not in _REASONS}) for call in event.calls]
     text = "\n".join(block.text.strip() for block in event.blocks if isinstance(block, TextBlock))
     step.key = tuple(f"{tool} {json.dumps(given, sort_keys=True)}" for tool, given in calls) or (f"said {text}",)
@@ -140,7 +151,7 @@ def _beside(event: Event) -> str:
         case InputReceived():
             return _short(f"{event.author.name} ({event.sort}): {event.text}")
         case Asked():
-            return _short(f"asked a person ({event.sort}): {event.text}")
+            return _short(f"asked a person ({event.sort}): {question_text(event)}")
         case Escalated():
             return f"tier {event.from_tier} → {event.to_tier}: {_short(event.trigger)}"
         case Finished():
@@ -173,25 +184,46 @@ def _middle(left: Sequence[Step], right: Sequence[Step]) -> list[Row]:
     return rows
 
 
-def parting(rows: Sequence[Row], left: Sequence[Envelope], right: Sequence[Envelope]) -> Parting | None:
-    """Where the tasks part; None where each step was the same and they ended alike."""
+def parting(
+    rows: Sequence[Row], left: Sequence[Envelope], right: Sequence[Envelope], names: tuple[str, str] = ("left", "right")
+) -> Parting | None:
+    """Where the tasks part; None where each step was the same and they ended alike. ``names`` are those of the tasks."""
     place = next((n for n, row in enumerate(rows) if not row.same), len(rows))
-    before = rows[place - 1] if place else None
-    row = rows[place] if place < len(rows) else Row(None, None, same=False)
-    ours, theirs = row.left, row.right
-    if ours is not None and theirs is not None:
-        if (ours.tier, ours.model) != (theirs.tier, theirs.model):
-            what = f"they asked different models: {_model(ours)} and {_model(theirs)}"
-            return Parting(place, what, ours.answered or ours.asked, theirs.answered or theirs.asked)
-        what = "the same model was asked, and answered with another step"
-        return Parting(place, what, ours.answered or ours.asked, theirs.answered or theirs.asked)
-    if ours is None and theirs is None and _end(left) == _end(right):
-        return None
+    ours = next((row.left for row in rows[place:] if row.left is not None), None)
+    theirs = next((row.right for row in rows[place:] if row.right is not None), None)
     if ours is None and theirs is None:
-        what = "all steps were the same, and they ended differently"
+        if _end(left) == _end(right):
+            return None
+        return Parting(place, "all steps were the same, and they ended differently", _last(left), _last(right))
+    if ours is None or theirs is None:
+        on, off = names if theirs is None else names[::-1]
+        what = f"{on} went on, and {off} did not" if place else f"only {on} took a turn"
+        seqs = ours.asked if ours else _last(left), theirs.asked if theirs else _last(right)
+        return Parting(place, what, *seqs, ours, theirs)
+    row = rows[place]
+    if row.left is None or row.right is None:
+        on, off = names if row.right is None else names[::-1]
+        what = f"{on} took a step that {off} did not; {off} went on with its next one"
+    elif (ours.tier, ours.model) != (theirs.tier, theirs.model):
+        what = f"they asked different models: {_model(ours)} and {_model(theirs)}"
     else:
-        what = "one went on, and the other did not" if before is not None else "only one of them took a turn"
-    return Parting(place, what, ours.asked if ours else _last(left), theirs.asked if theirs else _last(right))
+        what = "the same model was asked, and answered with another step"
+    return Parting(place, what, ours.answered or ours.asked, theirs.answered or theirs.asked, ours, theirs)
+
+
+def side_names(left: Started, right: Started, ids: tuple[str, str]) -> tuple[str, str]:
+    """What to call two tasks beside each other, by how they are related; ``ids`` are theirs."""
+    same = {left.trial_of or ids[0]} & {right.trial_of or ids[1]}
+    if same and left.attempt != right.attempt:
+        return f"attempt {left.attempt}", f"attempt {right.attempt}"
+    sources = [one.forked_from[0] if one.forked_from is not None else "" for one in (left, right)]
+    if sources[1] == ids[0]:
+        return "source", "fork"
+    if sources[0] == ids[1]:
+        return "fork", "source"
+    if sources[0] and sources[0] == sources[1]:
+        return "one fork", "the other fork"
+    return "left", "right"
 
 
 def _model(step: Step) -> str:
@@ -208,17 +240,13 @@ def _last(log: Sequence[Envelope]) -> int:
     return next((e.seq for e in reversed(log) if isinstance(e.event, Finished)), log[-1].seq)
 
 
-def cost_split(log: Iterable[Envelope]) -> dict[str, float]:
-    """US dollars of a task's own requests by model, the turns' and those beside them."""
-    models: dict[str, str] = {}
-    spent: dict[str, float] = {}
-    for envelope in log:
-        event = envelope.event
-        if isinstance(event, ModelRequested):
-            models[event.request] = event.model if event.purpose == "turn" else f"{event.model} ({event.purpose})"
-        elif isinstance(event, ModelAnswered | ModelFailed) and event.usd:
-            name = models.get(event.request, "other requests")
-            spent[name] = spent.get(name, 0.0) + event.usd
+def cost_split(log: Iterable[Envelope], outcome: Iterable[Envelope] = ()) -> dict[str, float]:
+    """What a task itself cost, in US dollars by model: the turns, what was asked beside them and after the end, helpers."""
+    payments, spent = Payments(), dict[str, float]()
+    own = [paid for envelope in log for paid in payments.of(envelope) if not paid.copied]
+    for paid in (*own, *after_the_end(outcome)):
+        if paid.usd:
+            spent[paid.name] = spent.get(paid.name, 0.0) + paid.usd
     return spent
 
 
@@ -232,7 +260,10 @@ def lesson_rows(left: Started, right: Started) -> list[LessonRow]:
 
 def _lessons(started: Started) -> dict[str, str]:
     arms = {"held_back": "held back to measure it", "crowded": "crowded out by better ones"}
-    told = {lesson.id: ": ".join(filter(None, ("told", reason_in_words(lesson.why)))) for lesson in started.lessons}
+    told: dict[str, str] = {}
+    for lesson in started.lessons:
+        whose = "an attempt that " if lesson.kind == "reflection" else ""
+        told[lesson.id] = f"told: {whose}{why}" if (why := reason_in_words(lesson.why)) else "told"
     return told | {lesson.id: f"not told: {arms[lesson.arm]}" for lesson in started.withheld}
 
 

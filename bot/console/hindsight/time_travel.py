@@ -14,7 +14,6 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.pages.files_page import place_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.changed_files import ChangedFiles
-from bot.console.views.task_figures import TaskFigures
 
 FILES_SHOWN, SAVED_SHOWN = 300, 30
 CONTENT_BYTES = 256 << 10
@@ -26,7 +25,7 @@ async def at(console: Console, request: web.Request, viewer: Viewer) -> web.Resp
     then, files, hidden = await _then(console, request, log)
     kept = frozenset(await console.files.listed(place_of(log)))
     saved = [one for one in then.saved if one.manifest in kept]
-    judged = log.reading(TaskFigures).confidence_at(then.turn)
+    judged = log.story.figures.confidence_at(then.turn)
     return await tab(
         console, viewer, log, "at", "at.html",
         then=then, parts=judged.parts if judged is not None else (),

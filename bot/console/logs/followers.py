@@ -29,6 +29,13 @@ RESTED_SECONDS = 2.0
 LINE_END = re.compile(r"\r\n|\r|\n")
 """What ends a line of an event stream: a text of a log must not begin a field of its own."""
 
+CHANGED = "What is kept of this task was erased or changed. The page was loaded again."
+RELOAD = (
+    '<hx-partial hx-target="#live-state" hx-swap="outerHTML">'
+    f'<p id="live-state" role="status" data-reload="{CHANGED}">{CHANGED}</p></hx-partial>'
+)
+"""What an open page is told once it shows what is no more."""
+
 Update = Callable[[TaskLog, int], str]
 """What is new on a page since so many events, as partials; '' for nothing."""
 
@@ -41,7 +48,7 @@ class TooManyPages(Exception):
 
 @dataclass(slots=True)
 class Watcher:
-    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its session has ended."""
+    """One open page. ``updates`` ends with None once it cannot be kept up to date, or its session or task is no more."""
 
     session: str
     """The session of its browser; '' for none."""
@@ -50,6 +57,8 @@ class Watcher:
     """Events of the log that the page has."""
     told: tuple[int, int] = (-1, 0)
     """Events and outcomes that it was told of last."""
+    mark: str = ""
+    """The mark of the log that the page shows."""
     due: float = 0.0
     """When it may be told again."""
     updates: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue[bytes | None](WAITING + 2))
@@ -61,6 +70,11 @@ class Watcher:
             return False
         self.updates.put_nowait(update)
         return True
+
+    def end(self) -> None:
+        """Have the page loaded again."""
+        self.updates.put_nowait(event_of(RELOAD, 0))
+        self.updates.put_nowait(None)
 
 
 @dataclass(slots=True)
@@ -79,7 +93,7 @@ class Followers:
         self._rests: dict[str, float] = {}
         self._open = Counter[str]()
         """How many pages each person has open."""
-        self._firsts: dict[str, tuple[tuple[str, int, int, int], bytes]] = {}
+        self._firsts: dict[str, tuple[tuple[str, str, int, int, int], bytes]] = {}
         """What was rendered last of each view for a page that was just opened."""
 
     def add_view(self, name: str, update: Update, rest: float = 0.0) -> None:
@@ -97,29 +111,35 @@ class Followers:
 
     @asynccontextmanager
     async def watching(
-        self, execution: str, view: str, since: int, person: str = "", session: str = ""
+        self, execution: str, view: str, since: int, mark: str | None = None, *, person: str = "", session: str = ""
     ) -> AsyncGenerator[Watcher]:
         """Follow a task for somebody; the first update has what is new since the event ``since``.
 
+        ``mark`` is that of the log that the page shows: where something was erased since, all it gets is to load itself.
         Raises ``TooManyPages``, and ``StoreError`` where the task cannot be read now.
         """
         if self.watched >= PAGES or self._open[person] >= PAGES_OF_ONE:
             raise TooManyPages
         self._open[person] += 1
         try:
-            async with self._watching(execution, Watcher(session, view, since)) as watcher:
+            async with self._watching(execution, Watcher(session, view, since), mark) as watcher:
                 yield watcher
         finally:
             self._open[person] -= 1
             self._open += Counter[str]()  # forgets whoever has none
 
     @asynccontextmanager
-    async def _watching(self, execution: str, watcher: Watcher) -> AsyncGenerator[Watcher]:
+    async def _watching(self, execution: str, watcher: Watcher, mark: str | None) -> AsyncGenerator[Watcher]:
         task = await self._logs.task(execution)
         if task is not None:
-            if first := self._missed(task, execution, watcher.view, watcher.since):
-                watcher.tell(first)
-            watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
+            watcher.mark = task.mark if mark is None else mark
+        if task is None or _is_no_more(task, watcher):
+            watcher.end()
+            yield watcher
+            return
+        if first := self._missed(task, execution, watcher.view, watcher.since):
+            watcher.tell(first)
+        watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
         followed = self._followed.get(execution)
         if followed is None:
             following = asyncio.create_task(self._follow(execution), name=f"console follows {execution}")
@@ -152,7 +172,6 @@ class Followers:
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
-        task: TaskLog | None = None
         said = set[type[Exception]]()
         while True:
             try:
@@ -167,16 +186,21 @@ class Followers:
                         log.exception("a fault of ours: task %s cannot be read", execution)
                 await asyncio.sleep(RESTED_SECONDS)
                 continue
-            if task is not None:
-                try:
-                    self._tell(execution, task)
-                except Exception:  # of one view; whoever watches gets what comes next
-                    log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
-            await asyncio.sleep(RESTED_SECONDS if task is not None and task.ended else self._look_seconds)
+            for watcher in tuple(self._followed[execution].watchers):
+                if _is_no_more(task, watcher):
+                    watcher.end()
+                    self._followed[execution].watchers.remove(watcher)
+            if task is None:  # it was deleted
+                return
+            try:
+                self._tell(execution, task)
+            except Exception:  # of one view; whoever watches gets what comes next
+                log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
+            await asyncio.sleep(RESTED_SECONDS if task.ended else self._look_seconds)
 
     def _missed(self, task: TaskLog, execution: str, view: str, since: int) -> bytes:
         """What a page lacks as it is opened: rendered once for all that open while nothing happens."""
-        key = execution, since, len(task.events), len(task.outcome)
+        key = execution, task.mark, since, len(task.events), len(task.outcome)
         if view not in self._firsts or self._firsts[view][0] != key:
             update = self._views[view](task, since)
             self._firsts[view] = key, event_of(update, len(task.events)) if update else b""
@@ -197,6 +221,11 @@ class Followers:
             watcher.since = len(task.events)
             if rendered[key] and not watcher.tell(rendered[key]):
                 self._followed[execution].watchers.remove(watcher)
+
+
+def _is_no_more(task: TaskLog | None, watcher: Watcher) -> bool:
+    """Whether a page may show what was deleted, or erased since: the latter only of tasks that ended."""
+    return task is None or (task.ended and task.mark != watcher.mark)
 
 
 def event_of(update: str, seq: int | None = None) -> bytes:

@@ -17,8 +17,6 @@ from bot.console.views.sent_request import SentRequest
 
 KEPT = 8
 """Rebuilt requests that stay in memory."""
-MARKED, EVERY = 3, 1_000
-"""Tasks of which states stay in memory, one each so many events: another request is folded from the nearest of them."""
 
 
 class SentRequests:
@@ -27,20 +25,23 @@ class SentRequests:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: OrderedDict[tuple[str, int], SentRequest] = OrderedDict()
-        self._marks: OrderedDict[str, list[Execution]] = OrderedDict()
+        self._erasure = ""
+        """The mark of the logs that these were rebuilt from: none of them stays after an erasure."""
         self._rebuilding = asyncio.Lock()
 
     async def of(self, log: TaskLog, places: Iterable[int]) -> list[SentRequest]:
         """The requests that the log records at these sequence numbers, in their order."""
         wanted = list(places)
         async with self._rebuilding:
+            if log.mark != self._erasure:
+                self._kept.clear()
+                self._erasure = log.mark
             missing = sorted({seq for seq in wanted if (log.execution, seq) not in self._kept})
             if missing:
-                marks = self._marks.setdefault(log.execution, [Execution()])
-                self._marks.move_to_end(log.execution)
-                begin = max((mark for mark in marks if mark.seq <= missing[0]), key=lambda mark: mark.seq)
+                recorded = min(missing[0], log.hidden - 1) if log.hidden else missing[0]
+                begin = log.near(recorded)  # a state with nothing hidden in it
                 events = await self._events(log, begin.seq, missing[-1])
-                states = await asyncio.to_thread(_states, begin, events, frozenset(missing), marks)
+                states = await asyncio.to_thread(_states, begin, events, frozenset(missing))
                 for seq in missing:
                     self._kept[log.execution, seq] = await self._rebuilt(states[seq], log.events[seq - 1])
             found = [self._kept[log.execution, seq] for seq in wanted]
@@ -48,8 +49,6 @@ class SentRequests:
                 self._kept.move_to_end((log.execution, seq))
             while len(self._kept) > max(KEPT, len(wanted)):
                 self._kept.popitem(last=False)
-            while len(self._marks) > MARKED:
-                self._marks.popitem(last=False)
         return found
 
     async def without_messages(self, log: TaskLog, seq: int) -> SentRequest:
@@ -98,16 +97,12 @@ class SentRequests:
         return SentRequest(envelope.seq, envelope.at, event, state, system, specs, messages, tail, exact)
 
 
-def _states(
-    begin: Execution, events: Sequence[Envelope], seqs: frozenset[int], marks: list[Execution]
-) -> dict[int, Execution]:
-    """The states after these events; ``marks`` gets those on the way that are not in it yet."""
+def _states(begin: Execution, events: Sequence[Envelope], seqs: frozenset[int]) -> dict[int, Execution]:
+    """The states after these events."""
     states: dict[int, Execution] = {begin.seq: begin}
     state = begin
     for envelope in events:
         state = evolve(state, envelope)
         if envelope.seq in seqs:
             states[envelope.seq] = state
-        if envelope.seq >= marks[-1].seq + EVERY:
-            marks.append(state)
     return states

@@ -42,10 +42,14 @@ class TaskLog:
     """The state that the rules read, after the last event."""
     marks: list[Execution] = field(default_factory=list[Execution])
     """The states after each ``MARK`` events. They share what did not change between them."""
+    mark: str = ""
+    """The mark of the last erasure before it was read; what was read before a later one is not shown."""
     hidden: int = 0
     """Sequence number of the first event that a secret was taken out of; 0 for none."""
     size: int = 0
     """Characters of all texts in it."""
+    said: str = ""
+    """The task's words as the store has them."""
     _readings: dict[type[LogReading], tuple[LogReading, int]] = field(
         default_factory=dict[type[LogReading], tuple[LogReading, int]]
     )

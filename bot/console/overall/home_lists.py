@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from time import monotonic
 
 from agentic.core.events.ids import is_child
 from agentic.ports.runtime import ExecutionRow, SessionRow
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import Console
+from bot.console.console_context import LIST_SECONDS, Console
 from bot.console.overall.figures.spend_report import SpendingReport, monday_of, spending_of
 from bot.console.overall.figures.task_summary import TaskSummary
+from bot.console.overall.place_rights import PlaceRights
 
 FINISHED = 50
 """Tasks on a page."""
@@ -58,55 +60,78 @@ class HomeLists:
     """The lists of home. ``more`` open tasks are not shown; ``older``: there is another page of what has finished."""
 
     needs: tuple[ListedTask, ...]
+    """What waits for somebody, and whoever looks may do it; ``others``: what they may not."""
+    others: tuple[ListedTask, ...]
     running: tuple[ListedTask, ...]
     finished: tuple[ListedTask, ...]
     more: int
     older: bool
     missing: int
     """Tasks whose figures are being worked out."""
+    waits: bool
+    """Of some tasks it is not known now whether they may be seen."""
     guilds: frozenset[str]
     """The servers of these tasks, '' for direct messages."""
 
 
 class VisibleThreads:
-    """What somebody sees, asked once a thread."""
+    """What somebody sees in a list, asked for many threads at once and within ``LIST_SECONDS`` in all.
+
+    ``waits``: of some it is not known now, so they are not shown yet.
+    """
 
     def __init__(self, console: Console, viewer: Viewer) -> None:
         self._console, self._viewer = console, viewer
-        self._seen: dict[str, bool] = {}
-        self.sessions: dict[str, SessionRow | None] = {}
+        self._until = monotonic() + LIST_SECONDS
+        self._sessions: dict[str, SessionRow | None] = {}
+        self.waits = False
 
-    async def __call__(self, thread: str) -> bool:
-        """Whether they see a thread."""
-        if thread not in self._seen:
-            self.sessions[thread] = session = await self._console.store.session(thread)
-            self._seen[thread] = await self._console.sees(self._viewer, session)
-        return self._seen[thread]
+    async def of(self, threads: Iterable[str]) -> set[str]:
+        """Those that they see. Raises ``StoreError``."""
+        seen, complete = await self._console.among(self._viewer, threads, max(self._until - monotonic(), 0.0))
+        self.waits = self.waits or not complete
+        return seen
+
+    async def session(self, thread: str) -> SessionRow | None:
+        """A thread with its title and its server."""
+        if thread not in self._sessions:
+            self._sessions[thread] = await self._console.store.session(thread)
+        return self._sessions[thread]
 
 
 async def home_lists(console: Console, viewer: Viewer, page: int = 0) -> HomeLists:
     """The tasks that somebody may see; ``page`` 0 has those that finished last. Raises ``StoreError``."""
     sees = VisibleThreads(console, viewer)
     rows = [row for row in reversed(await console.store.open_executions()) if not is_child(row.execution)]
-    seen, unknown = await seen_of(console, viewer, [row.thread for row in rows])
+    seen = await sees.of(row.thread for row in rows)
     rows = [row for row in rows if row.thread in seen]
-    opened, more = [row for row in rows[:OPEN] if await sees(row.thread)], max(len(rows) - OPEN, 0)
     ended, older = await _finished(console, viewer, sees, page)
-    missing = await console.summaries.read([*opened, *ended], WAIT_SECONDS)
-    listed = [_listed(console, row, sees.sessions[row.thread]) for row in opened]
-    needs = [task for task in listed if task.summary is not None and task.summary.needs]
+    missing = await console.summaries.read([*rows[:OPEN], *ended], WAIT_SECONDS)
+    opened = [await _listed(console, row, sees) for row in rows[:OPEN]]
+    waiting = [task for task in opened if task.summary is not None and task.summary.needs]
+    rights, mine, others = PlaceRights(console, viewer), list[ListedTask](), list[ListedTask]()
+    for task in sorted(waiting, key=lambda task: task.summary.since or _NEVER if task.summary else _NEVER):
+        (mine if await rights.may_answer(task.summary) else others).append(task)
+    sessions = [await sees.session(row.thread) for row in (*rows[:OPEN], *ended)]
     return HomeLists(
-        needs=tuple(sorted(needs, key=lambda task: task.summary.since or _NEVER if task.summary else _NEVER)),
-        running=tuple(task for task in listed if task not in needs),
-        finished=tuple(_listed(console, row, sees.sessions[row.thread]) for row in ended),
-        more=more,
+        needs=tuple(mine),
+        others=tuple(others),
+        running=tuple(task for task in opened if task not in waiting),
+        finished=tuple(sorted([await _listed(console, row, sees) for row in ended], key=_ended_at, reverse=True)),
+        more=max(len(rows) - OPEN, 0),
         older=older,
-        missing=missing + len(unknown),
-        guilds=frozenset(each.guild for row in (*opened, *ended) if (each := sees.sessions[row.thread]) is not None),
+        missing=missing,
+        waits=sees.waits,
+        guilds=frozenset(each.guild for each in sessions if each is not None),
     )
 
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
+
+
+def _ended_at(task: ListedTask) -> datetime:
+    """When a task ended, or began, where its end is not known yet: the time that its line shows."""
+    return (task.summary.since if task.summary is not None else None) or task.began or _NEVER
 
 
 async def _finished(
@@ -117,15 +142,17 @@ async def _finished(
     found: list[ExecutionRow] = []
     while True:
         rows = await console.store.newest_executions(limit)
-        unseen = rows[: len(rows) - looked][::-1]
-        found += [row for row in unseen if row.finished and await sees(row.thread)]
+        unseen = [row for row in rows[: len(rows) - looked][::-1] if row.finished]
+        seen = await sees.of(row.thread for row in unseen)
+        found += [row for row in unseen if row.thread in seen]
         looked = len(rows)
         if len(found) > wanted or looked < limit or (not viewer.everything and looked >= LOOKED_THROUGH):
             return found[page * FINISHED : wanted], len(found) > wanted
         limit *= 2
 
 
-def _listed(console: Console, row: ExecutionRow, session: SessionRow | None) -> ListedTask:
+async def _listed(console: Console, row: ExecutionRow, sees: VisibleThreads) -> ListedTask:
+    session = await sees.session(row.thread)
     said = " ".join(console.discretion.text(row.task[:2_000]).split())
     named = console.discretion.text(session.title) if session is not None else ""
     own = named[:80] if named and not said.startswith(named.rstrip("…. ")) else ""
@@ -137,25 +164,22 @@ def _listed(console: Console, row: ExecutionRow, session: SessionRow | None) -> 
     )  # fmt: skip
 
 
-async def seen_of(console: Console, viewer: Viewer, threads: Iterable[str]) -> tuple[set[str], set[str]]:
-    """Of these threads those that somebody sees, and those that were not looked at yet: for sums. Raises ``StoreError``."""
-    wanted = set(threads)
-    if viewer.everything:
-        return wanted, set()
-    return await console.sight.among(viewer.person, wanted, WAIT_SECONDS)
+async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, int, bool]:
+    """What tasks that somebody may see cost this week, how many of these are not in it yet, and whether more may be theirs.
 
-
-async def spending(console: Console, viewer: Viewer) -> tuple[SpendingReport, int]:
-    """What tasks that somebody may see cost this week, and how many tasks are not in it yet. Raises ``StoreError``."""
+    Raises ``StoreError``.
+    """
     now = datetime.now(UTC)
-    key = viewer.person.id, viewer.everything, now.date()
+    key = viewer.person.id, viewer.everything, now.date(), console.logs.mark
     if (known := console.sums.get(key)) is not None:
-        return known, 0
+        return known, 0, False
+    sees = VisibleThreads(console, viewer)
     rows = await console.summaries.since(datetime.combine(monday_of(now.date()), time(), UTC) - SLACK)
+    seen = await sees.of(row.thread for row in rows)
+    rows = [row for row in rows if row.thread in seen]
     missing = await console.summaries.read(rows, WAIT_SECONDS)
     found = [each for row in rows if (each := console.summaries.latest(row.execution)) is not None]
-    seen, left = await seen_of(console, viewer, (each.thread for each in found))
-    report = await asyncio.to_thread(spending_of, [each for each in found if each.thread in seen], now.date())
-    if not missing and not left:
+    report = await asyncio.to_thread(spending_of, found, now.date())
+    if not missing and not sees.waits:
         console.sums.put(key, report)
-    return report, missing + len(left)
+    return report, missing, sees.waits

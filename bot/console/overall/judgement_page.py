@@ -7,9 +7,9 @@ import asyncio
 from aiohttp import web
 
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import Console, Route
+from bot.console.console_context import LIST_SECONDS, Console, Route
 from bot.console.overall.figures.judge_figures import calibration_of, judges_of, ladder_of
-from bot.console.overall.home_lists import WAIT_SECONDS, seen_of
+from bot.console.overall.home_lists import WAIT_SECONDS
 from bot.history.cost_summary import ASSUMPTIONS
 from reflexion.errors import ReflexionError
 from reflexion.lessons.lesson import Verdict
@@ -24,7 +24,7 @@ async def judgement(console: Console, request: web.Request, viewer: Viewer) -> w
     labels = await console.store.labels(newest=LABELS)
     verdicts, trouble = await _verdicts(console)
     threads = {each.thread for each in (*rows, *labels, *verdicts)}
-    seen, left = await seen_of(console, viewer, threads)
+    seen, complete = await console.among(viewer, threads, LIST_SECONDS)
     rows = [row for row in rows if row.thread in seen]
     labels = [row for row in labels if row.thread in seen]
     verdicts = [each for each in verdicts if each.thread in seen]
@@ -33,7 +33,7 @@ async def judgement(console: Console, request: web.Request, viewer: Viewer) -> w
     calibration, judges = await asyncio.to_thread(lambda: (calibration_of(labels), judges_of(verdicts, labels)))
     return console.page(
         "judgement.html", viewer, calibration=calibration, judges=judges, ladder=ladder_of(tasks, labels), trouble=trouble,
-        missing=missing + len(left), assumptions=ASSUMPTIONS, tasks=TASKS, labels=LABELS,
+        missing=missing, waits=not complete, ended=len(rows), assumptions=ASSUMPTIONS, tasks=TASKS, labels=LABELS,
     )  # fmt: skip
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
-from agentic.core.events.execution_events import Level
 from bot.access.permissions import may
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import BotSilent
-from bot.console.console_context import Console
+from bot.console.bot_channel import UNKNOWN, BotSilent
+from bot.console.console_context import NO_THREAD, Console
 from bot.console.overall.home_lists import VisibleThreads
+from bot.console.overall.place_rights import PlaceRights
 from reflexion.errors import ReflexionError
 from reflexion.lessons.lesson import Lesson
 
@@ -32,40 +33,64 @@ class WaitingLessons:
 
 
 class LessonRights:
-    """The rights of the chat, asked for once a server and thread."""
+    """The rights of the chat, asked for once a server.
+
+    ``waits``: of some lessons it is not known now whether they may be seen.
+    """
 
     def __init__(self, console: Console, viewer: Viewer) -> None:
         self._console, self._viewer = console, viewer
-        self._sees = VisibleThreads(console, viewer)
-        self._levels: dict[str, Level | None] = {}
+        self._places = PlaceRights(console, viewer)
+        self.waits = False
 
     async def visible(self, there: Iterable[Lesson]) -> list[Lesson]:
         """Those that they see: of a conversation whoever sees it, of a server whoever is in it, for all whoever is in any."""
         if self._viewer.everything:
             return list(there)
-        return [each for each in there if await self._may_see(each)]
+        lessons, sees, found = list(there), VisibleThreads(self._console, self._viewer), list[Lesson]()
+        threads = await sees.of(each.scope.thread for each in lessons if each.scope.kind == "thread")
+        self.waits = self.waits or sees.waits
+        for each in lessons:
+            if each.scope.kind == "thread":
+                found += [each] if each.scope.thread in threads else []
+                continue
+            try:
+                found += [each] if await self._may_see_in(_place_of(each)) else []
+            except BotSilent:
+                self.waits = True
+        return found
+
+    async def only(self, lesson: Lesson | None) -> bool:
+        """Whether they may see one lesson now; the same is asked where there is none.
+
+        Raises ``BotSilent``, in the same words.
+        """
+        if self._viewer.everything:
+            return lesson is not None
+        thread = lesson.scope.thread if lesson is not None and lesson.scope.kind == "thread" else ""
+        try:
+            if await self._console.sight.sees(self._viewer.person, thread or NO_THREAD) and thread:
+                return True
+            in_place = await self._may_see_in(_place_of(lesson) if lesson is not None else "")
+        except BotSilent:
+            raise BotSilent(UNKNOWN) from None
+        return lesson is not None and not thread and in_place
 
     async def may_decide(self, lesson: Lesson) -> bool:
-        """As in the chat: an owner of its server; of one for all servers, whoever runs the bot."""
+        """As in the chat: an owner of its server; of one for all servers, whoever runs the bot. Raises ``BotSilent``."""
         if self._viewer.everything:
             return True
-        level = await self._level(lesson.scope.guild) if lesson.scope.kind != "global" else None
+        level = await self._places.level(lesson.scope.guild) if lesson.scope.kind != "global" else None
         return level is not None and may(level, "lessons")
 
-    async def _may_see(self, lesson: Lesson) -> bool:
-        scope = lesson.scope
-        if scope.kind == "thread":
-            return await self._sees(scope.thread)
-        level = await self._level(scope.guild if scope.kind == "guild" else "")
+    async def _may_see_in(self, guild: str) -> bool:
+        level = await self._places.level(guild)
         return level is not None and may(level, "see")
 
-    async def _level(self, guild: str) -> Level | None:
-        if guild not in self._levels:
-            known = self._console.levels.get((self._viewer.person.id, guild))
-            level = known[0] if known is not None else await self._console.bot.level(self._viewer.person, guild)
-            self._console.levels.put((self._viewer.person.id, guild), (level,))
-            self._levels[guild] = level
-        return self._levels[guild]
+
+def _place_of(lesson: Lesson) -> str:
+    """The server in which somebody has to be; '' for any."""
+    return lesson.scope.guild if lesson.scope.kind == "guild" else ""
 
 
 async def waiting_lessons(console: Console, viewer: Viewer, guilds: Iterable[str]) -> WaitingLessons:
@@ -80,8 +105,9 @@ async def waiting_lessons(console: Console, viewer: Viewer, guilds: Iterable[str
         for guild in await console.lessons.guilds_with("quarantined"):
             if (viewer.everything or guild in mine) and len(found) < LOOKED_AT:
                 waiting = await console.lessons.of_status(guild, "quarantined", LOOKED_AT - len(found))
-                found += [each for each in await rights.visible(waiting) if await rights.may_decide(each)]
-    except (ReflexionError, BotSilent) as error:
+                with suppress(BotSilent):  # those of other servers may be known
+                    found += [each for each in await rights.visible(waiting) if await rights.may_decide(each)]
+    except ReflexionError as error:
         log.warning("which lessons wait for somebody is not known now: %s", error)
     found.sort(key=lambda each: each.created, reverse=True)
     return WaitingLessons(tuple(found[:SHOWN]), len(found))

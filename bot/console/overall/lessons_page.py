@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
+from time import monotonic
 
 from aiohttp import web
 
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotSilent, LessonDecision
-from bot.console.console_context import Console, Route
+from bot.console.console_context import NO_THREAD, Console, Route
 from bot.console.overall.figures.lesson_figures import ARMS, lesson_line, lesson_lines, went
 from bot.console.overall.home_lists import VisibleThreads
 from bot.console.overall.lesson_rights import LessonRights
@@ -48,7 +49,8 @@ class LessonTask:
 async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """All lessons that somebody may see; ``?status=active`` narrows them, ``?page=2`` goes on."""
     store = _store(console)
-    found = await LessonRights(console, viewer).visible(await store.lessons(None))
+    rights = LessonRights(console, viewer)
+    found = await rights.visible(await store.lessons(None))
     showings = await _showings(store, viewer, found)
     report, lines = await asyncio.to_thread(lesson_lines, found, showings)
     status = request.query.get("status", "")
@@ -60,6 +62,7 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
         "lessons.html", viewer, report=report, lines=shown, status=status, page=page, clean=console.discretion.text,
         names=await console.names.of(line.lesson.scope.guild for line in shown),
         more=len(wanted) > page * AT_ONCE, statuses=[(each, status_word(each), report.count(each)) for each in ORDER],
+        waits=rights.waits,
     )  # fmt: skip
 
 
@@ -107,7 +110,10 @@ async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble
     )
     origins = await _tasks(console, sees, [(each, "", None) for each in reversed(lesson.executions[-ORIGINS:])])
     told = await _told(console, sees, lesson.executions[-ORIGINS:])
-    decides = await LessonRights(console, viewer).may_decide(lesson)
+    try:
+        decides = await LessonRights(console, viewer).may_decide(lesson)
+    except BotSilent:  # then nobody could decide now
+        decides = False
     answer = console.page(
         "lesson.html", viewer, line=line, lesson=line.lesson, uses=uses, origins=origins, told=told, decides=decides,
         listens=console.bot.connected, names=await console.names.of([lesson.scope.guild]),
@@ -138,12 +144,14 @@ async def _tasks(
     console: Console, sees: VisibleThreads, wanted: Iterable[tuple[str, str, datetime | None]]
 ) -> list[LessonTask]:
     """The tasks among these that somebody may see."""
+    named = [(await console.store.execution(execution), words, at) for execution, words, at in wanted]
+    seen = await sees.of(row.thread for row, _, _ in named if row is not None)
     found: list[LessonTask] = []
-    for execution, words, at in wanted:
-        row = await console.store.execution(execution)
-        if row is not None and await sees(row.thread):
+    for row, words, at in named:
+        if row is not None and row.thread in seen:
             title = " ".join(console.discretion.text(row.task[:1_000]).split())[:120]
-            found.append(LessonTask(f"/t/{row.thread}/{execution}", title or execution, words, at or row.started_at))
+            path = f"/t/{row.thread}/{row.execution}"
+            found.append(LessonTask(path, title or row.execution, words, at or row.started_at))
     return found
 
 
@@ -155,9 +163,11 @@ def _store(console: Console) -> LessonStore:
 
 async def _lesson(console: Console, viewer: Viewer, id: str) -> Lesson:
     """A lesson by its id; one that somebody may not see answers as one that does not exist."""
-    there = [each for each in await _store(console).lessons(None) if each.id == id]
-    if found := await LessonRights(console, viewer).visible(there):
-        return found[0]
+    began = monotonic()
+    found = next((each for each in await _store(console).lessons(None) if each.id == id), None)
+    if await LessonRights(console, viewer).only(found) and found is not None:
+        return found
+    await console.evenly(viewer, began)
     raise web.HTTPNotFound(text=NO_LESSON)
 
 
@@ -174,7 +184,8 @@ async def _showings(store: LessonStore, viewer: Viewer, lessons: Iterable[Lesson
 
 async def _reflection(console: Console, viewer: Viewer, thread: str, id: str) -> Reflection | None:
     session = await console.store.session(thread) if thread.isdecimal() else None
-    if session is None or not await console.sees(viewer, session):
+    allowed = viewer.everything or await console.sight.sees(viewer.person, thread if thread.isdecimal() else NO_THREAD)
+    if session is None or not allowed:
         return None
     kept = await _store(console).reflections(session.guild, thread, REFLECTIONS)
     return next((each for each in kept if each.id == id), None)

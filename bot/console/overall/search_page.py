@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 
 from aiohttp import web
 
 from agentic.ports.lookup import Hit, Wanted
+from agentic.ports.runtime import SessionRow
 from agentic.text.word_query import LONGEST, WordQuery
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
@@ -17,10 +19,15 @@ from bot.console.pages.task import TASK
 from bot.history.thread_search import ThreadSearch, words_of
 
 LAST_PAGE = 50
+LOOKED_THROUGH, AT_ONCE = 20_000, 1_000
+"""Threads, those that were used last, of which it is asked whether somebody sees them; and read at a time."""
+SEARCH_PARTS = 4
+"""A search takes a quarter of a second, or a multiple of it, for those who may not see all."""
 NOTHING_TYPED = "Type words that were said, a command, or the name of a file."
 NO_WORDS = "There is no letter and no digit in that, so there is nothing to look for."
 NOTHING_FOUND = "Nothing has all of these words. Try fewer, or the beginning of one; what was deleted is not found."
 BEHIND = "Not everything that was written is taken in yet, so something may be missing. Search again in a moment."
+NOT_YET = "What you may see is still being looked up, so something may be missing. Search again in a moment."
 CUT = "Older hits than these were not looked at. Add a word to find them."
 
 
@@ -44,20 +51,37 @@ async def search(console: Console, request: web.Request, viewer: Viewer) -> web.
     if not query.phrases:
         words = NO_WORDS if typed.strip() else NOTHING_TYPED
         return console.page("search.html", viewer, q=typed, lines=(), words=words, page=1, more=False)
-    sees = VisibleThreads(console, viewer)
-    found = await ThreadSearch(console.store).page(query, Wanted(), sees, page)
-    untitled = [hit.thread for hit in found.hits if not (row := sees.sessions.get(hit.thread)) or not row.title]
+    began, sees = monotonic(), VisibleThreads(console, viewer)
+    threads = None if viewer.everything else await _threads(console, sees)
+    found = await ThreadSearch(console.store).page(query, Wanted(threads=threads), _all, page)
+    untitled = [hit.thread for hit in found.hits if not (row := await sees.session(hit.thread)) or not row.title]
     names = await console.names.of(untitled)
-    lines = [_line(console, sees, hit, query, names.get(hit.thread, "")) for hit in found.hits]
-    words = " ".join(
-        text for text, holds in ((NOTHING_FOUND, not lines), (BEHIND, found.behind), (CUT, found.cut)) if holds
-    )
+    lines = [await _line(console, sees, hit, query, names.get(hit.thread, "")) for hit in found.hits]
+    told = ((NOTHING_FOUND, not lines), (BEHIND, found.behind), (CUT, found.cut), (NOT_YET, sees.waits))
+    words = " ".join(text for text, holds in told if holds)
+    await console.evenly(viewer, began, SEARCH_PARTS)
     more = found.more and page < LAST_PAGE
     return console.page("search.html", viewer, q=typed, lines=lines, words=words, page=page, more=more)
 
 
-def _line(console: Console, sees: VisibleThreads, hit: Hit, query: WordQuery, name: str) -> FoundLine:
-    said, session = words_of(hit), sees.sessions.get(hit.thread)
+async def _threads(console: Console, sees: VisibleThreads) -> frozenset[str]:
+    """The threads that somebody sees, of those that were used last: nothing else is searched. Raises ``StoreError``."""
+    found, rows = set[str](), list[SessionRow]()
+    for _ in range(LOOKED_THROUGH // AT_ONCE):
+        rows = await console.store.recent_sessions(AT_ONCE, before=rows[-1] if rows else None)
+        found |= await sees.of(row.thread for row in rows)
+        if len(rows) < AT_ONCE:
+            break
+    return frozenset(found)
+
+
+async def _all(_: str) -> bool:
+    """Only threads that somebody sees are searched."""
+    return True
+
+
+async def _line(console: Console, sees: VisibleThreads, hit: Hit, query: WordQuery, name: str) -> FoundLine:
+    said, session = words_of(hit), await sees.session(hit.thread)
     title = console.discretion.text((session.title if session is not None else "") or name)
     return FoundLine(
         f"/t/{hit.thread}/{hit.envelope.execution}/at/{hit.envelope.seq}",

@@ -47,6 +47,8 @@ class TaskSummaries:
         self._worker: asyncio.Task[None] | None = None
         self._progress = asyncio.Condition()
         self._since = Remembered[list[ExecutionRow]](ROWS_SECONDS)
+        self._mark = logs.mark
+        """The last erasure that these were worked out after."""
 
     def known(self, row: ExecutionRow) -> TaskSummary | None:
         """A summary that is up to date, None where it has to be worked out."""
@@ -67,6 +69,9 @@ class TaskSummaries:
 
         Returns of how many nothing is known after so many seconds.
         """
+        if self._mark != self._logs.mark:
+            self._known.clear()
+            self._mark = self._logs.mark
         missing = {row.execution: row for row in rows if self.known(row) is None}
         for name, row in reversed(missing.items()):
             self._wanted[name] = row
@@ -82,7 +87,8 @@ class TaskSummaries:
 
     async def since(self, begin: datetime) -> list[ExecutionRow]:
         """The tasks that began since then, and older ones that are open, the newest first. Raises ``StoreError``."""
-        if (known := self._since.get(begin)) is not None:
+        key = begin, self._logs.mark
+        if (known := self._since.get(key)) is not None:
             return known
         limit = 256
         while True:
@@ -94,7 +100,7 @@ class TaskSummaries:
         young = [row for row in reversed(rows) if row.started_at is None or row.started_at >= begin]
         known_names = {row.execution for row in young}
         old = [row for row in await self._store.open_executions() if row.execution not in known_names]
-        return self._since.put(begin, [*young, *(row for row in old if not is_child(row.execution))])
+        return self._since.put(key, [*young, *(row for row in old if not is_child(row.execution))])
 
     async def close(self) -> None:
         """Work out nothing more."""
@@ -105,8 +111,11 @@ class TaskSummaries:
     async def _work(self) -> None:
         while self._wanted:
             name, row = next(iter(self._wanted.items()))
+            mark = self._logs.mark
             try:
                 summary = await self._summary(row)
+                if mark != self._logs.mark:
+                    continue  # it is worked out once more
                 self._known[name] = (max(summary.head, row.head), row.finished), datetime.now(UTC), summary
                 self._known.move_to_end(name)
                 if len(self._known) > MOST:

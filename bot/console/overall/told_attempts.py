@@ -23,11 +23,11 @@ async def told_attempts(
     store: Store, sees: VisibleThreads, executions: Iterable[str]
 ) -> list[tuple[str, datetime | None]]:
     """Attempts, with when they began, that were told what one of these left; those that somebody sees, the newest first."""
-    left: dict[str, set[str]] = {}
-    for execution in executions:
-        row = await store.execution(execution)
-        if row is not None and await sees(row.thread):
-            left.setdefault(row.thread, set()).update((reflection_id(execution), worked_id(execution)))
+    about = [row for execution in executions if (row := await store.execution(execution)) is not None]
+    left: dict[str, set[str]] = {thread: set() for thread in await sees.of(row.thread for row in about)}
+    for row in about:
+        if row.thread in left:
+            left[row.thread].update((reflection_id(row.execution), worked_id(row.execution)))
     rows = [row for thread in left for row in await store.executions(thread) if not is_child(row.execution)]
     found = [row for row in rows[-LOGS:] if await _was_told(store, row.execution, left[row.thread])]
     return [(row.execution, row.started_at) for row in reversed(found)]

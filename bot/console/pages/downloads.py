@@ -28,13 +28,14 @@ from bot.console.exports.page_markdown import page_markdown
 from bot.console.exports.transcript import CallRecord, TranscriptTurn, transcript
 from bot.console.logs.task_log import TaskLog
 from bot.console.pages.task import TASK
+from bot.console.views.task_status import status_of
 
 OUTPUTS, OUTPUT_BYTES = 2_000_000, 20_000_000
 """Characters of whole outputs that a file to read has besides, the newest ones; and how large one may be to be looked at."""
 HELPERS, HELPER_EVENTS = 20, 20_000
 """Helpers, and events of all of them together, that a trajectory has inside."""
-SEND_SECONDS = 60.0
-"""How long a browser may take nothing before it is given up."""
+SEND_SECONDS, SEND_RATE = 60.0, 50_000
+"""How long a browser may keep a file waiting, all together, beyond the time that it would take at so many bytes a second."""
 WAIT_SECONDS = 20.0
 """How long one waits at most while as many files as may be are made."""
 _NO_NAME = re.compile(r"[^\w.]+", re.ASCII)
@@ -80,7 +81,7 @@ async def as_trajectory(console: Console, request: web.Request, viewer: Viewer) 
     copied = first.forked_from[1] if isinstance(first, Started) and first.forked_from is not None else 0
     children = await _helpers(console, log)
     task = Trajectory(
-        log.execution, log.row.thread, tuple(log.events), BUILD, log.folded.spent.usd, system, tools, copied, children
+        log.execution, log.row.thread, tuple(log.events), BUILD, status_of(log).usd, system, tools, copied, children
     )
     return await _sent(request, atif(task), log.execution, "atif.json")
 
@@ -180,14 +181,20 @@ async def _sent(request: web.Request, pieces: Iterator[str], name: str, ending: 
     answer.headers["Content-Type"] = TYPES[ending]
     answer.headers["Content-Disposition"] = f'attachment; filename="threadwright-{name}.{ending}"'
     await answer.prepare(request)
+    if request.method == "HEAD":
+        return answer
+    left, now = SEND_SECONDS, asyncio.get_running_loop().time
     while piece := await asyncio.to_thread(_next, pieces):
+        began = now()
+        left += len(piece) / SEND_RATE
         try:
-            async with asyncio.timeout(SEND_SECONDS):
+            async with asyncio.timeout(left):
                 await answer.write(piece)
         except TimeoutError:  # the other end's doing, no fault of ours
             if request.transport is not None:
                 request.transport.abort()
             break
+        left = min(left - (now() - began), SEND_SECONDS)
     return answer
 
 

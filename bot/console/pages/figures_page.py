@@ -14,7 +14,7 @@ from bot.console.logs.task_log import TaskLog
 from bot.console.pages.list_parts import part_of
 from bot.console.pages.task import TASK, tab
 from bot.console.views.chart import POINTS
-from bot.console.views.task_figures import NAMES, TaskFigures, TurnFigures, charts
+from bot.console.views.task_figures import NAMES, TurnFigures, charts
 from bot.console.views.time_split import KINDS, TimeKind, TimeReading, TimeSpan, TimeSplit, TurnTime
 
 ROWS_AT_ONCE = 100
@@ -85,7 +85,7 @@ class TimeLane:
 async def metrics(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """Figures of each turn and of all. ``?turn=7`` answers what that turn cost, ``?page=1`` shows earlier turns."""
     log = await console.task(request, viewer)
-    numbers = [turn.number for turn in log.reading(TaskFigures).turns]
+    numbers = [turn.number for turn in log.story.figures.turns]
     part = part_of(request, numbers, ROWS_AT_ONCE)
     rows = rows_of(log, numbers[part.first : part.end])
     return await tab(
@@ -108,11 +108,11 @@ async def timeline(console: Console, request: web.Request, viewer: Viewer) -> we
 
 def figures_of(log: TaskLog) -> dict[str, object]:
     """What the summary of the metrics shows."""
-    figures = log.reading(TaskFigures)
+    figures, tables = log.story.figures, log.story.figures.tables_with(log.outcome)
     totals = (
-        ("By model", "Model", sorted(figures.by_model.items(), key=lambda pair: -pair[1].usd)),
-        ("By tier", "Tier", sorted(figures.by_tier.items())),
-        ("By purpose", "For", sorted(figures.by_purpose.items(), key=lambda pair: -pair[1].usd)),
+        ("By model", "Model", sorted(tables.by_model.items(), key=lambda pair: -pair[1].usd)),
+        ("By tier", "Tier", sorted(tables.by_tier.items())),
+        ("By purpose", "For", sorted(tables.by_purpose.items(), key=lambda pair: -pair[1].usd)),
     )
     return {"figures": figures, "charts": charts(figures, _split(log).turns), "totals": totals}
 
@@ -120,9 +120,7 @@ def figures_of(log: TaskLog) -> dict[str, object]:
 def rows_of(log: TaskLog, numbers: Collection[int]) -> list[FigureRow]:
     """The figures of these turns."""
     times = {time.number: time for time in _split(log).turns} if numbers else {}
-    return [
-        FigureRow(turn, times.get(turn.number)) for turn in log.reading(TaskFigures).turns if turn.number in numbers
-    ]
+    return [FigureRow(turn, times.get(turn.number)) for turn in log.story.figures.turns if turn.number in numbers]
 
 
 def times_of(log: TaskLog) -> dict[str, object]:
@@ -139,7 +137,7 @@ def times_of(log: TaskLog) -> dict[str, object]:
 def turn_times_of(log: TaskLog, numbers: Collection[int]) -> list[TurnRows]:
     """The waterfall of these turns."""
     split = _split(log)
-    seqs = {turn.number: turn.seq for turn in log.reading(TaskFigures).turns}
+    seqs = {turn.number: turn.seq for turn in log.story.figures.turns}
     steps: dict[int, list[TimeSpan]] = {number: [] for number in numbers}
     for span in split.spans:
         if span.turn in steps:

@@ -74,7 +74,7 @@ async def files(console: Console, request: web.Request, viewer: Viewer) -> web.R
         diffs = await _diffs(console, log, [(file, file.versions) for file in every[:DIFFS_AT_ONCE]])
     turns = [(number, [path for path in paths if path in shown]) for number, paths in changed.by_turn.items()]
     return await tab(
-        console, viewer, log, "files", "files.html", live="status", tree=tree(every), count=len(every),
+        console, viewer, log, "files", "files.html", tree=tree(every), count=len(every),
         left_out=max(len(every) - SHOWN_FILES, 0), hidden=len(changed.files) - len(every),
         turns=[(number, paths) for number, paths in turns if paths][-TURNS_LISTED:], diffs=diffs, title=title, more=more,
         asked=asked, back=put_back(log.outcome, shown),
@@ -127,7 +127,7 @@ async def one_file(console: Console, request: web.Request, viewer: Viewer) -> we
     (diff,) = await _diffs(console, log, [(file, chosen)])
     first = max(len(file.versions) - CHANGES_LISTED, 0)
     return await tab(
-        console, viewer, log, "files", "file.html", live="status", file=file, diff=diff, number=number,
+        console, viewer, log, "files", "file.html", file=file, diff=diff, number=number,
         changes=list(enumerate(file.versions, 1))[first:], left_out=first,
         back=put_back(log.outcome, [file.path]).get(file.path, ""),
     )  # fmt: skip

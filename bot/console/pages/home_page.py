@@ -23,7 +23,13 @@ async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Re
 
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The lists alone, as an open page shows them anew."""
-    return console.page("home_tasks.html", viewer, **await _lists(console, viewer, _page(request)))
+    page = _page(request)
+    key = viewer.person.id, viewer.everything, page
+    text = console.lists.get(key)
+    if text is None:
+        values = await _lists(console, viewer, page)
+        text = console.lists.put(key, console.pages.render("home_tasks.html", viewer=viewer, **values))
+    return web.Response(text=text, content_type="text/html")
 
 
 async def spend(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -44,9 +50,9 @@ async def _lists(console: Console, viewer: Viewer, page: int) -> dict[str, objec
 
 async def _sums(console: Console, viewer: Viewer) -> dict[str, object]:
     """What the template of the sums needs."""
-    report, missing = await spending(console, viewer)
+    report, missing, waits = await spending(console, viewer)
     servers = [line.server for table in report.tables for line in table.lines]
-    return {"spending": report, "missing": missing, "servers": await console.names.of(servers)}
+    return {"spending": report, "missing": missing, "waits": waits, "servers": await console.names.of(servers)}
 
 
 def _page(request: web.Request) -> int:

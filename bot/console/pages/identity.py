@@ -34,7 +34,7 @@ async def identity(console: Console, request: web.Request, viewer: Viewer) -> we
 
 async def _attempts(console: Console, log: TaskLog, who: AgentIdentity) -> dict[str, Relative]:
     """The attempts in this thread that its reflections are about, by the reflection's id."""
-    wanted = {lesson.id for lesson in who.lessons if lesson.kind == "reflection"}
+    wanted = {lesson.id for lesson in who.left}
     rows = await console.store.executions(log.row.thread) if wanted else []
     found: dict[str, Relative] = {}
     for row in rows:

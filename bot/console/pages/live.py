@@ -7,9 +7,10 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from agentic.core.events.execution_events import ModelAnswered, ModelFailed
 from bot.console.access.viewer import Viewer
 from bot.console.bot_channel import BotSilent
-from bot.console.console_context import Console, Route
+from bot.console.console_context import Console, Route, task_path
 from bot.console.logs.followers import TooManyPages, Update, Watcher, event_of
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
@@ -21,6 +22,7 @@ from bot.console.pages.task import LINES_AT_ONCE as LINES
 from bot.console.pages.task import TASK
 from bot.console.pages.terminal_page import COMMANDS_AT_ONCE as COMMANDS
 from bot.console.views.act_choices import choices_of, settled
+from bot.console.views.sent_request import requests_of
 from bot.console.views.shell_session import ShellSession
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
@@ -40,6 +42,9 @@ OVER = b"event: over\n"
 RESTS = {"metrics": 1.0, "timeline": 1.0}
 """Seconds between two updates of a view at least."""
 
+NEAR = 200
+"""An answer comes within so many events after its request."""
+
 T = TypeVar("T")
 
 
@@ -53,11 +58,14 @@ async def live(console: Console, request: web.Request, viewer: Viewer) -> web.St
     begin = min(int(since[:9]), len(task.events)) if since.isdecimal() else len(task.events)
     answer = web.StreamResponse()
     answer.content_type = "text/event-stream"
+    answer.headers["X-Accel-Buffering"] = "no"  # or a proxy may gather what should come at once
     if request.method == "HEAD":
         await answer.prepare(request)
         return answer
     try:
-        watching = console.followers.watching(task.execution, view, begin, viewer.person.id, viewer.session)
+        watching = console.followers.watching(
+            task.execution, view, begin, request.query.get("mark"), person=viewer.person.id, session=viewer.session
+        )
         async with watching as watcher:
             await answer.prepare(request)
             while (update := await _next(console, viewer, task, watcher)) is not None:
@@ -91,6 +99,12 @@ async def _next(console: Console, viewer: Viewer, task: TaskLog, watcher: Watche
 
 def views(pages: Pages) -> dict[str, Update]:
     """What renders the updates of each view, by name."""
+
+    def acts(log: TaskLog, since: int) -> str:
+        return pages.render(
+            "live_acts.html", log=log, path=task_path(log), status=status_of(log), choices=choices_of(log),
+            settled=settled(log, since),
+        )  # fmt: skip
 
     def thoughts(log: TaskLog, since: int) -> str:
         turns, behind = _newest(log.story.changed_since(since), TURNS)
@@ -130,7 +144,18 @@ def views(pages: Pages) -> dict[str, Update]:
             status=status_of(log),
         )  # fmt: skip
 
+    def world(log: TaskLog, since: int) -> str:
+        near = requests_of(log.events[max(since - NEAR, 0) :])
+        came = {e.event.request for e in log.events[since:] if isinstance(e.event, ModelAnswered | ModelFailed)}
+        return pages.render(
+            "live_world.html", log=log, path=task_path(log), status=status_of(log),
+            newest=near[-1][0] if near and near[-1][0].seq > since else None,
+            answered=[each.seq for each, event in near if event.request in came],
+        )  # fmt: skip
+
     return {
+        "acts": acts,
+        "world": world,
         "thoughts": thoughts,
         "logs": lines,
         "status": status,

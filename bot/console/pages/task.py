@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 
 from aiohttp import web
@@ -11,6 +12,7 @@ from bot.console.console_context import Console, Route, task_path
 from bot.console.hindsight.relatives import relatives
 from bot.console.logs.task_log import TaskLog
 from bot.console.views.act_choices import choices_of
+from bot.console.views.shell_session import piece, pieces
 from bot.console.views.task_status import status_of
 from bot.messages.log_text import told
 
@@ -31,11 +33,13 @@ TABS = (
 
 
 async def tab(
-    console: Console, viewer: Viewer, log: TaskLog, name: str, template: str, **values: object
+    console: Console, viewer: Viewer, log: TaskLog, name: str, template: str, live: str = "status", **values: object
 ) -> web.Response:
-    """A whole page of a task with one of its tabs. The template extends ``task.html``."""
+    """A whole page of a task with one of its tabs; ``live`` names the view that keeps it up to date. The template extends
+    ``task.html``.
+    """
     return console.page(
-        template, viewer, log=log, tab=name, tabs=TABS, path=task_path(log), status=status_of(log),
+        template, viewer, log=log, tab=name, tabs=TABS, path=task_path(log), status=status_of(log), live=live,
         relatives=await relatives(console, viewer, log), **values,
     )  # fmt: skip
 
@@ -56,7 +60,7 @@ async def thoughts(console: Console, request: web.Request, viewer: Viewer) -> we
         last = min(place + AT_ONCE // 2, len(turns))
     first = max(last - AT_ONCE, 0)
     return await tab(
-        console, viewer, log, "", "thoughts.html",
+        console, viewer, log, "", "thoughts.html", live="acts" if last < len(turns) else "thoughts",
         turns=turns[first:last], before=first, after=len(turns) - last, **act_values(console, log),
     )  # fmt: skip
 
@@ -68,20 +72,15 @@ async def more_turns(console: Console, request: web.Request, viewer: Viewer) -> 
     if "before" in request.query:
         last = _place(request.query["before"], len(turns))
         first = max(last - AT_ONCE, 0)
-        return console.page(
-            "more_turns.html", viewer, log=log, path=task_path(log), turns=turns[first:last], before=first, after=0
-        )
-    first = _place(request.query.get("after", "0"), len(turns))
-    last = min(first + AT_ONCE, len(turns))
+        before, after = first, 0
+    else:
+        first = _place(request.query.get("after", "0"), len(turns))
+        last = min(first + AT_ONCE, len(turns))
+        before, after = 0, len(turns) - last
     return console.page(
-        "more_turns.html",
-        viewer,
-        log=log,
-        path=task_path(log),
-        turns=turns[first:last],
-        before=0,
-        after=len(turns) - last,
-    )
+        "turns_came.html", viewer, log=log, path=task_path(log), turns=turns[first:last], before=before, after=after,
+        joins="after" in request.query and not after,
+    )  # fmt: skip
 
 
 def _place(text: str, most: int) -> int:
@@ -108,21 +107,26 @@ async def logs(console: Console, request: web.Request, viewer: Viewer) -> web.Re
             lines.append((place, envelope, line))
     return await tab(
         console, viewer, log, "logs", "logs.html",
+        live="logs" if not (kind or words or "before" in request.query) else "status",
         lines=lines[::-1], kinds=kinds, kind=kind, words=words, before=place if lines else 0,
     )  # fmt: skip
 
 
 async def item(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """One event, whole, as its log has it."""
+    """One event, whole, as its log has it; a long one in pages, ``?page=2``."""
     log = await console.task(request, viewer)
     place = _place(request.match_info["seq"], len(log.events) + 1)
     if not 1 <= place <= len(log.events):
         raise web.HTTPNotFound(text="There is no such event.")
     envelope = log.events[place - 1]
-    content = envelope.event.model_dump_json(indent=1)
+    content = (await asyncio.to_thread(envelope.event.model_dump_json, indent=1)).encode()
+    count, asked = pieces(len(content)), request.query.get("page", "1")
+    number = min(max(int(asked[:7]), 1), count) if asked.isdecimal() else 1
+    text = await asyncio.to_thread(piece, content, number - 1, str)  # no secrets are in it
     return console.page(
-        "event.html", viewer, log=log, path=task_path(log), envelope=envelope, content=content[:400_000]
-    )
+        "event.html", viewer, log=log, path=task_path(log), envelope=envelope, text=text, number=number, count=count,
+        size=len(content), title=f"Event {envelope.seq}: {envelope.event.kind.replace('_', ' ')}",
+    )  # fmt: skip
 
 
 BASE = r"/t/{thread:[0-9]{1,20}}"

@@ -22,9 +22,8 @@ async def why(console: Console, request: web.Request, viewer: Viewer) -> web.Res
     trace = await asyncio.to_thread(trace_of, events, seq, log.near(seq - NEAR))
     turn = next((turn for turn in reversed(log.story.turns) if turn.seq <= seq), log.story.turns[0])
     original = ""
-    if trace.copied_from and (row := await console.store.execution(trace.copied_from)) is not None:
-        session = await console.store.session(row.thread)
-        source = await console.logs.task(trace.copied_from) if await console.sees(viewer, session) else None
+    if trace.copied_from and await console.listed(viewer, trace.copied_from) is not None:
+        source = await console.logs.task(trace.copied_from)
         original = task_path(source, f"why/{seq}") if source is not None and len(source.events) >= seq else ""
     return await tab(
         console, viewer, log, "why", "why.html", trace=trace, turn=turn, envelope=events[-1], last=len(log.events),

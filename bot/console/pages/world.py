@@ -67,10 +67,11 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
     log = await console.task(request, viewer)
     rows = sent_request.requests_of(log.events)
     if not rows:
-        return await tab(console, viewer, log, "world", "world_empty.html")
+        return await tab(console, viewer, log, "world", "world_empty.html", live="world")
     row = _chosen(rows, request.query)
     before = _before(rows, row)
     against = _of_turn(rows, request.query.get("against", ""))
+    wrong = request.query.get("against", "").strip()[:20] if against is None else ""
     wanted = [each[0].seq for each in (row, before or row, against or row)]
     now, previous, other = await console.requests.of(log, wanted)
     answer = sent_request.answer_to(log.events, now)
@@ -98,7 +99,8 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
         }
 
     return await tab(
-        console, viewer, log, "world", "world.html", now=now, before=before, against=against, first=first,
+        console, viewer, log, "world", "world.html", live="world", now=now, before=before, against=against, wrong=wrong,
+        first=first,
         last=last, at_once=AT_ONCE, answer=answer,
         others=_others(rows, row), turns=_turns(rows, row), **await asyncio.to_thread(heavy),
     )  # fmt: skip

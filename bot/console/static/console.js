@@ -39,15 +39,25 @@ document.addEventListener("htmx:after:swap", () => {
   if (inUse && !inUse.checkVisibility()) document.getElementById("act-said")?.focus({ preventScroll: true });
 });
 
+// What is asked for again and again is not while nobody looks at the page, nor while something in it is selected.
+document.addEventListener("htmx:before:request", (event) => {
+  if (!event.target.matches("[hx-trigger^=every], [hx-get^='/overview/']")) return;
+  const selection = getSelection();
+  const selected = !selection.isCollapsed && selection.containsNode(event.detail.ctx.target, true);
+  if (document.hidden || selected) event.preventDefault();
+});
+
 // A page is kept up to date from when somebody sees it: a browser opens six connections to the console at most, and
 // many tabs may be opened at once that nobody looks at yet. Which are hidden later, htmx's extension notices itself.
-function followWhenSeen() {
-  if (document.hidden) return;
-  document.removeEventListener("visibilitychange", followWhenSeen);
-  document.getElementById("live")?.dispatchEvent(new Event("seen"));
+function startLive() {
+  const live = document.getElementById("live");
+  if (!live || document.hidden || live.dataset.begun) return;
+  live.dataset.begun = "yes";
+  htmx.trigger(live, "go");
 }
-document.addEventListener("visibilitychange", followWhenSeen);
-addEventListener("DOMContentLoaded", followWhenSeen);
+document.addEventListener("visibilitychange", startLive);
+addEventListener("DOMContentLoaded", startLive);
+document.addEventListener("htmx:after:swap", startLive);
 
 // A page that is no longer kept up to date says so, until it is again; where it will not be again, it says why and stops.
 const OVER = {
@@ -62,7 +72,8 @@ function tellLive(words) {
 }
 function endLive(words) {
   tellLive(words);
-  document.getElementById("live")?.remove();
+  parked = null;
+  closeLive();
 }
 function notLive(status) {
   if (OVER[status]) endLive(OVER[status]);
@@ -71,16 +82,83 @@ function notLive(status) {
 }
 document.addEventListener("over", (event) => endLive(event.detail.data));
 document.addEventListener("htmx:sse:error", (event) => notLive(event.detail.status));
-document.addEventListener("htmx:sse:after:connection", () => tellLive(""));
+document.addEventListener("htmx:sse:after:connection", () => {
+  if (document.getElementById("live-state")?.textContent.startsWith("Not live")) tellLive("");
+});
+
+// What was erased is on no open page: it is loaded again, and says why.
+document.addEventListener("htmx:after:swap", () => {
+  const words = document.querySelector("[data-reload]")?.dataset.reload;
+  if (!words) return;
+  sessionStorage.setItem("reloaded", words);
+  location.reload();
+});
+addEventListener("DOMContentLoaded", () => {
+  const words = sessionStorage.getItem("reloaded");
+  if (words) tellLive(words);
+  sessionStorage.removeItem("reloaded");
+});
 
 // The first connection is not tried again by itself.
 function againLive(event) {
   notLive(event.detail.ctx?.response?.status);
-  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "again"), 10000);
+  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "go"), 10000);
 }
 document.addEventListener("htmx:response:error", (event) => {
   if (event.target.id === "live") againLive(event);
 });
+
+// A browser opens six connections to an address, and then not even a page loads: of the pages that are visible at once,
+// those that were looked at last are kept up to date. A page hears of each that is looked at after it.
+const AT_ONCE = 4;
+const me = Math.random();
+const newer = new Set();
+const pages = new BroadcastChannel("live pages");
+let parked = null; // what stands in the place of a stream that is closed for now
+let stream = null;
+document.addEventListener("htmx:sse:before:connection", (event) => (stream = event.detail.connection));
+document.addEventListener("htmx:sse:after:message", (event) => (event.target.dataset.last = event.detail.message.id));
+
+function closeLive() {
+  const live = document.getElementById("live");
+  live?.remove();
+  stream?.reader?.cancel();
+  return live;
+}
+function parkLive() {
+  const live = closeLive();
+  parked = live.cloneNode();
+  parked.removeAttribute("data-htmx-powered");
+  delete parked.dataset.begun;
+  const since = live.dataset.last;
+  if (since) parked.setAttribute("hx-sse:connect", parked.getAttribute("hx-sse:connect").replace(/since=\d+/, `since=${since}`));
+  tellLive(`Not live while you look at ${AT_ONCE} other pages of the console. Click into this one to go on.`);
+}
+function unparkLive() {
+  tellLive("");
+  document.getElementById("live-state").before(parked);
+  htmx.process(parked);
+  startLive();
+  parked = null;
+}
+function lookedAt() {
+  if (document.hidden || !(parked || document.getElementById("live"))) return;
+  newer.clear();
+  pages.postMessage([me, true]);
+  if (parked) unparkLive();
+}
+function lookedAway() {
+  pages.postMessage([me, false]);
+}
+pages.addEventListener("message", ({ data: [page, visible] }) => {
+  newer[visible ? "add" : "delete"](page);
+  if (newer.size >= AT_ONCE && document.getElementById("live")) parkLive();
+  else if (newer.size < AT_ONCE && parked && !document.hidden) unparkLive();
+});
+addEventListener("DOMContentLoaded", lookedAt);
+addEventListener("focus", lookedAt);
+addEventListener("pagehide", lookedAway);
+document.addEventListener("visibilitychange", () => (document.hidden ? lookedAway() : lookedAt()));
 
 document.addEventListener("htmx:error", (event) => {
   if (event.target.id === "live") return againLive(event);

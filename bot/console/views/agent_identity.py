@@ -31,9 +31,20 @@ DOES: dict[Permission, str] = {
     "read": "looks, changes nothing", "write": "changes files in the workspace", "execute": "runs something in the sandbox",
     "admin": "reaches beyond the workspace",
 }  # fmt: skip
+DOES_BY_NAME = {
+    "shell": "runs commands in the sandbox", "python": "runs Python in the sandbox",
+    "job": "looks at a command in the background, or ends it", "subagent": "has helpers do parts of the task",
+    "approaches": "has several approaches tried side by side", "report": "says how far it is and how sure",
+    "finish": "ends the task with its answer", "ask_stronger": "asks for a stronger model",
+    "plan_mode": "plans first, and changes nothing until a person agrees", "wake_me": "has itself woken later",
+    "remember": "keeps a fact for later tasks", "todo": "keeps its to-do list", "note": "keeps a note for this task",
+    "network": "asks that commands may reach hosts",
+}  # fmt: skip
+"""The same of tools whose permission says too little."""
 DESTROYS = "before a command deletes or rewrites more than the task's own files"
+EACH_TIME = "each time"
 ASKED_FIRST = {
-    "shell": DESTROYS, "python": DESTROYS, "network": "each time, before a host is opened",
+    "shell": DESTROYS, "python": DESTROYS, "network": EACH_TIME,
     "http": "before it sends anything", "publish": "where the repository's workflows would change",
 }  # fmt: skip
 """When an operator is asked before a tool of this name acts."""
@@ -246,6 +257,8 @@ def _tools(state: Execution, sent: SentRequest | None) -> tuple[OfferedTool, ...
 
 def _does(tool: ToolRef) -> str:
     """What a tool may do, in words."""
+    if tool.name in DOES_BY_NAME:
+        return DOES_BY_NAME[tool.name]
     if tool.cognitive:
         return "works with its own notes, changes no files"
     if tool.asks:
@@ -261,7 +274,7 @@ def _asks(tool: ToolRef, reach: Sequence[str]) -> tuple[str, ...]:
     """When a person is asked before it acts; ``reach`` are hosts that commands reach."""
     own = (ASKED_FIRST[tool.name],) if tool.name in ASKED_FIRST else ()
     outside = tool.outside in ("remote", "always") or (tool.outside == "network" and bool(reach))
-    return (*own, LEAVES) if outside else own
+    return (*own, LEAVES) if outside and own != (EACH_TIME,) else own
 
 
 def _names(tools: Sequence[ToolRef], without: Sequence[ToolRef]) -> tuple[str, ...]:

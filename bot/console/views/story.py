@@ -36,6 +36,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from bot.console.page_templates import many, usd
+from bot.console.views.task_figures import TaskFigures, TurnFigures
 from bot.messages.log_text import NOTE, AnswersInWords, labels_of, question_text, told
 
 SHOWN = 1_500
@@ -84,13 +85,11 @@ class StoryTurn:
     number: int
     seq: int
     at: datetime
+    figures: TurnFigures
+    """What it cost."""
     items: list[Item] = field(default_factory=list[Item])
     model: str = ""
     tier: int = 0
-    usd: float = 0.0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cached: int = 0
     reasons: bool = False
     """The model's reasoning was kept, be it encrypted."""
     confidence: int | None = None
@@ -110,6 +109,7 @@ class Story:
 
     def __init__(self) -> None:
         self.turns: list[StoryTurn] = []
+        self.figures = TaskFigures()
         self.inputs = 0
         """How often people were heard."""
         self._calls: dict[str, Item] = {}
@@ -138,6 +138,7 @@ class Story:
         """Add an event."""
         event = envelope.event
         self.inputs += isinstance(event, InputReceived)
+        self.figures.take(envelope)
         if not self.turns:
             self._begin(0, envelope)
         if isinstance(event, ModelRequested):
@@ -151,7 +152,7 @@ class Story:
         self._restored = isinstance(event, WorkspaceRestored)
 
     def _begin(self, number: int, envelope: Envelope) -> None:
-        self.turns.append(StoryTurn(number, envelope.seq, envelope.at))
+        self.turns.append(StoryTurn(number, envelope.seq, envelope.at, self.figures.turns[-1]))
 
     def _placed(self, event: Event) -> StoryTurn:
         """The turn that an event belongs to: a result belongs where its call is."""
@@ -213,10 +214,6 @@ class Story:
             turn.items.append(_said("event", envelope.seq, envelope.at, "", line.strip()))
 
     def _answer(self, turn: StoryTurn, envelope: Envelope, event: ModelAnswered) -> None:
-        turn.usd += event.usd
-        turn.tokens_in += event.usage.input + event.usage.cache_read + event.usage.cache_write
-        turn.tokens_out += event.usage.output
-        turn.cached += event.usage.cache_read
         model = self._models.get(event.request, ("", 0))[0] or event.served_by
         calls = 0
         for block in event.blocks:

@@ -1,12 +1,13 @@
 """What each turn of a task cost and took, how sure it was, and all together by model, tier and purpose.
 
 Events are taken one by one, so that a running task costs what is new. The cost of a turn is all that was spent from its
-request to that of the next one: also on summaries, advice and watchers, and on helpers that ended in it.
+request to that of the next one: also on failed requests, summaries, advice and watchers, and on helpers that ended in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -16,19 +17,17 @@ from agentic.core.events.execution_events import (
     Envelope,
     Escalated,
     ModelAnswered,
-    ModelFailed,
     ModelRequested,
     Reported,
     SubagentFinished,
     TextBlock,
     ToolFinished,
     TurnEnded,
-    Usage,
 )
-from agentic.core.fold.model_requests import cost_of_failure
 from bot.console.page_templates import many, seconds, tokens, usd
 from bot.console.views.chart import Drawing, Frame, Series, bars, lines
 from bot.console.views.time_split import TurnTime
+from bot.history.payments import HELPER, Payment, Payments, after_the_end
 
 BANDS = (("critical", 0, 30), ("low", 30, 50), ("moderate", 50, 70), ("high", 70, 100))
 """Bands of the confidence, as ``band`` has them, to be drawn."""
@@ -52,15 +51,30 @@ class Spend:
         """Share of the input that came from the cache, 0-1; None where nothing was read."""
         return self.cached / self.tokens_in if self.tokens_in else None
 
-    def add(self, used: Usage, cost: float, *, failed: bool = False, estimated: bool = False) -> None:
+    def add(self, paid: Payment) -> None:
         """Count a request."""
         self.requests += 1
-        self.failed += failed
-        self.tokens_in += used.input + used.cache_read + used.cache_write
-        self.tokens_out += used.output
-        self.cached += used.cache_read
-        self.usd += cost
-        self.estimated = self.estimated or estimated
+        self.failed += paid.failed
+        self.tokens_in += paid.used.input + paid.used.cache_read + paid.used.cache_write
+        self.tokens_out += paid.used.output
+        self.cached += paid.used.cache_read
+        self.usd += paid.usd
+        self.estimated = self.estimated or paid.estimated
+
+
+@dataclass(slots=True)
+class SpendTables:
+    """Requests by what they have in common."""
+
+    by_model: dict[str, Spend] = field(default_factory=dict[str, Spend])
+    by_tier: dict[int, Spend] = field(default_factory=dict[int, Spend])
+    by_purpose: dict[str, Spend] = field(default_factory=dict[str, Spend])
+
+    def add(self, paid: Payment) -> None:
+        """Count a request."""
+        self.by_model.setdefault(paid.model, Spend()).add(paid)
+        self.by_tier.setdefault(paid.tier, Spend()).add(paid)
+        self.by_purpose.setdefault(paid.purpose, Spend()).add(paid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,8 @@ class TurnFigures:
     spend: Spend = field(default_factory=Spend)
     helpers_usd: float = 0.0
     """What helpers that ended in it had spent; not in ``spend``."""
+    copied_usd: float = 0.0
+    """What of it the task had paid that this one goes on from."""
     confidence: Confidence | None = None
     grounds: ConfidenceGrounds = ConfidenceGrounds()
     changes: list[str] = field(default_factory=list[str])
@@ -118,14 +134,19 @@ class TurnFigures:
 
 @dataclass(slots=True)
 class TaskFigures:
-    """The figures of a task so far."""
+    """The figures of a task so far. What was copied from the task that it goes on from is in its turns, and in no sum."""
 
     turns: list[TurnFigures] = field(default_factory=list[TurnFigures])
-    by_model: dict[str, Spend] = field(default_factory=dict[str, Spend])
-    by_tier: dict[int, Spend] = field(default_factory=dict[int, Spend])
-    by_purpose: dict[str, Spend] = field(default_factory=dict[str, Spend])
+    tables: SpendTables = field(default_factory=SpendTables)
+    own: Spend = field(default_factory=Spend)
+    """All requests that it made."""
     helpers: list[SubagentFinished] = field(default_factory=list[SubagentFinished])
-    _asked: dict[str, ModelRequested] = field(default_factory=dict[str, ModelRequested])
+    helpers_usd: float = 0.0
+    tokens: int = 0
+    """Of all requests, those of helpers too."""
+    copied_usd: float = 0.0
+    """What the copied part had cost the task that it was copied from."""
+    _payments: Payments = field(default_factory=Payments)
     _grounds: ConfidenceGrounds = ConfidenceGrounds()
     _ended: int = 0
     """Turns that ended since the last report."""
@@ -134,32 +155,28 @@ class TaskFigures:
 
     @property
     def usd(self) -> float:
-        """What all of it cost."""
-        return sum(turn.usd for turn in self.turns)
+        """What all of it cost, failed requests and helpers too."""
+        return self.own.usd + self.helpers_usd
 
     def take(self, envelope: Envelope) -> None:
         """Add an event."""
-        event = envelope.event
+        event, paid = envelope.event, self._payments.of(envelope)
         if not self.turns:
             self.turns.append(TurnFigures(0, envelope.seq, envelope.at))
+        for each in paid:
+            self._pay(each)
         match event:
             case ModelRequested():
-                self._asked[event.request] = event
                 if event.purpose == "turn":
                     if event.turn != self.turns[-1].number:
                         self.turns.append(TurnFigures(event.turn, envelope.seq, envelope.at))
                     self.turns[-1].model, self.turns[-1].tier = event.model, event.tier
             case ModelAnswered():
-                self._answered(event)
-            case ModelFailed():
-                asked = self._asked.get(event.request)
-                cost = cost_of_failure(event, asked.reserved_usd if asked is not None else 0.0)
-                for spend in self._spends(event.request, ""):
-                    spend.add(event.usage, cost, failed=True)
-                self._asked.pop(event.request, None)
+                if paid and paid[0].purpose == "turn":
+                    self._read_report(event)
             case SubagentFinished():
-                self.helpers.append(event)
-                self.turns[-1].helpers_usd += event.spent_usd
+                if not any(each.copied for each in paid):
+                    self.helpers.append(event)
             case Escalated():
                 self.turns[-1].changes.append(f"tier {event.from_tier} → {event.to_tier}: {event.trigger}")
             case Reported() | ToolFinished() | TurnEnded():
@@ -171,13 +188,37 @@ class TaskFigures:
         """The turn whose confidence stood at the end of this one; None before the first."""
         return next((one for one in reversed(self.turns) if one.number <= turn and one.confidence is not None), None)
 
-    def _answered(self, event: ModelAnswered) -> None:
-        """Count a request, and the report that a turn's answer makes in its text."""
-        for spend in self._spends(event.request, event.served_by):
-            spend.add(event.usage, event.usd, estimated=event.estimated)
-        asked = self._asked.pop(event.request, None)
+    def tables_with(self, outcome: Sequence[Envelope]) -> SpendTables:
+        """The tables with what was paid after the end, to learn from the task."""
+        later = after_the_end(outcome)
+        if not later:
+            return self.tables
+        whole = deepcopy(self.tables)
+        for paid in later:
+            whole.add(paid)
+        return whole
+
+    def _pay(self, paid: Payment) -> None:
+        turn = self.turns[-1]
+        if paid.purpose == HELPER:
+            turn.helpers_usd += paid.usd
+        else:
+            turn.spend.add(paid)
+        if paid.copied:
+            turn.copied_usd += paid.usd
+            self.copied_usd += paid.usd
+            return
+        self.tokens += paid.tokens
+        if paid.purpose == HELPER:
+            self.helpers_usd += paid.usd
+        else:
+            self.own.add(paid)
+            self.tables.add(paid)
+
+    def _read_report(self, event: ModelAnswered) -> None:
+        """Take the report that a turn's answer makes in its text."""
         text = "\n".join(block.text for block in event.blocks if isinstance(block, TextBlock))
-        if asked is not None and asked.purpose == "turn" and (said := stated_in(text)) is not None:
+        if (said := stated_in(text)) is not None:
             self._judge(said)
 
     def _judge(self, event: Reported | ToolFinished | TurnEnded) -> None:
@@ -202,18 +243,6 @@ class TaskFigures:
                 turn.confidence, turn.grounds = event.confidence, replace(grounds, counted=counted)
                 self._ended = 0 if own else self._ended + 1
                 self._ran = (*self._ran, 0)[-3:]
-
-    def _spends(self, request: str, served_by: str) -> list[Spend]:
-        """All that a request counts for."""
-        asked = self._asked.get(request)
-        purpose, tier = (asked.purpose, asked.tier) if asked is not None else ("turn", 0)
-        model = (asked.model if asked is not None else "") or served_by or "unknown"
-        return [
-            self.turns[-1].spend,
-            self.by_model.setdefault(model, Spend()),
-            self.by_tier.setdefault(tier, Spend()),
-            self.by_purpose.setdefault(purpose, Spend()),
-        ]
 
 
 def _parts(known: Confidence, grounds: ConfidenceGrounds, turn: int) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agentic.core.claims import confidence
 from agentic.core.fold.people import MACHINE
 from agentic.core.state.execution import Execution
+from bot.history.payments import after_the_end
 
 if TYPE_CHECKING:
     from bot.console.logs.task_log import TaskLog
@@ -23,19 +24,24 @@ class TaskStatus:
     turn: int
     tier: int
     usd: float
+    """What it cost, with failed requests, helpers, and what was asked after its end to learn from it."""
     tokens: int
+    """Of all that."""
     context: int
     """Tokens of the last request."""
     cached: float
     """Share of the input tokens that came from the provider's cache, 0-1."""
     confidence: str
+    copied_usd: float
+    """What the part had cost that was copied from another task, which paid it; not in ``usd``."""
+    learned_usd: float
+    """What of it was asked after the end."""
 
 
 def status_of(log: TaskLog) -> TaskStatus:
     """The status after the log's last event."""
-    execution = log.folded
-    read = sum(turn.tokens_in for turn in log.story.turns)
-    cached = sum(turn.cached for turn in log.story.turns)
+    execution, figures, later = log.folded, log.story.figures, after_the_end(log.outcome)
+    learned = sum(paid.usd for paid in later)
     state, words = state_of(log.folded)
     shown = (
         ""
@@ -43,8 +49,9 @@ def status_of(log: TaskLog) -> TaskStatus:
         else str(confidence.told(execution.confidence, execution.finished) or "")
     )
     return TaskStatus(
-        state, words, execution.turn.number, execution.tier, execution.spent.usd, execution.spent.tokens,
-        execution.extent.tokens, cached / read if read else 0.0, shown,
+        state, words, execution.turn.number, execution.tier, figures.usd + learned,
+        figures.tokens + sum(paid.tokens for paid in later), execution.extent.tokens, figures.own.cache_share or 0.0, shown,
+        figures.copied_usd, learned,
     )  # fmt: skip
 
 

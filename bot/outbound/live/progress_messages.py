@@ -262,7 +262,7 @@ class ProgressMessages:
         shown.verbosity = await self._chosen(shown)
 
         def text() -> str:
-            details = self._feed.links.task(shown.thread)
+            details = self._feed.links.task(shown.thread, execution)
             return progress_text(progress, self._feed.tail(execution), shown.verbosity, self.now(), details)
 
         steer = steering(progress)
@@ -280,7 +280,7 @@ class ProgressMessages:
 
     def _let_go(self, execution: str, shown: ShownProgress, progress: Progress) -> None:
         """What has ended is shown once more, with its end, and then never again."""
-        ended = progress_text(progress, "", shown.verbosity, details=self._feed.links.task(shown.thread))
+        ended = progress_text(progress, "", shown.verbosity, details=self._feed.links.task(shown.thread, execution))
         if progress.finished is not None and shown.text == ended and not shown.steer:
             self._shown.pop(execution, None)
             self._feed.forget(execution)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from agentic.ports.runtime import SessionRow
 from agentic.stores.factory import open_store
 from bot.config.home import DATABASE, LESSONS
 from bot.config.settings import Settings
-from bot.console.bot_channel import BotChannel, BotSilent
+from bot.console.bot_channel import BotChannel, BotSilent, Place
 from bot.console.process import console
 from reflexion.lessons.lesson import Scope
 from reflexion.stores.factory import open_lessons
@@ -37,6 +37,10 @@ class ToldChannel(BotChannel):
         super().__init__()
         self.seen: set[tuple[str, str]] = set()
         self.asked: list[tuple[str, str]] = []
+        self.many: list[list[str]] = []
+        """The threads of each question about many."""
+        self.unknown: set[str] = set()
+        """Threads of which it is not known now who sees them."""
         self.silent = False
         self.trouble: BotSilent | None = None
         self.levels: dict[str, Level] = {}
@@ -45,6 +49,12 @@ class ToldChannel(BotChannel):
         self.asked.append((person.id, thread))
         self._fail()
         return (person.id, thread) in self.seen
+
+    async def sees_many(self, person: Person, places: Sequence[Place]) -> list[bool | None]:
+        self.many.append([place[0] for place in places])
+        if self.silent:
+            raise BotSilent
+        return [None if place[0] in self.unknown else (person.id, place[0]) in self.seen for place in places]
 
     async def level(self, person: Person, guild: str) -> Level | None:
         self._fail()

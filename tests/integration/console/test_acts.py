@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from bot.access import thread_access
 from bot.access.denials import ANSWERED, ENDED, VIEWER
 from bot.app import app as app_module
 from bot.app.app import CONSOLE
-from bot.app.console_link import console_answers
+from bot.app.console_link import console_answers, seen_threads
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.console_link.lesson_acts import NO_LESSON
@@ -123,9 +123,16 @@ async def press(page: Page, name: str, told: str) -> None:
     await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
 
 
+async def leads_to_its_task(here: Whole, thread: int, words: str) -> None:
+    """All links of the card with these words name its task: its thread may have another one when they are clicked."""
+    links = re.findall(r"\]\((http\S+?)[)#]", (await here.says(thread, words)).content)
+    rows = await here.app.store.executions(str(thread))
+    assert {link.partition(f"/t/{thread}")[2] for link in links} == {f"/{rows[0].execution}"}
+
+
 async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_lives(here: Whole, page: Page) -> None:
     thread = await here.mention("hold one")
-    await here.says(thread, "[details](")
+    await leads_to_its_task(here, thread, "[details](")
     await page.goto(here.guild.link())
     await page.get_by_role("button", name=re.compile("^Thread hold one")).first.click()
     async with page.context.expect_page() as clicked:
@@ -135,7 +142,7 @@ async def test_words_reach_the_model_and_what_is_typed_stays_while_the_page_live
     box = page.get_by_label("Your words")
     await box.fill("use the second")
     await press(page, "Pause", "⏸ Pausing after this step.")
-    await here.says(thread, "Pausing")
+    await leads_to_its_task(here, thread, "**Pausing**")
     await box.focus()
     await page.keyboard.type(" file")
     here.mind.go.set()
@@ -179,14 +186,19 @@ async def test_an_option_answers_a_stop_stops_and_the_chat_shows_both(here: Whol
     await press(page, "Fork into a new thread", "On it. The new thread will be linked in the chat, and under Tasks.")
     linked = await here.says(thread, "<#")
     assert "it starts there with what you wrote" in linked.content
+    await page.get_by_text("Redo from an earlier turn in this thread").click()
+    redo = page.locator(".act-redo")
+    await expect(redo.locator("[name=text]")).to_have_count(0)  # it takes no words
+    await redo.get_by_label("Turn").fill("1")
+    await press(page, "Redo from the start of that turn", "🔄 On it. I'll say in the thread how it went.")
+    await here.says(thread, "turn 1")
 
     thread = await here.mention("hold two")
     await opened(here, page, thread)
-    await page.get_by_role("button", name="Stop", exact=True).press("Enter")
+    await press(page, "Stop", "🛑 Stopping.")
     await here.says(thread, "🛑 **Stopped**")
     await expect(page.get_by_role("button", name="Try again")).to_be_visible()
     await expect(page.locator("#act-said")).to_be_focused()  # and not what a second Enter would do
-    await expect(page.locator("#act-said")).to_have_text("🛑 Stopping.")
     assert await here.ended(thread) == ["stopped"]
     await press(page, "Try again", "🔄 On it. I'll say in the thread how it went.")
     await goes_on(here, thread)
@@ -347,6 +359,7 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
     here.mind.go.set()
     clock = [1_000.0]
     monkeypatch.setattr(console_answers, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(seen_threads, "monotonic", lambda: clock[0])
     monkeypatch.setattr(thread_access, "monotonic", lambda: clock[0])
     store, guild = here.app.store, str(here.guild.state.identity.guild_id)
     members = {member.name: str(member.id) for member in here.guild.state.members.values()}
@@ -371,20 +384,23 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
         return sum(each.what.startswith("GET ") for each in here.guild.asked)
 
     before = asks()
-    assert await sees(stranger, *gone[:15]) == [False] * 10 + ["too often"] * 5, "within so many questions"
-    assert asks() == before + 10
+    assert await sees(stranger, *gone, gone[0]) == [False] * 30 + ["too often"], "so many looks"
+    assert asks() == before + 16, "whoever is not in a server is asked for once"
+    assert await sees(stranger, "1575491652707941234") == ["too often"], "no other answer for what is not there"
     clock[0] += 11
-    assert await sees(stranger, *gone[:10]) == [False] * 10
-    assert asks() == before + 10, "that they are gone is known for a while"
-    assert await sees(stranger, *gone[15:], *gone[15:]) == [False] * 30
-    assert asks() == before + 11, "whoever is not in a server is asked for once"
-    assert await sees(members["worker"], *gone[15:]) == [False] * 9 + ["too often"] * 6
-    assert asks() == before + 21
+    assert await sees(stranger, *gone[:15], "1575491652707941234", "1575491652707941235") == [False] * 17
+    assert asks() == before + 17, "that they are gone is known for a while; as much is asked for what is not there"
+    here.guild.misbehave(Rule("GET /*", ErrorAnswer(503, 0, "x"), times=None))
+    clock[0] += 11
+    unknown = await sees(stranger, gone[20], "1575491652707941234")
+    here.guild.misbehaviour.clear()
+    assert unknown == ["not known now"] * 2, "that Discord fails denies nothing, and is the same for what is not there"
+    assert await sees(stranger, gone[20]) == [False]
     assert await sees(members["you"], str(mine)) == [True]
     before = asks()
     clock[0] += 100
     assert await sees(stranger, str(mine), str(mine)) == [False, False]
-    assert asks() == before, "whose a conversation is never changes"
+    assert asks() == before + 1, "whose a conversation is never changes"
 
     levels = [await level(person, place) for place in ("", guild) for person in (members["worker"], stranger)]
     assert levels == ["operator", None, "operator", None]
@@ -398,8 +414,71 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
     assert [await level(members["worker"], guild), await sees(members["worker"], gone[15])] == ["not known now", [None]]
     here.guild.misbehaviour.clear()
     assert await level(members["worker"], guild) == "operator", "a Discord that failed was no denial to remember"
-    many = [await level(members["worker"], f"{guild[:-1]}{digit}") for digit in range(10)]
+    many = [await level(members["worker"], str(int(guild) + after)) for after in range(1, 11)]
     assert (many[:3], many[-1]) == ([None] * 3, "too often")
+
+
+async def test_lists_ask_discord_little_and_say_what_is_not_known_now(
+    here: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1_000.0]
+    for module in (seen_threads, thread_access):
+        monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    members = {member.name: member.id for member in here.guild.state.members.values()}
+    worker, guild, room = str(members["worker"]), str(here.guild.guild_id), here.guild.add_channel("closed")
+    private = [await here.guild.create_thread(room.id, f"p{n}", private=True) for n in range(12)]
+    open_ones = [await here.guild.create_thread(room.id, f"o{n}") for n in range(20)]
+    secret = here.guild.add_channel("more secret")
+    hidden = [await here.guild.create_thread(secret.id, f"h{n}", private=True) for n in range(12)]
+    here.guild.deny(secret.id, Permission.VIEW_CHANNEL, member="worker")
+    alone = (await here.guild.open_dm("worker")).id
+    places = [(str(thread.id), str(thread.parent_id), guild) for thread in (*open_ones, *hidden, *private)]
+    foreign = [(str(number), "1", str(9_000 + number)) for number in range(3)]
+    answers = answers_of(here)
+
+    async def sees(person: str = worker, among: Sequence[tuple[str, str, str]] = places) -> list[object]:
+        answer = await answers.answer({"ask": "sees_many", "person": person, "threads": among})
+        return answer["sees"]  # type: ignore[return-value]
+
+    def asks() -> int:
+        return sum(each.what.startswith("GET ") for each in here.guild.asked)
+
+    await here.until(lambda: here.app.bot.get_channel(hidden[-1].id), "the bot knows of all of them")
+    before = asks()
+    first = await sees()
+    assert first[:32] == [True] * 20 + [False] * 12, "channels and their rights are at hand"
+    assert first[32:] == [False] * 9 + [None] * 3, "who is in private threads is asked for within bounds"
+    assert asks() == before + 1 + 9 * 2, "who they are, and each private thread with its people"
+    clock[0] += 11
+    assert await sees() == [True] * 20 + [False] * 24
+    before = asks()
+    clock[0] += 60
+    assert await sees() == [True] * 20 + [False] * 24
+    assert asks() == before + 1, "who is in a thread is known for minutes"
+    await here.guild.add_to_thread(private[0].id, "worker")
+    opened = await answers.answer({"ask": "sees", "person": worker, "thread": places[32][0]})
+    assert opened == {"sees": False}, "no session is there"
+    await here.app.store.save_session(SessionRow(*places[32]))
+    clock[0] += 11
+    assert (await answers.answer({"ask": "sees", "person": worker, "thread": places[32][0]}))["sees"] is True
+    assert (await sees())[32] is True, "what was asked as the task was opened counts for lists"
+    assert await sees(among=[(str(alone), "", ""), *foreign]) == [True, False, False, False]
+    assert await sees(str(members["looker"]), [(str(alone), "", "")]) == [False]
+    assert await sees("nonsense") == [False] * 44
+    old = [await here.guild.create_thread(here.guild.channel().id, f"a{n}") for n in range(12)]
+    await here.until(lambda: here.app.bot.get_channel(old[-1].id), "the bot knows of all of them")
+    for thread in old:
+        await here.guild.archive(thread.id)
+    await here.until(lambda: here.app.bot.get_channel(old[-1].id) is None, "they are archived")
+    clock[0] += 11
+    before = asks()
+    assert await sees(among=[(str(thread.id), str(thread.parent_id), guild) for thread in old]) == [True] * 12
+    assert asks() == before + 2, "who they are, and what is archived there"
+    clock[0] += 400
+    here.guild.misbehave(Rule("GET /*", ErrorAnswer(503, 0, "x"), times=None))
+    assert await sees() == [None] * 44, "a Discord that fails denies nothing"
+    here.guild.misbehaviour.clear()
+    assert (await sees())[:20] == [True] * 20
 
 
 async def test_where_the_console_is_is_stored_once_the_store_takes_it(

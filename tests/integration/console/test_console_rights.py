@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
 
 from agentic.core.events.execution_events import Person
-from bot.config.home import CONSOLE_SESSIONS
-from bot.console import bot_channel
+from agentic.ports.runtime import SessionRow
+from agentic.stores.factory import open_store
+from bot.config.home import CONSOLE_SESSIONS, DATABASE
+from bot.console import bot_channel, console_context
 from bot.console.access import browser_sessions, sight
 from bot.console.access.browser_sessions import BrowserSessions
 from bot.console.access.sight import Sight
-from bot.console.bot_channel import TOO_OFTEN, AskedTooOften, BotChannel, BotSilent
+from bot.console.access.viewer import Viewer
+from bot.console.bot_channel import TOO_OFTEN, AskedTooOften, BotChannel, BotSilent, Place
+from bot.console.console_context import Console
 from bot.console.console_server import ROUTES
 from bot.console.logs import followers
 from bot.console.pages import live
 from bot.console.pages.live import NOT_SEEN, SIGNED_OUT
-from tests.integration.console import logs
+from bot.history import thread_search
+from tests.integration.console import logs, overall
 from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
 
 EVE, ANN = Person(id="666", name="Eve", level="viewer"), Person(id="7", name="Ann", level="viewer")
 KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
+NOT_YET = "What you may see is still being looked up"
 TOLD = (SECRET_WORDS, "surprise party", "Fix the failing test", "pytest -q", "claude-haiku", *KNOWN)
 """What the store knows of the task."""
 PARAMETER = re.compile(r"\{(\w+)(?::((?:[^{}]|\{[^{}]*\})*))?\}")
@@ -122,7 +128,13 @@ async def test_a_right_is_asked_for_again_after_a_while_and_answers_are_bounded(
         asked.append(thread)
         return True
 
-    looking = Sight(sees, lambda: now[0])
+    async def sees_many(person: Person, places: Sequence[Place]) -> list[bool | None]:
+        return [await sees(person, place[0]) for place in places]
+
+    async def session(thread: str) -> SessionRow | None:
+        return SessionRow(thread, "", "")
+
+    looking = Sight(sees, sees_many, session, lambda: now[0])
     for thread in "1112":
         assert await looking.sees(ANN, thread)
     assert asked == ["1", "2"]
@@ -140,10 +152,14 @@ async def test_a_bot_that_does_not_answer_makes_nobody_blind_and_shows_nobody_an
         door.jar = {f"threadwright-session-{door.port}": secret}
         door.channel.seen = {(ANN.id, logs.THREAD)}
         door.channel.silent = True
-        for path in ("/", f"/t/{logs.THREAD}/{EXECUTION}"):
+        for path in ("/", "/search?q=surprise", "/lessons", "/judgement"):
             answer = await door.ask(path)
-            assert (answer.status, SECRET_WORDS in answer.text) == (503, False), path
-            assert "can&#39;t say just now what you may see" in answer.text
+            assert (answer.status, SECRET_WORDS in answer.text) == (200, False), path
+            assert NOT_YET in answer.text, path
+        refused = [await door.ask(f"/t/{thread}/{task}") for thread, task in (KNOWN, UNKNOWN)]
+        assert refused[0].but() == refused[1].but()
+        assert refused[0].status == 503
+        assert "can&#39;t say just now what you may see" in refused[0].text
         door.channel.silent = False
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
 
@@ -273,7 +289,12 @@ async def test_somebody_who_asked_for_too_much_is_told_so_and_nothing_is_denied(
                 path
             )
             assert "You asked for too much at once" in answer.text
+        home = await door.ask("/")
+        assert (home.status, SECRET_WORDS in home.text, 'id="figures-' in home.text) == (200, False, True), (
+            "more follows"
+        )
         door.channel.trouble = None
+        assert SECRET_WORDS in (await door.ask("/")).text
         assert SECRET_WORDS in (await door.ask(f"/t/{logs.THREAD}/{EXECUTION}")).text, "that was not remembered"
         door.channel.levels = {ANN.id: "viewer"}
         assert f"{SECRET_WORDS} anywhere" in (await door.ask("/lessons")).text
@@ -301,3 +322,77 @@ async def test_what_the_bot_does_not_know_now_is_no_denial(answer: dict[str, obj
         await channel.level(ANN, "")
     known = AnsweringChannel({"sees": False, "level": None})
     assert (await known.sees(ANN, "1"), await known.level(ANN, "")) == (False, None)
+
+
+async def test_lists_sums_and_search_take_few_questions_and_tell_nothing_of_what_is_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "BEGAN", overall.recent())
+    monkeypatch.setattr(thread_search, "LOOKED_THROUGH", 4)
+    monkeypatch.setattr(thread_search, "AT_A_TIME", 2)
+    tmp_path.chmod(0o700)
+    store, threads = open_store(tmp_path / DATABASE), [overall.thread_of(number) for number in range(60)]
+    for number, thread in enumerate(threads):
+        log = [logs.started(f"Confidential {number}", thread=thread), *(logs.end() if number % 2 else ())]
+        await logs.written(store, f"h{number}", log, thread=thread)
+    sessions = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN)
+    secrets = {person.id: sessions.begin(person, everything=False) for person in (ANN, EVE)}
+    async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+        door.channel.unknown, door.channel.seen = set(threads[6:]), {(ANN.id, thread) for thread in threads[:6]}
+        for person in (EVE, ANN):
+            door.jar, shown = {f"threadwright-session-{door.port}": secrets[person.id]}, person is ANN
+            home = (await door.ask("/")).text
+            assert sorted(re.findall(r'id="task-(\w+)"', home)) == ([f"h{n}" for n in range(6)] if shown else [])
+            found = [(await door.ask(f"/search?q={word}")).text for word in ("confidential", "nowhere")]
+            assert all(NOT_YET in text for text in (home, *found))
+            assert ("<mark>Confidential</mark> 5" in found[0], "Confidential 6" in found[0]) == (shown, False)
+            if not shown:
+                assert found[0].replace("confidential", "nowhere") == found[1], "as if there were nothing to be found"
+                assert ("still to be added" in home, "figures follow" in home) == (False, False)
+        assert door.channel.asked == []
+        asked = len(door.channel.many)
+        assert asked <= 12, "not one for each thread"
+        door.channel.unknown = set()
+        monkeypatch.setattr(sight, "NOT_NOW_SECONDS", 0.0)
+        assert NOT_YET not in (await door.ask("/")).text
+        assert asked < len(door.channel.many) <= asked + 6
+    await store.close()
+
+
+async def test_a_refusal_takes_as_long_whether_something_is_there_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def evenly(console: Console, viewer: Viewer, began: float, parts: int = 1) -> None:
+        waited.append(began)
+
+    secret = BrowserSessions(tmp_path / CONSOLE_SESSIONS, TOKEN).begin(EVE, everything=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(Console, "evenly", evenly)
+        async with open_door(tmp_path, "0.0.0.0", console_token=TOKEN) as door:
+            door.jar = {f"threadwright-session-{door.port}": secret}
+            for known, unknown in (
+                (f"/t/{KNOWN[0]}", f"/t/{UNKNOWN[0]}"),
+                (f"/compare/{EXECUTION}/x2", "/compare/x1-nosuc/x2"),
+                (f"/lessons/{LESSON}", "/lessons/none"),
+                ("/search?q=surprise", "/search?q=nowhere"),
+            ):
+                counts: list[int] = []
+                for path in (known, unknown):
+                    await door.ask(path)
+                    counts.append(len(waited))
+                    waited.clear()
+                assert counts == [1, 1], known
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(console_context, "EVEN_SECONDS", 1.0)
+    monkeypatch.setattr(console_context, "monotonic", lambda: 12.25)
+    monkeypatch.setattr(console_context.asyncio, "sleep", sleep)
+    for everything, began in ((False, 12.0), (False, 10.0), (True, 12.0)):
+        await Console.evenly(None, Viewer(EVE, everything, ""), began)  # type: ignore[arg-type]
+    await Console.evenly(None, Viewer(EVE, False, ""), 12.0, 2)  # type: ignore[arg-type]
+    assert slept == [0.75, 0.75, 0.25]

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator
+import re
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from aiohttp import web
 
+from agentic.ports.errors import StoreCorrupt, StoreUnavailable
+from agentic.stores.factory import open_store
+from bot.config.home import DATABASE
 from bot.console import listener
 from bot.console.access import form_data
+from bot.console.logs.log_cache import LogCache
 from bot.console.pages import downloads
 from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, FORM, SECRET_WORDS, TOKEN, Answer, Door, open_door, parsed
@@ -97,8 +104,18 @@ async def test_every_answer_keeps_other_pages_away(door: Door, wall: Wall) -> No
             answer.headers.setdefault("cross-origin-opener-policy", "same-origin")
         wall.held(f"{method} {path}", guarded(answer), str(answer.headers))
         assert (answer.content == b"") == (method == "HEAD" or status == 303)
+    live = await door.ask(TASK + "/live", "HEAD")
+    assert live.headers["x-accel-buffering"] == "no"
+    page = (await door.ask("/")).text
     static = await door.ask("/static/console.css")
     wall.held("a file", guarded(Answer(200, static.headers | {"cache-control": "no-store"}, b"")))
+    assert static.headers["cache-control"] == "private, no-cache"
+    files = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+    assert len(files) == 5
+    for path in files:
+        name = path.partition("?")[0]
+        kept = {each: (await door.ask(each)).headers["cache-control"] for each in (path, name + "?v=0ld")}
+        assert kept == {path: "private, max-age=31536000, immutable", name + "?v=0ld": "private, no-cache"}
 
 
 @pytest.mark.wall("http")
@@ -127,9 +144,9 @@ async def test_odd_requests_are_refused_in_few_words_and_paths_lead_nowhere_else
         "a folded header": b"GET / HTTP/1.1\r\nX: a\r\n Host: b\r\n\r\n",
     }.items():
         answer = parsed(await door.raw(sent))
-        wall.held(
-            name, answer.status == 400 and len(answer.content) < 9_500, f"{answer.status} {answer.content[:200]!r}"
-        )
+        answer.headers.setdefault("cross-origin-opener-policy", "same-origin")
+        few = answer.status == 400 and len(answer.content) < 9_500 and answer.headers["server"] == "Threadwright"
+        wall.held(name, few and guarded(answer), f"{answer.status} {answer.content[:200]!r}")
     big = gzip.compress(b"token=" + b"x" * 3_000_000)
     bodies = {
         "JSON": ({"Content-Type": "application/json"}, b"{}", 415),
@@ -195,6 +212,107 @@ async def test_files_are_made_a_few_at_once_and_who_does_not_take_one_is_let_go(
     assert (await door.ask(f"{TASK}/export.jsonl")).status == 200
 
 
+async def taken_slowly(door: Door, path: str, most: int, begun: asyncio.Event, pauses: list[float]) -> int:
+    """Take a file so many bytes at a time, with pauses as long as there are any; how many came."""
+    loop, taken = asyncio.get_running_loop(), 0
+    with socket.socket() as end:
+        end.setblocking(False)
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        await loop.sock_connect(end, (door.host, door.port))
+        cookies = "; ".join(map("=".join, door.jar.items()))
+        sent = f"GET {path} HTTP/1.1\r\nHost: {door.name}\r\nConnection: close\r\nCookie: {cookies}\r\n\r\n"
+        await loop.sock_sendall(end, sent.encode())
+        while piece := await loop.sock_recv(end, most - taken % most):
+            begun.set()
+            taken += len(piece)
+            if taken % most == 0:
+                await asyncio.sleep(sum(pauses))
+    return taken
+
+
+async def test_whoever_takes_a_file_too_slowly_makes_room_for_others(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(door.home / DATABASE)
+    lease = await logs.written(store, "large", [logs.started("Print much")])
+    for number in range(1, 16):
+        much = logs.turn(number, result="all work and no play " * 5_000)
+        await logs.added(store, "large", lease, much, 1 + (number - 1) * len(much))
+    await store.close()
+    await door.signed_in()
+    monkeypatch.setattr(downloads, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(downloads, "SEND_RATE", 1_000_000_000)
+    monkeypatch.setattr(downloads, "WAIT_SECONDS", 1_000.0)
+    prepare = web.StreamResponse.prepare
+
+    async def prepared(self: web.StreamResponse, request: web.BaseRequest) -> object:
+        """Have the kernel keep little of what is sent, so that it soon depends on who takes it."""
+        assert request.transport is not None
+        request.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
+        return await prepare(self, request)
+
+    monkeypatch.setattr(web.StreamResponse, "prepare", prepared)
+    path, begun = f"/t/{logs.THREAD}/large/export.jsonl", [asyncio.Event() for _ in range(4)]
+    pauses = [0.02]
+    async with asyncio.timeout(20), asyncio.TaskGroup() as readers:
+        ends = [  # one at a time, and enough of them that no piece of the file waits long
+            readers.create_task(taken_slowly(door, path, most, each, pauses))
+            for most, each in zip((1, 1, 65_536, 65_536), begun, strict=True)
+        ]
+        for each in begun:
+            await each.wait()
+        monkeypatch.setattr(downloads, "SEND_SECONDS", 60.0)
+        others = await asyncio.gather(*(door.ask(f"{TASK}/export.md") for _ in range(4)))
+        assert [each.status for each in others] == [200] * 4
+        pauses.clear()
+        assert [await each < 1_500_000 for each in ends[2:]] == [True, True], "neither came whole"
+        for each in ends[:2]:
+            each.cancel()
+    assert caplog.text == ""
+
+
+async def test_an_answer_that_cannot_go_on_is_cut_off_and_one_without_a_body_has_none(
+    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    await door.signed_in()
+    head = f"Host: {door.name}\r\nCookie: {'; '.join(map('='.join, door.jar.items()))}\r\n"
+    kept = "".join(f"HEAD {TASK}/{file} HTTP/1.1\r\n{head}\r\n" for file in ("export.jsonl", "live"))
+    both = await door.raw(f"{kept}GET / HTTP/1.1\r\n{head}Connection: close\r\n\r\n".encode())
+    answers = [parsed(b"HTTP/1.1 " + one) for one in both.split(b"HTTP/1.1 ")[1:]]
+    assert [(answer.status, answer.content == b"") for answer in answers] == [(200, True), (200, True), (200, False)]
+
+    def breaks(log: object) -> Iterator[str]:
+        yield "{}\n" * downloads.AT_ONCE
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(downloads, "_lines", breaks)
+    with suppress(ConnectionResetError):
+        content = await door.raw(f"GET {TASK}/export.jsonl HTTP/1.1\r\n{head}\r\n".encode())
+        assert b"503" not in content
+        assert not content.endswith(b"\r\n0\r\n\r\n")
+    assert f"cut off, GET {TASK}/export.jsonl: The store doesn't answer now: away." in caplog.text
+
+
+async def test_an_error_page_has_the_menu_for_whoever_is_signed_in_and_says_what_helps(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await door.signed_in()
+    proxied = {"X-Forwarded-For": "1.2.3.4"}
+    for path in ("/none", "/t/1/none"):
+        answer = await door.ask(path, headers=proxied)
+        assert (answer.status, "Sign out" in answer.text, "Judgement" in answer.text) == (404, True, True)
+
+    async def damaged(self: LogCache, execution: str) -> None:
+        raise StoreCorrupt("event 3 does not match its checksum: restore the database from a backup")
+
+    monkeypatch.setattr(LogCache, "task", damaged)
+    answer = await door.ask(TASK, headers=proxied)
+    assert (answer.status, "Sign out" in answer.text, "Try again" in answer.text) == (503, True, False)
+    assert "restore the database from a backup" in answer.text
+    door.jar.clear()
+    assert "Judgement" not in (await door.ask("/none", headers=proxied)).text
+
+
 @pytest.mark.wall("http")
 async def test_two_hundred_open_tabs_work_and_too_many_are_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -217,6 +335,8 @@ async def test_two_hundred_open_tabs_work_and_too_many_are_told_so(
         refused = await door.ask(TASK)
         assert (refused.status, refused.headers["retry-after"]) == (503, "10")
         assert "Close some" in refused.text
+        refused.headers.setdefault("cross-origin-opener-policy", "same-origin")
+        assert guarded(refused)
         silent = [await asyncio.open_connection(door.host, door.port) for _ in range(30)]
         async with asyncio.timeout(20):
             ended = await asyncio.gather(*(reader.read() for reader, _ in silent), return_exceptions=True)

@@ -20,9 +20,10 @@ from agentic.stores.sqlite.file.connection import connect
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
 from bot.console import process
+from bot.console.access import sight
 from bot.console.access.entrance import Entrance
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision
+from bot.console.bot_channel import ALONE, BotChannel, BotSilent, Done, LessonDecision, Place
 from bot.console.overall.remembered import Remembered
 from bot.console.pages import home_page
 from reflexion.lessons.changes import approved, retired
@@ -34,6 +35,17 @@ from tests.integration.local_discord.access import faults
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+SELECTS = """() => {
+  window.held = 0;
+  window.addEventListener("htmx:before:request", (event) => (held += event.defaultPrevented));
+  getSelection().selectAllChildren(document.querySelector("#task-e101 a"));
+}"""
+"""Selects a task's title, and counts updates that are held back."""
+HIDES = """() => {
+  getSelection().empty();
+  Object.defineProperty(document, "hidden", { value: true, configurable: true });
+  held = 0;
+}"""
 AS_BOB = {"X-As": "bob"}
 KEY = "form-key"
 
@@ -78,6 +90,9 @@ class Bot(BotChannel):
 
     async def sees(self, person: Person, thread: str) -> bool:
         return thread in {thread_of(number) for number in (1, 3, 5, 102)}
+
+    async def sees_many(self, person: Person, places: Sequence[Place]) -> list[bool | None]:
+        return [await self.sees(person, place[0]) for place in places]
 
     async def level(self, person: Person, guild: str) -> Level | None:
         return ("owner" if guild == self.owns else "executor") if guild == ELSEWHERE else None
@@ -160,6 +175,13 @@ async def test_home_puts_first_what_needs_somebody(ground: Ground) -> None:
         name in spending
         for name in (">The &lt;b&gt;Bakery", ">Night Shift<", "Ann", "Bob", "python-coder", "anthropic/claude-opus-5")
     )
+
+
+async def test_what_ended_last_stands_first(ground: Ground) -> None:
+    text = await until(lambda: ground.get("/"), "figures follow")
+    ends = re.findall(r'ended <time datetime="([^"]+)"', text)
+    assert len(set(ends)) > 1
+    assert ends == sorted(ends, reverse=True)
 
 
 async def test_somebody_else_sees_and_sums_what_they_see_in_discord(ground: Ground) -> None:
@@ -299,9 +321,51 @@ async def test_a_lesson_that_waits_needs_whoever_may_decide_about_it(
     )
     monkeypatch.setattr(bot, "level", silent)
     assert "Needs you (1)" in await needs(bob=True)
+    listed = await ground.get("/lessons", bob=True)
+    assert ("still being looked up" in listed, "/lessons/l4" in listed) == (True, False)
+    assert await ground.get("/lessons/l4", 503, bob=True) == await ground.get("/lessons/none", 503, bob=True)
     await ground.post("/lessons/l5/approve", 0, 303)
     await ground.post("/lessons/l6/retire", 0, 303)
     assert "Needs you (3)" in await needs(bob=False)
+
+
+async def test_what_somebody_may_not_answer_is_not_under_needs_you(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bot, levels = ground.bot, dict[str, Level]()
+
+    async def sees(person: Person, thread: str) -> bool:
+        return thread in (thread_of(101), thread_of(102))
+
+    async def level(person: Person, guild: str) -> Level:
+        if guild not in levels:
+            raise BotSilent
+        return levels[guild]
+
+    def forgotten(*_: object) -> None:
+        """Nothing is remembered."""
+
+    async def waits() -> tuple[bool, bool]:
+        """Whether the approval, and the pause, wait for Bob himself."""
+        page = await until(lambda: ground.get("/", bob=True), "figures follow")
+        mine = part(page, "needs-name")
+        others = part(page, "others-name") if 'id="others-name"' in page else ""
+        assert all((title in mine) != (title in others) for title in ("Deploy it", "Rename everything"))
+        return "Deploy it" in mine, "Rename everything" in mine
+
+    monkeypatch.setattr(Remembered, "get", forgotten)
+    monkeypatch.setattr(sight, "SECONDS", 0.0)
+    monkeypatch.setattr(bot, "sees", sees)
+    monkeypatch.setattr(bot, "level", level)
+    assert await waits() == (True, True), "he asked for both; what he may is not known now"
+    cases: tuple[tuple[Level, Level, tuple[bool, bool]], ...] = (
+        ("executor", "executor", (False, True)),
+        ("operator", "viewer", (True, False)),
+        ("viewer", "owner", (False, True)),
+    )
+    for here, elsewhere, expected in cases:
+        levels.update({HERE: here, ELSEWHERE: elsewhere})
+        assert await waits() == expected, (here, elsewhere)
 
 
 async def test_judgement_tells_calibration_ladder_and_judge(ground: Ground) -> None:
@@ -372,6 +436,18 @@ async def test_the_pages_in_a_browser(ground: Ground, chromium: Browser) -> None
     await logs.written(ground.home.store, "e200", begun, thread=thread_of(200))
     await expect(page.locator("#task-e200")).to_contain_text("turn 1")
     assert await page.evaluate("document.activeElement.textContent") == "Deploy it"
+    await page.evaluate(SELECTS)
+    later = [logs.started("A task that began last", thread=thread_of(201)), *logs.turn(1)]
+    await logs.written(ground.home.store, "e201", later, thread=thread_of(201))
+    await page.wait_for_function("() => held > 0")
+    assert await page.evaluate("() => getSelection().toString()") == "Deploy it"
+    await page.evaluate(
+        "getSelection().empty(); held = 0; Object.defineProperty(document, 'hidden', { value: true, configurable: true })"
+    )
+    await page.wait_for_function("() => held > 0")
+    await expect(page.locator("#task-e201")).to_have_count(0)
+    await page.evaluate("() => delete document.hidden")
+    await expect(page.locator("#task-e201")).to_contain_text("turn 1")
     await page.goto(f"{ground.url}/lessons/l2")
     await page.get_by_role("button", name="Approve").focus()
     await page.keyboard.press("Enter")

@@ -159,6 +159,7 @@ async def test_the_slider_shows_the_task_as_it_was_turn_by_turn(
     await page.keyboard.press("ArrowRight")
     await expect(moment.locator("h3")).to_have_text("At the end of turn 3 of 8")
     await expect(file).to_have_text(["a.py", "modified", "3", "turn 3"])
+    await expect(moment.get_by_label("Confidence then")).to_contain_text("none were run; 50% is assumed")
     await expect(page).to_have_url(re.compile(r"/at\?turn=3$"))
     await expect(page.get_by_label("Go to turn")).to_have_value("3")
     fork = moment.locator("form.fork")
@@ -273,7 +274,7 @@ async def test_no_page_of_a_task_shows_an_id_and_figures_have_their_units(writte
         assert not re.search(r"[xcql](feed|0ffee)\w+|\br\d+\.\d", told), name
     assert "2.1k tokens in, 180 out" in pages[""]
     assert "a helper ended: done in 3 turns, $0.010" in pages[""]
-    assert re.search(r"Context ?2.1k tokens .*From the cache ?\d+% of what was sent", pages["identity"])
+    assert re.search(r"Context ?2.1k tokens .*Cached ?\d+% of input", pages["identity"])
     assert "before turn 1" in pages["metrics"]
     assert "Helper 1" in pages["metrics"]
     assert "waiting for a person: an answer" in pages["timeline"]

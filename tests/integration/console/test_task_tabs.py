@@ -54,7 +54,7 @@ async def test_figures_and_times_are_found_by_turn_and_kept_up_to_date(consoled:
     assert await fits_a_phone(page)
 
     await page.locator("#parts-109 summary").click()
-    await expect(page.locator("#parts-109")).to_contain_text("not reported; 70 of 100 is assumed")
+    await expect(page.locator("#parts-109")).to_contain_text("not lately; 70 of 100 is assumed")
     new = logs.turn(111)
     await logs.added(consoled.store, "figures", lease, new, len(log))
     await expect(page.locator("#turn-111")).to_contain_text("$0.003")

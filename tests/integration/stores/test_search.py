@@ -107,6 +107,9 @@ async def test_only_the_guild_or_thread_that_is_meant_is_searched(store: Store) 
     assert await found(store, "page", Wanted(guild="g")) == ["one page"]
     assert await found(store, "page", Wanted(guild="none")) == []
     assert await found(store, "page", Wanted(thread="t2")) == ["two page"]
+    assert await found(store, "page", Wanted(threads=frozenset({"t2", "t'3\""}))) == ["two page"]
+    assert await found(store, "page", Wanted(threads=frozenset({"t1", "t2"}), most=1)) == ["two page"]
+    assert await found(store, "page", Wanted(threads=frozenset())) == []
 
 
 async def test_pages_follow_each_other(store: Store) -> None:

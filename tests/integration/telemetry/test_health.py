@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from agentic.models.scripted.endpoint import ScriptedEndpoint
+from bot.app.health_checks import models_check
 from bot.app.services import Roles
 from bot.cli.checks.health_command import health
 from bot.config.settings import Settings
@@ -101,6 +102,14 @@ async def test_a_process_that_does_a_part_is_asked_for_that_part(
             await bot.app.workshop.choice()
         status, said = await asked(port, "/readyz")
         assert (status, said["role"], set(states(said))) == (200, name, parts)
+
+
+async def test_where_a_scripted_tour_answers_the_health_says_what_to_set() -> None:
+    tour = await models_check(lambda: "", tour=True).ask()
+    works = await models_check(lambda: "", tour=False).ask()
+    broken = await models_check(lambda: "no such module", tour=True).ask()
+    assert (tour.state, works.state, broken.what) == ("limited", "ok", "a library that asks them cannot be loaded")
+    assert "threadwright setup" in tour.todo
 
 
 async def test_a_bot_whose_place_is_taken_does_not_start(guild: LocalGuild, tmp_path: Path) -> None:

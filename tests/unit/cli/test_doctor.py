@@ -19,6 +19,7 @@ from bot.cli.doctor import (
     LEGEND,
     Component,
     code_search,
+    console,
     lessons,
     model_components,
     provider_components,
@@ -95,6 +96,27 @@ def test_docker_alone_is_told_of_auto_where_bubblewrap_is_there(
         (tmp_path / "bwrap").touch(0o755)
     row = sandbox_component(Choice(None, "none can be had", (NO_DOCKER,)), "docker")
     assert ("THREADWRIGHT_SANDBOX=auto" in row.todo) == installed
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        ({"console": "127.0.0.1:8094"}, "ok"),
+        ({"console": "0.0.0.0:8094"}, "limited"),
+        ({"console_url": "https://console.example.org"}, "limited"),
+        ({"console": "0.0.0.0:8094", "console_token": "a-token-that-is-long-enough-for-anybody"}, "ok"),
+        ({"console": "0.0.0.0:8094", "DISCORD_CLIENT_ID": "1", "DISCORD_CLIENT_SECRET": "s"}, "limited"),
+        (
+            {"console": "0.0.0.0:8094", "DISCORD_CLIENT_ID": "1", "DISCORD_CLIENT_SECRET": "s", "DISCORD_TOKEN": "t"},
+            "ok",
+        ),
+    ],
+)
+def test_a_console_that_others_would_reach_and_nobody_could_sign_in_to_is_told_with_what_to_set(
+    given: dict[str, str], state: str, tmp_path: Path
+) -> None:
+    row = console(Settings.model_validate({"home": tmp_path, **given}))
+    assert (row.state, "THREADWRIGHT_CONSOLE_TOKEN" in row.todo) == (state, state == "limited")
 
 
 def test_a_tier_whose_model_has_no_key_is_not_marked_as_fine() -> None:

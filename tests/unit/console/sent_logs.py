@@ -63,4 +63,4 @@ async def from_store(log: Sequence[Event], blobs: Blobs) -> tuple[list[Envelope]
     task = TaskLog(ExecutionRow("x", THREAD, "", len(log)), None)
     task.take(enveloped("x", log), Discretion())
     places = [envelope.seq for envelope, _ in requests_of(task.events)]
-    return task.events, await SentRequests(store).of(task, places)
+    return task.events, [(await SentRequests(store).of(task, [place]))[0] for place in places]

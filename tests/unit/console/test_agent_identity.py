@@ -61,7 +61,7 @@ async def test_each_part_of_the_prompt_is_named_with_where_it_comes_from() -> No
     (choice,) = who.choices
     assert (choice.seq, choice.role, choice.by, choice.why) == (2, "gardener", "a rule", "it names a bed")
     assert [(tool.name, tool.does, tool.asks) for tool in who.tools] == [
-        ("shell", "runs something in the sandbox", (agent_identity.DESTROYS,))
+        ("shell", "runs commands in the sandbox", (agent_identity.DESTROYS,))
     ]
     assert who.tools[0].description == SHELL.description
     assert who.not_in_role == ("note",)
@@ -103,7 +103,8 @@ async def test_talk_is_told_its_own_words_and_has_no_tools() -> None:
 def test_a_tool_is_told_by_what_it_does_and_when_a_person_is_asked_first() -> None:
     tools = (
         ToolRef(name="shell", outside="network"), ToolRef(name="write", permission="write"),
-        ToolRef(name="ask_user", permission="read", asks=True), ToolRef(name="note", permission="read", cognitive=True),
+        ToolRef(name="ask_user", permission="read", asks=True), ToolRef(name="mull", permission="read", cognitive=True),
+        ToolRef(name="network", permission="admin", outside="always"), ToolRef(name="build"),
         ToolRef(name="publish", permission="write", outside="remote"),
         ToolRef(name="search", permission="read", untrusted=True, private=True, outside="always"),
     )  # fmt: skip
@@ -115,7 +116,9 @@ def test_a_tool_is_told_by_what_it_does_and_when_a_person_is_asked_first() -> No
         assert told["shell"][1] == (agent_identity.DESTROYS, *([agent_identity.LEAVES] if reach else [])), reach
     assert told["write"] == ("changes files in the workspace", ())
     assert told["ask_user"] == ("asks a person and waits for the answer", ())
-    assert told["note"] == ("works with its own notes, changes no files", ())
+    assert told["mull"] == ("works with its own notes, changes no files", ())
+    assert told["network"] == ("asks that commands may reach hosts", ("each time",))
+    assert told["build"] == ("runs something in the sandbox", ())
     assert told["publish"][0] == "changes things outside of the workspace"
     assert told["search"] == (
         "looks, changes nothing; what it reads may be by strangers; what it reads is not public", (agent_identity.LEAVES,)

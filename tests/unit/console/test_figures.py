@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agentic.core.audit.verification import copied_through
 from agentic.core.events.execution_events import (
     Envelope,
     Escalated,
@@ -22,7 +23,7 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import call_id
 from agentic.core.events.upcasting import read_envelope
-from agentic.core.fold.fold import evolve
+from agentic.core.fold.fold import evolve, fold
 from agentic.core.state.execution import Execution
 from bot.console.views.chart import POINTS, Frame, Series, bars, grouped, lines, rounded_up
 from bot.console.views.task_figures import TaskFigures, charts
@@ -62,26 +63,28 @@ def test_a_turn_costs_all_that_was_spent_in_it() -> None:
     assert [round(turn.usd, 6) for turn in figures.turns] == [0, 0.5, 0.67, 1.0]
     assert (second.helpers_usd, second.spend.failed, second.spend.requests) == (0.3, 1, 3)
     assert (second.spend.tokens_in, second.spend.tokens_out, second.spend.cached) == (105, 7, 60)
-    assert round(figures.by_purpose["turn"].usd, 6) == 1.85
-    assert {tier: round(spend.usd, 6) for tier, spend in figures.by_tier.items()} == {2: 1.85, 1: 0.02}
-    assert figures.by_model["m/small"].usd == 0.02
-    assert figures.by_model["m/one"].cache_share == pytest.approx(60 / 110)
+    assert round(figures.tables.by_purpose["turn"].usd, 6) == 1.85
+    assert {tier: round(spend.usd, 6) for tier, spend in figures.tables.by_tier.items()} == {2: 1.85, 1: 0.02}
+    assert figures.tables.by_model["m/small"].usd == 0.02
+    assert figures.tables.by_model["m/one"].cache_share == pytest.approx(60 / 110)
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parents[1].name}-{run.stem}")
 def test_turns_and_totals_add_up_to_what_the_state_says_was_spent(run: Path) -> None:
-    figures, state = TaskFigures(), Execution()
-    for line in run.read_text().splitlines():
-        envelope = read_envelope(line)
+    log = [read_envelope(line) for line in run.read_text().splitlines()]
+    figures, state, copied = TaskFigures(), fold(log), fold(log[: copied_through(log)])
+    for envelope in log:
         figures.take(envelope)
-        state = evolve(state, envelope)
-    helpers = sum(one.spent_usd for one in figures.helpers)
-    assert figures.usd == pytest.approx(state.spent.usd)
-    for totals in (figures.by_model, figures.by_tier, figures.by_purpose):
-        assert sum(spend.usd for spend in totals.values()) + helpers == pytest.approx(state.spent.usd)
-    assert sum(s.tokens_in + s.tokens_out for s in figures.by_purpose.values()) + sum(
+    assert figures.usd == pytest.approx(state.spent.usd - copied.spent.usd)
+    assert figures.copied_usd == pytest.approx(copied.spent.usd)
+    assert sum(turn.usd for turn in figures.turns) == pytest.approx(state.spent.usd)
+    tables = figures.tables
+    for totals in (tables.by_model, tables.by_tier, tables.by_purpose):
+        assert sum(spend.usd for spend in totals.values()) + figures.helpers_usd == pytest.approx(figures.usd)
+    assert figures.tokens == state.spent.tokens - copied.spent.tokens
+    assert figures.tokens == sum(spend.tokens_in + spend.tokens_out for spend in tables.by_purpose.values()) + sum(
         one.spent_tokens for one in figures.helpers
-    ) == pytest.approx(state.spent.tokens)
+    )
 
 
 def test_many_turns_are_drawn_with_few_points_and_a_change_of_tier_is_told() -> None:

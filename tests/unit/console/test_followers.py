@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from agentic.ports.errors import StoreUnavailable
-from bot.console.logs.followers import RESTED_SECONDS, Followers, Watcher
+from bot.console.logs import followers as module
+from bot.console.logs.followers import RELOAD, RESTED_SECONDS, Followers, Watcher, event_of
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.task_log import TaskLog
 
@@ -21,13 +22,15 @@ class Growing:
     events: list[int] = field(default_factory=list[int])
     outcome: tuple[()] = ()
     ended: bool = False
+    mark: str = ""
+    gone: bool = False
     fails: list[Exception] = field(default_factory=list[Exception])
     """What the next looks end with."""
 
-    async def task(self, execution: str) -> Growing:
+    async def task(self, execution: str) -> Growing | None:
         if self.fails:
             raise self.fails.pop(0)
-        return self
+        return None if self.gone else self
 
 
 async def test_a_view_that_rests_is_told_of_the_last_change_once_it_is_due_and_all_who_watch_it_together() -> None:
@@ -64,6 +67,34 @@ async def test_a_view_that_rests_is_told_of_the_last_change_once_it_is_due_and_a
         assert [await one.updates.get() for one in (slow, slower)] == [b"id: 4\ndata: slow 4\n\n"] * 2
         assert rendered[-1] == ("slow", 1)
         assert rendered.count(("slow", 1)) == 1
+
+
+async def test_a_page_that_may_show_what_was_erased_or_deleted_loads_itself_and_no_other_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "RESTED_SECONDS", 0.0)
+    growing = Growing([1], mark="m1")
+    followers = Followers(cast("LogCache", growing), 0.0)
+    followers.add_view("view", lambda log, since: f"{len(log.events)}")
+
+    async def told(one: Watcher) -> list[bytes | None]:
+        async with asyncio.timeout(20):
+            return [await one.updates.get(), await one.updates.get()]
+
+    async with followers.watching("e", "view", 0) as one:
+        await one.updates.get()
+        growing.mark = "m2"
+        growing.events.append(2)
+        assert await one.updates.get() == b"id: 2\ndata: 2\n\n", "a task that runs is not changed"
+        growing.ended = True
+        reload = event_of(RELOAD, 0)
+        assert await told(one) == [reload, None]
+        async with followers.watching("e", "view", 1, "m1") as late, followers.watching("e", "view", 0, "m2") as fresh:
+            assert await told(late) == [reload, None]
+            assert await fresh.updates.get() == b"id: 2\ndata: 2\n\n"
+            growing.gone = True
+            assert await told(fresh) == [reload, None]
+    assert followers.watched == 0
 
 
 async def test_a_fault_in_a_view_ends_nothing() -> None:
@@ -117,3 +148,18 @@ async def test_a_log_that_cannot_be_read_is_said_once_until_it_can_and_is_follow
         ("WARNING", False), ("ERROR", True), ("WARNING", False),
     ]  # fmt: skip
     assert rests.count(RESTED_SECONDS) == 6
+
+
+async def test_a_task_that_was_deleted_is_followed_no_more_and_whoever_watches_it_is_told() -> None:
+    growing = Growing([1])
+    followers = Followers(cast("LogCache", growing), 0.0)
+    followers.add_view("view", lambda log, since: f"{len(log.events)}")
+    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+        assert await one.updates.get() is not None
+        growing.gone = True
+        assert [await one.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
+        await asyncio.sleep(0)
+        assert [each for each in asyncio.all_tasks() if each.get_name() == "console follows e"] == []
+        async with followers.watching("e", "view", 0) as late:
+            assert [await late.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
+    assert followers.watched == 0

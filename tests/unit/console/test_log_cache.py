@@ -26,9 +26,13 @@ class Shelf:
         self.read_after: list[tuple[str, int]] = []
         self.halts_at = 0
         self.halted = asyncio.Event()
+        self.mark: str | None = None
 
     async def execution(self, execution: str) -> ExecutionRow:
         return ExecutionRow(execution, THREAD, "Fix", len(self.logs[execution]))
+
+    async def fact(self, key: str) -> str | None:
+        return self.mark
 
     async def session(self, thread: str) -> None:
         return None

@@ -20,7 +20,11 @@ from agentic.core.events.execution_events import (
     Usage,
 )
 from agentic.core.fold.fold import fold
+from agentic.ports.runtime import ExecutionRow
 from agentic.text.word_query import WordQuery
+from bot.app.health_checks import models_check
+from bot.cli.task_views.task_table import row_of
+from bot.console.logs.task_log import TaskLog
 from bot.console.overall.figures.found_words import surroundings
 from bot.console.overall.figures.health_figures import told_health, troubles
 from bot.console.overall.figures.judge_figures import calibration_of, judges_of, ladder_of
@@ -28,7 +32,9 @@ from bot.console.overall.figures.lesson_figures import effect_bar, lesson_lines
 from bot.console.overall.figures.spend_report import OTHERS, SHOWN, spending_of
 from bot.console.overall.figures.task_summary import DayCost, TaskSummary, summary_of
 from bot.console.overall.health_page import ThreadLoad
+from bot.console.page_templates import Pages
 from bot.history.cost_summary import Spent
+from bot.rendering.secrets import Discretion
 from reflexion.lessons.changes import approved, changed
 from reflexion.lessons.lesson import Verdict
 from reflexion.measurement.uplift import uplift_of
@@ -201,16 +207,48 @@ def test_what_the_bot_tells_of_its_health_is_shown_whatever_form_it_has() -> Non
         {
             "parts": [{"name": "discord", "state": "ok", "what": "it is connected", "todo": ""}, "noise"],
             "longest_stall_seconds": 0.7, "queues": {"slots": 4}, "sandboxes": [{"thread": "1", "backend": "docker"}],
-            "threads": 3,
+            "threads": 3, "lost leases": 2,
         }
     )  # fmt: skip
     assert [(part.name, part.state) for part in told.parts] == [("discord", "ok")]
     assert told.slow
     assert [(table.title, table.rows) for table in told.tables] == [
-        ("queues", (("slots", "4"),)), ("sandboxes", (("1", "docker"),)), ("threads", (("3",),)),
+        ("queues", (("slots", "4"),)), ("lost leases", (("2",),)), ("sandboxes", (("1", "docker"),)), ("threads", (("3",),)),
     ]  # fmt: skip
     empty = told_health({"parts": None, "longest_stall_seconds": "long"})
     assert (empty.parts, empty.stall, empty.slow, empty.tables) == ((), None, False, ())
+
+
+@pytest.mark.parametrize(
+    ("ended", "missing", "words"),
+    [
+        (0, 0, "No task has ended yet."),
+        (1, 0, "the tour, small talk and side questions do not"),
+        (1, 1, "still to be read"),
+    ],
+)
+def test_judgement_says_that_a_task_has_ended_which_the_ladder_does_not_count(
+    ended: int, missing: int, words: str
+) -> None:
+    page = Pages().render(
+        "judgement.html", viewer=None, calibration=calibration_of([]), judges=(), ladder=ladder_of([], []), trouble="",
+        missing=missing, ended=ended, assumptions=(), tasks=1, labels=1,
+    )  # fmt: skip
+    assert words in page
+    assert ("No task has ended yet." in page) is not bool(ended)
+
+
+async def test_models_are_no_better_than_a_tour_where_none_is_configured() -> None:
+    said = [await models_check(lambda: "", tour=tour).ask() for tour in (False, True)]
+    assert [each.state for each in said] == ["ok", "limited"]
+    assert "no model is configured" in said[1].what
+
+
+def test_a_task_that_was_set_aside_waits_for_somebody_in_the_terminal_too() -> None:
+    log = TaskLog(ExecutionRow("e", logs.THREAD, "Fix", 2), None)
+    log.take(logs.enveloped("e", [logs.started(), Quarantined(reason="it crashed")]), Discretion())
+    row = row_of(log, log.events[-1].at)
+    assert (row.needs, row.waits_for, row.state) == (True, "anybody", "Set aside")
 
 
 def test_a_lease_is_held_by_a_process() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from agentic.core.events.execution_events import (
     BlobRef,
     Compacted,
@@ -17,6 +19,7 @@ from agentic.core.events.execution_events import (
     StaleFile,
     TextBlock,
 )
+from bot.console.logs import task_log
 from bot.console.views import sent_request
 from tests.integration.console.logs import end, guidance, started, triaged, turn
 from tests.unit.console.sent_logs import NOTE, SHELL, SPECS, from_store, rebuilt, sent
@@ -55,7 +58,11 @@ async def test_a_request_is_what_was_sent_with_its_answer_and_what_its_calls_gav
     assert sent_request.happened(events, 0, first.seq) == ()
 
 
-async def test_a_log_with_a_secret_is_checked_with_it_and_shown_without_it() -> None:
+@pytest.mark.parametrize("mark", [2, task_log.MARK])
+async def test_a_log_with_a_secret_is_checked_with_it_and_shown_without_it(
+    mark: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_log, "MARK", mark)
     log = [started(), triaged(), *turn(1, result=f"the key is {SECRET}"), *turn(2), *end()]
     events, requests = await rebuilt(log)
     assert SECRET not in "".join(envelope.model_dump_json() for envelope in events)

@@ -22,6 +22,7 @@ from bot.console.hindsight.task_comparison import (
     lesson_rows,
     parting,
     prompt_difference,
+    side_names,
     steps_of,
 )
 from tests.integration.console import logs
@@ -81,6 +82,53 @@ def test_an_end_that_differs_is_where_they_part_and_equal_tasks_do_not() -> None
     assert went_on is not None
     assert isinstance(left[went_on.left_seq - 1].event, Finished)
     assert isinstance(longer[went_on.right_seq - 1].event, ModelRequested)
+
+
+@pytest.mark.parametrize(("left", "right"), [("abc", "axbc"), ("abc", "xabc"), ("abcd", "abxxcd")])
+def test_a_step_in_between_is_no_end_of_the_other_one_which_is_shown_with_its_next_step(left: str, right: str) -> None:
+    place = next(n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b)
+    for swapped in (False, True):
+        logs_of = task(*(right if swapped else left)), task(*(left if swapped else right))
+        parted = parting(compared(*logs_of), logs_of[0], logs_of[1], ("attempt 1", "attempt 2"))
+        assert parted is not None
+        on, off = ("attempt 1", "attempt 2") if swapped else ("attempt 2", "attempt 1")
+        assert parted.what == f"{on} took a step that {off} did not; {off} went on with its next one"
+        assert parted.row == place
+        shown = [step.key[0] for step in (parted.left, parted.right) if step is not None]
+        assert [key.split('"')[-2] for key in shown] == ([*"x", left[place]] if swapped else [left[place], *"x"])
+        for log, step, seq in zip(
+            logs_of, (parted.left, parted.right), (parted.left_seq, parted.right_seq), strict=True
+        ):
+            assert step is not None
+            assert (step.answered, log[seq - 1].event.kind) == (seq, "model_answered")
+
+
+def test_one_that_only_went_on_is_named() -> None:
+    left, right = task("a"), task("a", "b")
+    parted = parting(compared(left, right), left, right, ("source", "fork"))
+    assert parted is not None
+    assert (parted.what, parted.left) == ("fork went on, and source did not", None)
+    nothing = parting(compared(task(), right), task(), right)
+    assert nothing is not None
+    assert nothing.what == "only right took a turn"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "names"),
+    [
+        ({}, {"attempt": 2, "trial_of": "a"}, ("attempt 1", "attempt 2")),
+        ({"attempt": 3, "trial_of": "0"}, {"attempt": 2, "trial_of": "0"}, ("attempt 3", "attempt 2")),
+        ({}, {"attempt": 2, "trial_of": "other"}, ("left", "right")),
+        ({}, {"forked_from": ("a", 9)}, ("source", "fork")),
+        ({"forked_from": ("b", 9)}, {}, ("fork", "source")),
+        ({"forked_from": ("0", 9)}, {"forked_from": ("0", 4)}, ("one fork", "the other fork")),
+        ({}, {}, ("left", "right")),
+    ],
+)
+def test_two_tasks_are_called_by_how_they_are_related(
+    left: dict[str, object], right: dict[str, object], names: tuple[str, str]
+) -> None:
+    assert side_names(logs.started("Fix it", **left), logs.started("Fix it", **right), ("a", "b")) == names
 
 
 def test_another_model_at_the_parting_is_named() -> None:

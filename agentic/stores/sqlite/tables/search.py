@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import orjson
+
 from agentic.core.events.upcasting import ShapeUnknown, read_event
 from agentic.core.text.searchable import KINDS, searchable
 from agentic.ports.errors import StoreCorrupt, StoreTooNew
@@ -37,6 +39,7 @@ _WHERE = """
     LEFT JOIN sessions ON sessions.thread = executions.thread
     WHERE events.position < :before
         AND (:guild IS NULL OR sessions.guild = :guild) AND (:thread = '' OR executions.thread = :thread)
+        AND (:threads IS NULL OR executions.thread IN (SELECT value FROM json_each(:threads)))
 """
 _FOUND = f"""
     SELECT events.position, {_EVENT} FROM search CROSS JOIN events ON events.position = search.rowid {_WHERE}
@@ -105,7 +108,10 @@ def found(connection: Connection, query: WordQuery, wanted: Wanted) -> list[Hit]
     """Events with these words, the newest first; what cannot be read is left out."""
     if not query.phrases:
         return []
-    bindings = {"before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread}
+    bindings = {
+        "before": wanted.before or _NEWEST, "guild": wanted.guild, "thread": wanted.thread,
+        "threads": named_threads(wanted),
+    }  # fmt: skip
     connection.execute("BEGIN")  # what is taken in meanwhile is neither left out nor found twice
     try:
         new = _found_among_the_new(connection, query, bindings)
@@ -149,6 +155,11 @@ def _hit(row: Sequence[object]) -> Hit | None:
     except (StoreCorrupt, StoreTooNew):
         return None
     return Hit(cast(int, position), cast(str, thread), envelope)
+
+
+def named_threads(wanted: Wanted) -> str | None:
+    """The threads that are looked through, as a list that SQLite reads."""
+    return orjson.dumps(sorted(wanted.threads)).decode() if wanted.threads is not None else None
 
 
 def _insert(connection: Connection, position: int, version: int, event: str) -> None:

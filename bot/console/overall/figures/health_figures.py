@@ -10,6 +10,7 @@ from bot.console.overall.figures.task_summary import TaskSummary
 
 ROWS, COLUMNS, CELL = 100, 8, 160
 """Most of a table that is shown, and of one field."""
+TABLES = ("queues", "lost leases", "sandboxes", "threads")
 SLOW_SECONDS = 0.5
 """A stall that people notice."""
 TODO = {
@@ -65,7 +66,7 @@ class TaskTrouble:
 def told_health(told: Mapping[str, object]) -> ToldHealth:
     """Read what the bot told; what is not as expected is shown as it is."""
     stall = told.get("longest_stall_seconds")
-    tables = (_table(name, told[name]) for name in ("queues", "sandboxes", "threads") if told.get(name) is not None)
+    tables = (_table(name, told[name]) for name in TABLES if told.get(name) is not None)
     return ToldHealth(
         tuple(
             ToldPart(*(_cell(each.get(key, "")) for key in ("name", "state", "what", "todo")))

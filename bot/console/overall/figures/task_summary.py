@@ -8,18 +8,16 @@ from datetime import UTC, date, datetime
 
 from agentic.core.claims import confidence
 from agentic.core.events.execution_events import (
+    Asked,
     Envelope,
     Escalated,
-    ModelAnswered,
-    ModelFailed,
-    ModelRequested,
+    Level,
     Person,
-    SubagentFinished,
 )
-from agentic.core.fold.model_requests import cost_of_failure
 from agentic.core.state.execution import Execution
 from bot.console.views.task_status import state_of
 from bot.history.cost_summary import PriceOf, Spent, spent
+from bot.history.payments import Payments, after_the_end
 
 NEEDS = ("asks", "paused", "set_aside")
 """States that only a person ends."""
@@ -62,6 +60,8 @@ class TaskSummary:
     words: str = UNREADABLE
     asks: str = ""
     """The question that is open, its beginning."""
+    who_may: Level = "executor"
+    """The least level that does what it waits for."""
     turn: int = 0
     tier: int = 0
     confidence: int | None = None
@@ -101,11 +101,11 @@ def summary_of(
         role=(folded.triage.role if folded.triage is not None else "") or (folded.started.role if folded.started else ""),
         state=state, words=words,
         asks=folded.question.text[:ASKED] if folded.question is not None else "",
-        turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
+        who_may=_who_may(folded.question), turn=folded.turn.number, tier=folded.tier, confidence=shown, side=folded.side,
         attempt=folded.started.attempt if folded.started is not None else 1,
         fork=folded.started is not None and folded.started.forked_from is not None and folded.started.attempt == 1,
         since=_since(folded),
-        costs=_costs(log, outcome, folded),
+        costs=_costs(log, outcome),
         spent=spent(log, None, price) if folded.finished is not None else None,
         rises=tuple(
             TierRise(each.event.rule or "other", each.event.from_tier, each.event.to_tier)
@@ -115,38 +115,24 @@ def summary_of(
     )  # fmt: skip
 
 
+def _who_may(asked: Asked | None) -> Level:
+    """The least level that may agree to a question; to end a task instead is left to whoever asked for it."""
+    if asked is None:
+        return "executor"
+    return "operator" if asked.sort == "approval" and asked.who_may == "executor" else asked.who_may
+
+
 def _since(folded: Execution) -> datetime | None:
     if folded.finished is not None:
         return folded.at
     return folded.resting_since or (folded.at if folded.quarantined is not None else folded.started_at)
 
 
-def _costs(log: Sequence[Envelope], outcome: Sequence[Envelope], folded: Execution) -> tuple[DayCost, ...]:
+def _costs(log: Sequence[Envelope], outcome: Sequence[Envelope]) -> tuple[DayCost, ...]:
     """What its requests cost; those that were copied from another task are counted there, the tour costs nothing."""
-    if folded.policy.tour:
-        return ()
-    copied = folded.started.forked_from[1] if folded.started is not None and folded.started.forked_from else 0
-    sums: dict[tuple[date, str], float] = {}
-    asked: dict[str, ModelRequested] = {}
-    for each in (*log[copied:], *outcome):
-        if isinstance(each.event, ModelRequested):
-            asked[each.event.request] = each.event
-        for model, usd in _paid(each.event, asked):
-            key = each.at.astimezone(UTC).date(), model
-            sums[key] = sums.get(key, 0.0) + usd
+    payments, sums = Payments(), dict[tuple[date, str], float]()
+    paid = [each for envelope in log for each in payments.of(envelope) if not each.copied]
+    for each in (*paid, *after_the_end(outcome)):
+        key = each.at.astimezone(UTC).date(), each.model
+        sums[key] = sums.get(key, 0.0) + each.usd
     return tuple(DayCost(day, model, usd) for (day, model), usd in sums.items() if usd)
-
-
-def _paid(event: object, asked: dict[str, ModelRequested]) -> list[tuple[str, float]]:
-    match event:
-        case ModelAnswered():
-            request = asked.get(event.request)
-            return [(request.model if request is not None else event.served_by or "unknown", event.usd)]
-        case ModelFailed():
-            request = asked.get(event.request)
-            model, reserved = (request.model, request.reserved_usd) if request is not None else ("unknown", 0.0)
-            return [(model, cost_of_failure(event, reserved))]
-        case SubagentFinished():
-            return list(event.models.items()) or [("unknown", event.spent_usd)]
-        case _:
-            return []
