@@ -146,7 +146,8 @@ class ConsoleServer:
             if request.method not in SAFE:
                 await _of_a_form(request, viewer)
             await self._console.logs.look()
-            return await handler(self._console, request, viewer)
+            answer = await handler(self._console, request, viewer)
+            return await downloads.as_asked(self._console, request, answer) if request.method in SAFE else answer
 
         return answered
 

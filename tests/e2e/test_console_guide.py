@@ -49,6 +49,7 @@ PICTURES = {
     "what was learned and waits for me": "console-lessons.png",
     "how often is its confidence right": "console-judgement.png",
     "is the bot well": "console-health.png",
+    "where was that said": "console-search.png",
     "what is it doing": "console-thoughts.png",
 }
 """The question after which a view is shown, and its picture."""
@@ -166,3 +167,10 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
             pytest.fail(f"{question}: {error}")
         if name := PICTURES.get(question):
             await shown.picture(name)
+    await shown.page.goto(done)
+    await shown.page.get_by_role("searchbox").fill("total.txt")
+    await shown.page.keyboard.press("Enter")
+    await expect(shown.page.locator(".hits li").first).to_contain_text("total.txt")
+    await shown.picture(PICTURES["where was that said"])
+    await shown.page.locator(".hits a").last.click()
+    await expect(shown.page.locator(".turn:target")).to_be_visible()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.sandbox.aiignore import NAME, IgnoreFile, recorded
+from agentic.sandbox.supervisor.files.search import PASSED_OVER
 from agentic.workspace.file_names import readable
 from agentic.workspace.snapshots.file_contents import contents
 from agentic.workspace.snapshots.manifest import Damaged, Entry
@@ -90,6 +91,14 @@ class FileVersions:
                     missing[path].discard(kept.entry.sha)
         return found
 
+    async def saved(self, place: str, name: str) -> list[tuple[str, int]]:
+        """The files of a checkpoint with their sizes, by path, without those in folders such as ``.git``.
+
+        What is hidden is among them. Raises ``StoreUnavailable``.
+        """
+        entries, _ = await self._read(place, name)
+        return await asyncio.to_thread(_listing, entries)
+
     async def _of(self, place: str, name: str, paths: frozenset[str]) -> Mapping[str, _Kept | None]:
         """What a checkpoint says of these files. A checkpoint never changes, so it is remembered."""
         known = self._known.setdefault((place, name), {})
@@ -147,6 +156,14 @@ class FileVersions:
 
     def _workspace(self, place: str) -> Path:
         return self._home / "workspaces" / place
+
+
+def _listing(entries: Mapping[str, Entry]) -> list[tuple[str, int]]:
+    found = ((readable(path), entry.size) for path, entry in entries.items() if entry.kind != "dir")
+    return sorted(
+        ((path, size) for path, size in found if PASSED_OVER.isdisjoint(path.split("/"))),
+        key=lambda one: one[0].split("/"),
+    )
 
 
 def _among(entries: Mapping[str, Entry], paths: Collection[str]) -> dict[str, tuple[str, Entry]]:

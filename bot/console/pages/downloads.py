@@ -1,4 +1,4 @@
-"""A task as a file: HTML to send to somebody, JSON lines, ATIF, Markdown; a turn or a call as Markdown.
+"""A task as a file: HTML to send to somebody, JSON lines, ATIF, Markdown; a turn, a call or any page as Markdown.
 
 A file is made piece by piece in a thread and sent as it is made, so that a long task neither keeps other pages waiting nor
 stands in memory as a whole.
@@ -7,7 +7,10 @@ stands in memory as a whole.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import cast
 
 from aiohttp import web
@@ -21,6 +24,7 @@ from bot.console.exports.atif_export import JsonMap, Trajectory, atif, helpers_o
 from bot.console.exports.export_source import TEXT, ExportSource, source_of
 from bot.console.exports.html_export import html_file
 from bot.console.exports.markdown_export import call_text, turn_text, whole_task
+from bot.console.exports.page_markdown import page_markdown
 from bot.console.exports.transcript import CallRecord, TranscriptTurn, transcript
 from bot.console.logs.task_log import TaskLog
 from bot.console.pages.task import TASK
@@ -34,6 +38,7 @@ SEND_SECONDS, SEND_RATE = 60.0, 50_000
 """How long a browser may keep a file waiting, all together, beyond the time that it would take at so many bytes a second."""
 WAIT_SECONDS = 20.0
 """How long one waits at most while as many files as may be are made."""
+_NO_NAME = re.compile(r"[^\w.]+", re.ASCII)
 AT_ONCE = 64_000
 """Characters that are made and sent at once, at least."""
 HEADERS = {
@@ -197,17 +202,44 @@ def _bounded(handler: Handler) -> Handler:
     """A handler that makes a file of a whole task: a few at once, since each has much in memory."""
 
     async def bounded(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                await console.exports.acquire()
-        except TimeoutError:
-            raise web.HTTPServiceUnavailable(text="Other files are being made now. Try again in a moment.") from None
-        try:
+        async with _place(console):
             return await handler(console, request, viewer)
-        finally:
-            console.exports.release()
 
     return bounded
+
+
+@asynccontextmanager
+async def _place(console: Console) -> AsyncGenerator[None]:
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            await console.exports.acquire()
+    except TimeoutError:
+        raise web.HTTPServiceUnavailable(text="Other files are being made now. Try again in a moment.") from None
+    try:
+        yield
+    finally:
+        console.exports.release()
+
+
+def is_for_markdown(request: web.Request) -> bool:
+    """Whether a page is asked for as Markdown: ``?as=markdown``."""
+    return request.query.get("as") == "markdown"
+
+
+async def as_asked(console: Console, request: web.Request, answer: web.StreamResponse) -> web.StreamResponse:
+    """A page as Markdown where it was asked for so; any other answer as it is."""
+    whole = isinstance(answer, web.Response) and answer.status == HTTPStatus.OK and answer.content_type == "text/html"
+    if not (whole and is_for_markdown(request)):
+        return answer
+    async with _place(console):
+        content = await asyncio.to_thread(page_markdown, cast("web.Response", answer).text or "")
+    name = _NO_NAME.sub("-", request.path.strip("/"))[-80:].strip("-") or "tasks"
+    return web.Response(
+        body=content.encode(errors="backslashreplace"),
+        headers={
+            **HEADERS, "Content-Type": TYPES["md"], "Content-Disposition": f'attachment; filename="threadwright-{name}.md"'
+        },
+    )  # fmt: skip
 
 
 def _next(pieces: Iterator[str]) -> bytes:

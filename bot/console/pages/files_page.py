@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from agentic.core.events.execution_events import Started, ToolStarted
+from agentic.core.events.execution_events import CheckpointSaved, Started, ToolStarted, WorkspaceRestored
 from agentic.core.events.ids import place_id
 from agentic.workspace.file_names import safe_name
 from bot.console.access.viewer import Viewer
@@ -24,15 +24,20 @@ from bot.console.views.changed_files import (
     ChangedFiles,
     Comparison,
     FileVersion,
+    ListedFile,
     compared,
     follows,
+    put_back,
     tree,
 )
+from bot.history.checkpoint_list import moment
 
 DIFFS_AT_ONCE = 20
 """Files that are compared on one page."""
 TURNS_LISTED = 200
 CHANGES_LISTED = 300
+FILES_AT_ONCE = 500
+"""Files of the whole workspace on a page."""
 NO_FILE = "There is no such file among those that this task changed."
 NOT_KEPT = (
     "This version was not kept. Checkpoints keep versions; others are known only where a call wrote or edited the file."
@@ -57,22 +62,58 @@ async def files(console: Console, request: web.Request, viewer: Viewer) -> web.R
     changed = log.reading(ChangedFiles)
     shown = await console.files.visible(place_of(log), changed.files)
     every = [file for path, file in changed.files.items() if path in shown]
-    diffs, title, more = list[FileDiff](), "", 0
+    diffs, title, more, asked = list[FileDiff](), "", 0, ""
     if (turn := request.query.get("turn", "").strip()[:7]).isdecimal():
-        title = f"What turn {int(turn)} changed"
+        title, asked = f"What turn {int(turn)} changed", f"turn={int(turn)}"
         of_turn = [changed.files[path] for path in changed.by_turn.get(int(turn), {}) if path in shown]
         more = max(len(of_turn) - DIFFS_AT_ONCE, 0)
         of_turn = of_turn[:DIFFS_AT_ONCE]
         diffs = await _diffs(console, log, [(file, file.in_turn(int(turn))) for file in of_turn])
     elif request.query.get("all"):
-        title, more = "What the whole task changed", max(len(every) - DIFFS_AT_ONCE, 0)
+        title, more, asked = "What the whole task changed", max(len(every) - DIFFS_AT_ONCE, 0), "all=1"
         diffs = await _diffs(console, log, [(file, file.versions) for file in every[:DIFFS_AT_ONCE]])
     turns = [(number, [path for path in paths if path in shown]) for number, paths in changed.by_turn.items()]
     return await tab(
         console, viewer, log, "files", "files.html", tree=tree(every), count=len(every),
         left_out=max(len(every) - SHOWN_FILES, 0), hidden=len(changed.files) - len(every),
         turns=[(number, paths) for number, paths in turns if paths][-TURNS_LISTED:], diffs=diffs, title=title, more=more,
+        asked=asked, back=put_back(log.outcome, shown),
     )  # fmt: skip
+
+
+async def whole_tree(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
+    """All files of the workspace in the newest state of the task that is still saved; ``?from=500`` those from there on."""
+    log = await console.task(request, viewer)
+    name, words = _newest_saved(log, frozenset(await console.files.listed(place_of(log))))
+    listed = await console.files.saved(place_of(log), name) if name else []
+    asked = request.query.get("from", "")
+    first = min(int(asked[:7]), len(listed)) if asked.isdecimal() else 0
+    part = listed[first : first + FILES_AT_ONCE]
+    shown = await console.files.visible(place_of(log), [path for path, _ in part])
+    changed = log.reading(ChangedFiles).files
+
+    def named() -> list[ListedFile]:
+        hide = console.discretion.text
+        return [ListedFile(hide(path), size, changed.get(path)) for path, size in part if path in shown]
+
+    files = await asyncio.to_thread(named)
+    above = {parent.as_posix() for file in files if file.changed for parent in PurePosixPath(file.path).parents}
+    return await tab(
+        console, viewer, log, "files", "files_tree.html", live="status", tree=tree(files), saved=name, words=words,
+        first=first, last=first + len(part), count=len(listed), hidden=len(part) - len(files), at_once=FILES_AT_ONCE,
+        opened=above, back=put_back(log.outcome, shown),
+    )  # fmt: skip
+
+
+def _newest_saved(log: TaskLog, kept: Collection[str]) -> tuple[str, str]:
+    """The newest state of the task's files that is still saved, and when that was; '' for none."""
+    for envelope in reversed((*log.events, *log.outcome)):
+        event = envelope.event
+        if isinstance(event, CheckpointSaved) and event.manifest in kept and event.why != "restore":
+            return event.manifest, moment(event.why, event.turn or log.story.turns[-1].number)
+        if isinstance(event, WorkspaceRestored) and event.after in kept:
+            return event.after, "after files were put back"
+    return "", ""
 
 
 async def one_file(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -88,6 +129,7 @@ async def one_file(console: Console, request: web.Request, viewer: Viewer) -> we
     return await tab(
         console, viewer, log, "files", "file.html", file=file, diff=diff, number=number,
         changes=list(enumerate(file.versions, 1))[first:], left_out=first,
+        back=put_back(log.outcome, [file.path]).get(file.path, ""),
     )  # fmt: skip
 
 
@@ -182,6 +224,7 @@ def place_of(log: TaskLog) -> str:
 
 ROUTES: tuple[Route, ...] = (
     ("GET", TASK + "/files", files),
+    ("GET", TASK + "/files/tree", whole_tree),
     ("GET", TASK + "/files/of", one_file),
     ("GET", TASK + "/files/get", download),
 )

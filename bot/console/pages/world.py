@@ -17,6 +17,7 @@ from agentic.core.events.execution_events import Envelope, ModelAnswered, ModelR
 from agentic.core.state.conversation import Message
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
+from bot.console.pages.downloads import is_for_markdown
 from bot.console.pages.task import TASK, tab
 from bot.console.views import sent_request
 from bot.console.views.sent_request import Piece, SentRequest
@@ -28,6 +29,10 @@ AT_ONCE = 30
 """Messages on a page."""
 SHOWN, LESS, ROOM = 3_000, 400, 150_000
 """Characters of a part that are shown at first; of one when the page has that many in all already."""
+WHOLE = 1_000
+"""Messages of a request that is copied."""
+MORE_SHOWN, MORE_ROOM = 40_000, 2_000_000
+"""Characters of a part of it, and of all parts before they are cut as short as on a full page."""
 AROUND, HALF = 16_000, 2_000
 """Characters after a cut that are looked at too, so that no half of a secret is left; the last ones are never shown."""
 Row = tuple[Envelope, ModelRequested]
@@ -70,14 +75,16 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
     wanted = [each[0].seq for each in (row, before or row, against or row)]
     now, previous, other = await console.requests.of(log, wanted)
     answer = sent_request.answer_to(log.events, now)
-    first = _first(request.query.get("from", ""), now, other if against else None)
+    copied = is_for_markdown(request)
+    first = 1 if copied else _first(request.query.get("from", ""), now, other if against else None)
+    last = min(first - 1 + (WHOLE if copied else AT_ONCE), len(now.messages))
 
     def heavy() -> dict[str, object]:
-        page = _Page(console.discretion)
+        page = _Page(console.discretion, *((MORE_SHOWN, MORE_ROOM) if copied else (SHOWN, ROOM)))
         same = sent_request.alike(other.messages, now.messages)
         broken = sent_request.alike(previous.messages, now.messages)
         breaks = broken + 1 if before is not None and broken < len(previous.messages) else 0
-        shown = page.messages(now.messages[first - 1 : first - 1 + AT_ONCE], first, same if against else None, breaks)
+        shown = page.messages(now.messages[first - 1 : last], first, same if against else None, breaks)
         changes = sent_request.difference(other, now) if against else None
         return {
             "messages": shown,
@@ -94,7 +101,7 @@ async def world(console: Console, request: web.Request, viewer: Viewer) -> web.R
     return await tab(
         console, viewer, log, "world", "world.html", live="world", now=now, before=before, against=against, wrong=wrong,
         first=first,
-        last=min(first - 1 + AT_ONCE, len(now.messages)), at_once=AT_ONCE, answer=answer,
+        last=last, at_once=AT_ONCE, answer=answer,
         others=_others(rows, row), turns=_turns(rows, row), **await asyncio.to_thread(heavy),
     )  # fmt: skip
 
@@ -144,8 +151,8 @@ async def reasoning(console: Console, request: web.Request, viewer: Viewer) -> w
 class _Page:
     """Cuts the parts of messages, the more the fuller the page is."""
 
-    def __init__(self, discretion: Discretion) -> None:
-        self._discretion, self._shown = discretion, 0
+    def __init__(self, discretion: Discretion, most: int, room: int) -> None:
+        self._discretion, self._most, self._room, self._shown = discretion, most, room, 0
 
     def messages(
         self, messages: Iterable[Message], first: int = 1, same: int | None = None, breaks: int = 0
@@ -163,7 +170,7 @@ class _Page:
 
     def text(self, text: str) -> tuple[str, bool]:
         """As much of a text as is shown at first, without secrets, and whether there is more."""
-        most = SHOWN if self._shown < ROOM else LESS
+        most = self._most if self._shown < self._room else LESS
         shown = self._discretion.text(text[: most + AROUND])
         if len(text) > most + AROUND:
             shown = shown[: min(most, max(len(shown) - HALF, 0))]

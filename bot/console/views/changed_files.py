@@ -8,11 +8,11 @@ a version that is known, the hash tells whether what follows from its arguments 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -24,9 +24,11 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
     WorkspaceFound,
+    WorkspaceRestored,
 )
 from agentic.text.line_diff import unified_diff
 from agentic.tools.base.terminal_text import visible
+from agentic.workspace.snapshots.undo_plan import unit_of
 
 TEXT_BYTES = 1 << 20
 """A file that is larger is not compared."""
@@ -127,13 +129,39 @@ class ChangedFiles:
             self.by_turn.setdefault(turn, {})[change.path] = None
 
 
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of the workspace in a saved state; ``changed`` where the task changed it."""
+
+    path: str
+    size: int
+    changed: ChangedFile | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return PurePosixPath(self.path).name
+
+
+class HasPath(Protocol):
+    """What stands in a tree."""
+
+    @property
+    def path(self) -> str:
+        """From the workspace's root."""
+        ...
+
+
+F = TypeVar("F", bound=HasPath)
+
+
 @dataclass(slots=True)
-class FileFolder:
+class FileFolder(Generic[F]):
     """A folder of the tree."""
 
     name: str
-    folders: dict[str, FileFolder] = field(default_factory=dict[str, "FileFolder"])
-    files: list[ChangedFile] = field(default_factory=list[ChangedFile])
+    folders: dict[str, FileFolder[F]] = field(default_factory=dict[str, "FileFolder[F]"])
+    files: list[F] = field(default_factory=list[F])
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +179,28 @@ def is_inside(path: str) -> bool:
     return bool(path) and "\0" not in path and all(part not in ("", ".", "..") for part in parts)
 
 
-def tree(files: Sequence[ChangedFile]) -> FileFolder:
+def put_back(outcome: Iterable[Envelope], paths: Collection[str]) -> dict[str, str]:
+    """Which of these files a person put back, or deleted, after the task had ended, in words."""
+    found: dict[str, str] = {}
+    for envelope in outcome:
+        event = envelope.event
+        if not isinstance(event, WorkspaceRestored):
+            continue
+        units, by = frozenset(event.files), f" by {event.by.name}" if event.by is not None else ""
+        for path in (path for path in paths if path in units or unit_of(path) in units):
+            if event.way == "redo":
+                found.pop(path, None)
+            elif event.way == "clean":
+                found[path] = f"deleted since{by}"
+            else:
+                to = f" as of turn {event.turn}" if event.way == "rewind" and event.turn else ""
+                found[path] = f"put back since{to}{by}"
+    return found
+
+
+def tree(files: Sequence[F]) -> FileFolder[F]:
     """These files in their folders."""
-    root = FileFolder("")
+    root = FileFolder[F]("")
     for file in sorted(files, key=lambda one: one.path.split("/"))[:SHOWN_FILES]:
         folder = root
         for name in file.path.split("/")[:-1][:DEEPEST]:

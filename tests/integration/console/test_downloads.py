@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urljoin
 
 import aiohttp
 import orjson
@@ -35,6 +38,7 @@ SECRET = "ghp_" + "a1B2" * 9
 NAMED = "abcd1234efgh5678ijkl"
 """A secret by its name alone."""
 PASSWORD, WORLD = "hunter2", "/world/7/m2.2"
+FAR = "far away"
 HELPER, FOREIGN = "c" + "1" * 15, "c" + "2" * 15
 TASK = f"/t/{THREAD}/x1"
 Get = Callable[[str], Awaitable["Answer"]]
@@ -73,13 +77,13 @@ async def get(tmp_path: Path) -> AsyncIterator[Get]:
     ]  # fmt: skip
     log = [
         started(f"Fix it with {SECRET}"), request.model_copy(update={"segments": segments}), *rest,
-        *turn(2, text=f"I see {SECRET}"),
+        *turn(2, text=f"I see {SECRET} {FAR:>5000}"),
         *(SubagentFinished(child=child, result="done") for child in (HELPER, FOREIGN)),
         *turn(3)[:-2],
         ToolFinished(call=call_id("r3", 0), outcome="ok", preview="cut", output=ref), *end(),
     ]  # fmt: skip
     await written(store, "x1", log)
-    await written(store, HELPER, events(1))
+    await written(store, HELPER, events(18))
     await written(store, FOREIGN, [started("secret plans", thread="99")], thread="99")
     vote = FeedbackGiven(by=ANN, vote="down", why=f"it printed {SECRET}")
     await store.append_outcome("x1", [Envelope(execution="x1", seq=1, at=BEGAN, fence=1, event=vote)])
@@ -140,3 +144,36 @@ async def test_what_is_not_there_is_said_and_each_page_of_a_task_has_the_links(g
     page = await get(TASK)
     for path in ("export.html", "export.md", "export.jsonl", "export.atif.json", "turn/2.md", "call/r2.0.md"):
         assert f'href="{TASK}/{path}"' in page.text
+
+
+COPIED = {
+    f"{TASK}/world?turn=2": "Turn 2: the request", TASK + WORLD: "look", f"{TASK}/world/7/m1.0": "Fix it with",
+    f"{TASK}/identity": "System prompt", f"{TASK}/why/4": "Why event 4", f"{TASK}/metrics": "By turn",
+    f"{TASK}/terminal": "it says", f"{TASK}/terminal/5": "it says", f"{TASK}/event/3": "[redacted]",
+    f"{TASK}/timeline": "Where the time went", f"{TASK}/at?turn=1": "At the end of turn 1", f"/compare/x1/{HELPER}": "Outcome",
+    f"/t/{THREAD}/{HELPER}/files/of?path=src/part_3.py": "Over the whole task",
+}  # fmt: skip
+COPY = re.compile(r'<a href="([^"]+as=markdown)" data-copy>')
+
+
+async def test_each_part_is_copied_as_markdown_without_secrets(get: Get) -> None:
+    for path, words in COPIED.items():
+        links = COPY.findall((await get(path)).text)
+        copied = [await get(urljoin(path, html.unescape(link))) for link in links[:4]]
+        assert {(one.status, one.kind, one.name[-4:]) for one in copied} == {(200, "text/markdown", '.md"')}, path
+        text = "".join(one.text for one in copied)
+        assert words in text.replace("\\[", "[").replace("\\]", "]"), path
+        assert not any(word in text for word in (SECRET[6:], NAMED, PASSWORD, "as=markdown", "<a ")), path
+    for path in ("/world?turn=77", "/event/7777"):
+        missing = await get(f"{TASK}{path}{'&' if '?' in path else '?'}as=markdown")
+        assert (missing.status, missing.kind) == (404, "text/html")
+
+
+async def test_a_request_is_copied_whole(get: Get) -> None:
+    """Of a page with the newest messages the earlier ones too, and of long parts all."""
+    address = f"/t/{THREAD}/{HELPER}/world?turn=18"
+    page, copied = await get(address), await get(f"{address}&as=markdown")
+    assert ('id="message-1"' in page.text, 'id="message-35"' in page.text) == (False, True)
+    assert (copied.text.count("Result of"), "35. **To the agent**" in copied.text) == (18, True)
+    assert FAR not in (await get(f"{TASK}/world?turn=3")).text
+    assert FAR in (await get(f"{TASK}/world?turn=3&as=markdown")).text

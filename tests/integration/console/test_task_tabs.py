@@ -6,7 +6,14 @@ import hashlib
 
 from playwright.async_api import Page, expect
 
-from agentic.core.events.execution_events import Event, FileChange, ToolFinished
+from agentic.core.events.execution_events import (
+    CheckpointSaved,
+    Envelope,
+    Event,
+    FileChange,
+    ToolFinished,
+    WorkspaceRestored,
+)
 from agentic.runtime.effects import blob
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.config.home import CHECKPOINTS
@@ -94,9 +101,11 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
     (work / "private.txt").write_text("hush")
     versions = [b"one = 1\n", b"one = 2\n", f"one = 2\n<script>alert(1)</script>\nkey = '{TOKEN}'\n".encode()]
     snapshots = Snapshots(consoled.home / CHECKPOINTS, home=consoled.home)
+    (work / "docs").mkdir()
+    (work / "docs" / "plain.txt").write_text("never changed")
     for content in (versions[0], versions[2]):
         (work / "a.py").write_bytes(content)
-        await snapshots.save(logs.THREAD, work, ("private.txt",))
+        saved = await snapshots.save(logs.THREAD, work, ("private.txt",))
     sha = [hashlib.sha256(content).hexdigest() for content in versions]
 
     def changed(number: int, tool: str, arguments: dict[str, str], *changes: FileChange) -> list[Event]:
@@ -114,13 +123,32 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
         *changed(1, "edit", {"path": "a.py", "old": "1", "new": "2"}, change("a.py", sha[0], sha[1])),
         *changed(2, "shell", {}, change("a.py", sha[1], sha[2]), change("b/lost.md", "1" * 64, "2" * 64),
                  change("private.txt", "3" * 64, "4" * 64), change("../../out.txt", "5" * 64, "6" * 64)),
+        CheckpointSaved(manifest=saved.manifest, through_seq=11, why="turns", turn=2), *logs.end(),
     ]  # fmt: skip
     await logs.written(consoled.store, "files", log)
+    undone = WorkspaceRestored(manifest="m", files=("b/lost.md",), by=logs.ANN)
+    await consoled.store.append_outcome(
+        "files", [Envelope(execution="files", seq=1, at=logs.BEGAN, fence=1, event=undone)]
+    )
     await page.goto(consoled.task("files", "files"))
     await expect(page.get_by_text("2 files.")).to_be_visible()
     await expect(page.get_by_text("1 more file hidden by .aiignore.")).to_be_visible()
     await expect(page.get_by_text("out.txt")).to_have_count(0)
     assert await fits_a_phone(page)
+    await expect(page.locator("li", has=page.get_by_text("put back since by Ann")).last).to_contain_text(
+        "lost.md modified"
+    )
+    await page.get_by_role("link", name="All files of the workspace").press("Enter")
+    await expect(page.get_by_text("As saved after turn 2: 3 files.")).to_be_visible()
+    await expect(page.get_by_role("listitem").filter(has_text="a.py")).to_contain_text("modified")
+    await expect(page.get_by_text("plain.txt")).to_be_hidden()  # its folder opens by keyboard
+    await page.locator("summary", has_text="docs/").press("Enter")
+    await expect(page.get_by_text("plain.txt")).to_be_visible()
+    await expect(page.get_by_text("private.txt")).to_have_count(0)
+    assert await fits_a_phone(page)
+    await page.goto(consoled.task("files", "files/tree?from=1"))
+    await expect(page.get_by_role("navigation", name="Files")).to_contain_text("2–3 of 3")
+    await page.get_by_role("link", name="Changed files").press("Enter")
     await page.get_by_role("link", name="Turn 1").press("Enter")
     await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
     await page.get_by_role("link", name="Turn 2").press("Enter")

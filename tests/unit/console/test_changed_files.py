@@ -13,19 +13,23 @@ from agentic.core.events.execution_events import (
     Event,
     FileChange,
     ModelRequested,
+    Person,
     ToolFinished,
     ToolStarted,
     WorkspaceFound,
+    WorkspaceRestored,
 )
 from bot.console.views.changed_files import (
     DIFF_LINES,
     TEXT_BYTES,
+    ChangedFile,
     ChangedFiles,
     FileFolder,
     FileVersion,
     compared,
     follows,
     is_inside,
+    put_back,
     tree,
 )
 
@@ -92,10 +96,32 @@ def test_a_tree_has_folders_in_order_and_bounded_depth() -> None:
     assert ([file.name for file in root.files], list(root.folders)) == (["a"], ["b", "d"])
     assert [file.path for file in root.folders["b"].folders["c"].files] == ["b/c/x"]
 
-    def depth(folder: FileFolder) -> int:
+    def depth(folder: FileFolder[ChangedFile]) -> int:
         return 1 + max(map(depth, folder.folders.values()), default=0)
 
     assert depth(root) < 30
+
+
+def restored(*files: str, way: str = "undo", turn: int = 0) -> Event:
+    ann = Person(id="7", name="Ann", level="owner")
+    return WorkspaceRestored.model_validate({"manifest": "m", "files": files, "way": way, "turn": turn, "by": ann})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        ([], {}),
+        ([restored("a", ".git")], {"a": "put back since by Ann", ".git/x": "put back since by Ann"}),
+        ([restored("a", ".git"), restored("a", way="redo")], {".git/x": "put back since by Ann"}),
+        ([restored("a", way="rewind", turn=3)], {"a": "put back since as of turn 3 by Ann"}),
+        ([restored("a"), restored("a", "other", way="clean")], {"a": "deleted since by Ann"}),
+    ],
+)
+def test_what_was_put_back_after_the_end_is_told_until_that_is_undone_too(
+    outcome: list[Event], told: dict[str, str]
+) -> None:
+    log = [Envelope(execution="e", seq=seq, at=BEGUN, fence=1, event=event) for seq, event in enumerate(outcome, 1)]
+    assert put_back(log, ["a", ".git/x", "b"]) == told
 
 
 def version(after: str, before: str = "") -> FileVersion:

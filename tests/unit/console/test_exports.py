@@ -14,6 +14,7 @@ from typing import Any
 
 import markdown_it
 import pytest
+from markupsafe import escape
 
 from agentic.core.events.execution_events import (
     Asked,
@@ -40,6 +41,7 @@ from bot.console.exports.atif_export import Trajectory, atif
 from bot.console.exports.export_source import TEXT, ExportSource, source_of
 from bot.console.exports.html_export import html_file
 from bot.console.exports.markdown_export import call_text, code, fence, whole_task
+from bot.console.exports.page_markdown import page_markdown
 from bot.console.exports.transcript import TranscriptTurn, shown_of, transcript
 from bot.console.logs.task_log import TaskLog
 from bot.console.page_templates import Pages
@@ -281,3 +283,44 @@ def test_harbors_validator_accepts_whatever_was_written(accepts: Any, payload: s
     whole = trajectory(hostile(payload))
     assert accepts(whole, tmp_path / "trajectory.json") == []
     assert whole["steps"][0]["message"].startswith(payload)
+
+
+HOSTILE = [
+    "# head", "- item", "1. item", "> quote", "```\ncode", "~~~\ncode", "<b>bold</b>", "&lt;b&gt;", "&amp;lt;", "[a](http://x)",
+    "![a](http://x)", "**bold**", "_em_", "a_b _c_", "`code`", "| a | b |", "http://x.example", "www.x.example", "===", "---",
+    "\\*x\\*", "[a]: /x", "~~gone~~", "a\r# head\r\n- item", "a\u2028# head", "`` ` ``\r```\r# out",
+]  # fmt: skip
+
+
+def _elements(foreign: str) -> list[str]:
+    """What a reader of Markdown finds in a page in which each template's element holds this text."""
+    text = str(escape(foreign))
+    page = f"""<p>Menu</p><main><h2>{text}</h2><p>{text}</p><p class="facts">{text} · <a href="/x">Why</a></p>
+<div class="words">{text}</div><ul><li><pre class="diff"><ins>{text}</ins><del>{text}</del></pre></li><li>{text}</li></ul>
+<details><summary><strong>{text}</strong> {text}</summary>{text}</details><dl><dt>{text}</dt><dd>{text}</dd></dl>
+<table><tr><th>{text}</th></tr><tr><td>{text} <code>{text}</code><pre>{text}</pre></td></tr></table></main>"""
+    parser = markdown_it.MarkdownIt("gfm-like", {"html": True, "linkify": False})
+    tokens = parser.parse(page_markdown(page))
+    every = [each.type for token in tokens for each in (token, *(token.children or ()))]
+    return [each for each in every if each not in ("text", "text_special", "softbreak")]
+
+
+@pytest.mark.parametrize("foreign", HOSTILE)
+def test_foreign_text_of_a_page_is_no_markup_in_its_markdown(foreign: str) -> None:
+    """Wherever a template prints it: only the page's own elements are there, as with a harmless word."""
+    harmless = _elements("word")
+    assert [harmless.count(each) for each in ("heading_open", "fence", "list_item_open", "code_inline")] == [1, 2, 3, 2]
+    assert _elements(foreign) == harmless
+
+
+def test_a_page_as_markdown_keeps_what_it_says_and_leaves_out_what_leads_elsewhere() -> None:
+    page = """<main><nav class="pages"><a href="/2">Later</a> <span>Page 1 of 2</span></nav>
+<details class="exports">Download</details>
+<p class="facts">tier 2 · <a href="/w">Why</a> · <a href="/e">Event 5</a> · <a href="/m" data-copy>Markdown</a></p>
+<form><button>Send</button></form><pre class="diff"><ins>+ one</ins><del>- two</del></pre>
+<svg><title>t</title><desc>from 1 to 2</desc></svg><ol><li value="7">see http://x.example and www.x.example</li></ol>
+<table><tr><th scope="row">Turns</th><td><ul><li>a</li><li>b|c</li></ul></td></tr></table></main>"""
+    assert page_markdown(page) == (
+        "Page 1 of 2\n\ntier 2 · Event 5\n\n```diff\n+ one\n- two\n```\n\nfrom 1 to 2\n\n"
+        "7. see http\\://x.example and www\\.x.example\n\n|  |  |\n|---|---|\n| Turns | a; b\\|c |\n"
+    )
