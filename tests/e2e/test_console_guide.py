@@ -154,7 +154,7 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
         "where did the time go": (done, ["Timeline"], ("waiting for a person", "unattributed", "In all")),
         "how was it before": (done, ["Time travel", "The turn before"], ("end of turn 2 of 3", "Fork from here")),
         "what happened, event by event": (done, ["Logs"], ("checkpoint saved", "scored 92 of 100")),
-        "what needs me": (done, ["Tasks"], ("Needs you (1)", "Weekly or monthly?")),
+        "what needs me": (done, ["Tasks"], ("Needs you (2)", "Weekly or monthly?")),
         "what did it cost today, and by whom": (done, ["Tasks"], ("Spending", "By person", "By model")),
         "what was learned and waits for me": (done, ["Lessons"], ("waiting (1)", shown.state)),
         "how often is its confidence right": (done, ["Judgement"], ("2 tasks with a known outcome", "Brier")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 from playwright.async_api import Page, expect
 
@@ -97,12 +98,13 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
 ) -> None:
     work = consoled.home / "workspaces" / logs.THREAD
     work.mkdir(parents=True)
-    (work / ".aiignore").write_text("private.txt\n")
+    (work / ".aiignore").write_text("private.txt\nsince.txt\n")
     (work / "private.txt").write_text("hush")
     versions = [b"one = 1\n", b"one = 2\n", f"one = 2\n<script>alert(1)</script>\nkey = '{TOKEN}'\n".encode()]
     snapshots = Snapshots(consoled.home / CHECKPOINTS, home=consoled.home)
     (work / "docs").mkdir()
     (work / "docs" / "plain.txt").write_text("never changed")
+    (work / "docs" / "since.txt").write_text("saved before it was hidden")
     for content in (versions[0], versions[2]):
         (work / "a.py").write_bytes(content)
         saved = await snapshots.save(logs.THREAD, work, ("private.txt",))
@@ -139,15 +141,16 @@ async def test_files_are_compared_and_downloaded_and_what_is_hidden_or_lost_is_n
         "lost.md modified"
     )
     await page.get_by_role("link", name="All files of the workspace").press("Enter")
-    await expect(page.get_by_text("As saved after turn 2: 3 files.")).to_be_visible()
+    await expect(page.get_by_text("As saved after turn 2: 4 files.")).to_be_visible()
     await expect(page.get_by_role("listitem").filter(has_text="a.py")).to_contain_text("modified")
     await expect(page.get_by_text("plain.txt")).to_be_hidden()  # its folder opens by keyboard
     await page.locator("summary", has_text="docs/").press("Enter")
     await expect(page.get_by_text("plain.txt")).to_be_visible()
-    await expect(page.get_by_text("private.txt")).to_have_count(0)
+    await expect(page.get_by_text(re.compile(r"private\.txt|since\.txt"))).to_have_count(0)
+    await expect(page.get_by_text("1 file of these hidden by .aiignore.")).to_be_visible()
     assert await fits_a_phone(page)
     await page.goto(consoled.task("files", "files/tree?from=1"))
-    await expect(page.get_by_role("navigation", name="Files")).to_contain_text("2–3 of 3")
+    await expect(page.get_by_role("navigation", name="Files")).to_contain_text("2–4 of 4")
     await page.get_by_role("link", name="Changed files").press("Enter")
     await page.get_by_role("link", name="Turn 1").press("Enter")
     await expect(page.locator(".file-diff")).to_contain_text("-one = 1\n+one = 2")  # that version is in no checkpoint
