@@ -135,19 +135,22 @@ async def _first_pages(home: Path) -> AsyncIterator[Figure]:
     async with _chromium() as browser:
         if browser is None:
             return
-        paints: list[float] = []
+        paints, again = list[float](), list[float]()
         transferred = 0.0
         for _ in range(TIMES):
             async with _console(home) as (address, _):
-                context = await browser.new_context()
-                page = await context.new_page()
-                await page.goto(_page(address, "usual"), wait_until="load")
-                measured = await _painted(page)
-                paints.append(float(measured["paint"]))
-                transferred = float(measured["bytes"])
-                await context.close()
+                for seen in (paints, again):
+                    context = await browser.new_context()
+                    page = await context.new_page()
+                    await page.goto(_page(address, "usual"), wait_until="load")
+                    measured = await _painted(page)
+                    seen.append(float(measured["paint"]))
+                    transferred = float(measured["bytes"])
+                    await context.close()
     note = f"{TURNS} turns, neither console nor browser has seen them; median of {TIMES}"
     yield Figure("console_first_paint", median(paints), "ms", "<=", 300, note)
+    note = "the same where somebody has looked at the task before, by a browser that has not"
+    yield Figure("console_first_paint_again", median(again), "ms", "<=", 300, note)
     yield Figure("console_first_visit", transferred / 1e3, "kB", "<=", 300, "everything transferred")
 
 

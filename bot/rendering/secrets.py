@@ -230,6 +230,8 @@ class _Gathered:
         elif isinstance(value, list):
             for each, told in _items(cast("list[object]", value), named):
                 pair = _pair(each)
+                if pair:
+                    self.take(pair[0])
                 self.take(pair[1] if pair else each, told_by(pair[0]) if pair else told)
 
 

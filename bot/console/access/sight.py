@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -63,15 +64,23 @@ class Sight:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while missing := [thread for thread in wanted if thread not in answers]:
-                    asking = self._asking.get(person.id)
-                    if asking is None:
-                        asking = self._asking[person.id] = asyncio.create_task(self._ask(person, missing))
-                        asking.add_done_callback(lambda _: self._asking.pop(person.id, None))
-                    answers |= await asyncio.shield(asking)
+                    answers |= await asyncio.shield(self._question(person, missing))
         answers = self._answers(person.id, wanted) | answers
         return {thread for thread in wanted if answers.get(thread)}, all(
             answers.get(thread) is not None for thread in wanted
         )
+
+    def _question(self, person: Person, missing: Sequence[str]) -> asyncio.Task[dict[str, bool | None]]:
+        """The question of somebody's that is under way, or else one about these threads."""
+        asking = self._asking.get(person.id)
+        if asking is None or asking.done():  # it is let go of only in the loop's next round
+            asking = self._asking[person.id] = asyncio.create_task(self._ask(person, missing))
+            asking.add_done_callback(functools.partial(self._let_go, person.id))
+        return asking
+
+    def _let_go(self, person: str, asked: asyncio.Task[dict[str, bool | None]]) -> None:
+        if self._asking.get(person) is asked:
+            del self._asking[person]
 
     async def close(self) -> None:
         """Ask for nothing more."""

@@ -22,10 +22,10 @@ class PlaceRights:
         if self._viewer.everything:
             return "owner"
         if guild not in self._levels:
-            known = self._console.levels.get((self._viewer.person.id, guild))
-            level = known[0] if known is not None else await self._console.bot.level(self._viewer.person, guild)
-            self._console.levels.put((self._viewer.person.id, guild), (level,))
-            self._levels[guild] = level
+            place, known = (self._viewer.person.id, guild), self._console.levels
+            if (told := known.get(place)) is None:
+                told = known.put(place, (await self._console.bot.level(self._viewer.person, guild),))
+            self._levels[guild] = told[0]
         return self._levels[guild]
 
     async def may_answer(self, task: TaskSummary | None) -> bool:

@@ -74,6 +74,7 @@ function endLive(words) {
   tellLive(words);
   parked = null;
   closeLive();
+  lookedAway();
 }
 function notLive(status) {
   if (OVER[status]) endLive(OVER[status]);
@@ -162,7 +163,7 @@ document.addEventListener("visibilitychange", () => (document.hidden ? lookedAwa
 
 document.addEventListener("htmx:error", (event) => {
   if (event.target.id === "live") return againLive(event);
-  const told = document.getElementById("act-said");
+  const told = event.target.closest("form") && document.getElementById("act-said");
   if (told) told.textContent = "That didn't reach the console. Is it still running? Try again in a moment.";
 });
 

@@ -104,6 +104,7 @@ TELLING = (
     ({"args": ["run", "--token", KEY, "--passphrase", "correct horse", KEY]},
      {"args": ["run", "--token", "[redacted]", "--passphrase", "[redacted]", KEY]}),
     ({"STRIPE_KEY": KEY}, {"STRIPE_KEY": "[redacted]"}),
+    ([["https://bob:hunter2pass@host.test/token", "plain"]], [["https://[redacted]@host.test/token", "plain"]]),
     ({CANARY: ["what it opens"]}, {"[redacted]": ["what it opens"]}),
 )  # fmt: skip
 
