@@ -42,7 +42,7 @@ NO_THREAD = "0"
 """A thread that nobody has."""
 LIST_SECONDS = 1.0
 """So long a list waits for what somebody may see; its next update has the rest."""
-LISTS_SECONDS, NEWEST_SECONDS = 2.0, 0.5
+LISTS_SECONDS = 2.0
 EVEN_SECONDS = 1.0
 """A refusal takes as long, or a multiple of it, whether or not Discord had to be asked."""
 NO_TASK = "There is no such task, or you may not see it."
@@ -72,8 +72,6 @@ class Console:
     """What somebody may do in a server, by person and server."""
     lists: Remembered[str] = field(default_factory=lambda: Remembered(LISTS_SECONDS))
     """The lists of home as they were written for somebody a moment ago, however many pages of theirs are open."""
-    newest: Remembered[str] = field(default_factory=lambda: Remembered(NEWEST_SECONDS))
-    """What a task's command or model wrote just now, by execution, however many pages show it."""
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(EXPORTS))
     """Taken by whatever makes a file of a whole task."""
 

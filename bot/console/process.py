@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import logging
 import os
 from collections.abc import AsyncGenerator
@@ -72,8 +73,9 @@ async def console(settings: Settings, channel: BotChannel | None = None) -> Asyn
         discretion = Discretion(settings.secrets)
         afar = settings.aws_place is not None
         logs = LogCache(store, discretion, LOOK_AFAR_SECONDS if afar else 0.0)
-        followers = Followers(logs, LOOK_AFAR_SECONDS if afar else LOOK_SECONDS)
         pages = Pages({"discord": settings.discord_api == Settings.model_fields["discord_api"].default})
+        newest = functools.partial(live.newest, bot, pages)
+        followers = Followers(logs, LOOK_AFAR_SECONDS if afar else LOOK_SECONDS, newest=newest)
         for name, update in live.views(pages).items():
             followers.add_view(name, update, live.RESTS.get(name, 0.0))
         sessions = BrowserSessions(settings.home / CONSOLE_SESSIONS, _value(settings.console_token))

@@ -32,7 +32,8 @@ from bot.progress.model import Progress, update_of
 from bot.rendering.console_links import ConsoleLinks
 from bot.rendering.secrets import Discretion
 
-TAIL_KEPT, TAIL_SHOWN = 6_000, 600
+TAIL_KEPT, TAIL_CUT, TAIL_SHOWN = 9_000, 6_000, 600
+"""Characters of a stream's end that are kept; of its beginning, where a secret may be cut, that are not shown then; shown."""
 _VISIBLE = (
     Triaged | CommitCreated | InputReceived | Asked | Escalated | OwnerChanged | Quarantined | WorkspaceFound | Finished
 )
@@ -114,7 +115,8 @@ class Feed:
     def tail(self, execution: str, characters: int = TAIL_SHOWN) -> str:
         """Return the end of the text that is being streamed: a model's answer, or what a command writes."""
         tail = self._tails.get(execution, "")
-        return self.discretion.growing(tail)[-characters:] if tail else ""  # cut last: half a secret has no form
+        shown = self.discretion.growing(tail) if tail else ""  # cut last: half a secret has no form
+        return shown[TAIL_CUT if len(tail) == TAIL_KEPT else 0 :][-characters:]
 
     def load(self, progress: Progress) -> None:
         """Add the read model of an execution that began before this process."""

@@ -22,7 +22,6 @@ from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
 from bot.app.console_link.seen_threads import SeenThreads, TooManyLooks
 from bot.console.bot_channel import Deed, Done, LessonDecision
-from bot.progress.feed import TAIL_KEPT
 from bot.rendering.discord_text import named
 from bot.telemetry.health_server import HealthCheck
 from bot.telemetry.process_state import ProcessState
@@ -34,6 +33,8 @@ FRESH_SECONDS, FRESH = 10.0, 1_000
 """So long, and for so many people, it is known what they may look at; what they do is looked at each time."""
 QUESTIONS, QUESTION_SECONDS = 10, 10.0
 """So many questions to Discord one person causes by looking, within so many seconds; beyond it nothing is known now."""
+NEWEST = 3_000
+"""Characters of what is being written that are told."""
 NAMED, ID_DIGITS = 100, 20
 """Names that are told at once; digits of an id of Discord's, at most."""
 _DEED, _DECISION = TypeAdapter(Deed), TypeAdapter(LessonDecision)
@@ -165,7 +166,7 @@ class ConsoleAnswers:
 
     async def _newest(self, asked: Mapping[str, object]) -> Answer:
         """The end of what is written just now in a task that runs in this process."""
-        return {"newest": self._bot.feed.tail(str(asked["execution"]), TAIL_KEPT)}
+        return {"newest": self._bot.feed.tail(str(asked["execution"]), NEWEST)}
 
     async def _names(self, asked: Mapping[str, object]) -> Answer:
         """What places are called that the bot sees just now, without asking Discord."""

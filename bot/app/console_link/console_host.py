@@ -116,7 +116,8 @@ class ConsoleHost:
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer questions, many at once, until the other end is closed.
 
-        Acts have places of their own; the console sends no more, but one that it gave up may still go on here.
+        Acts have places of their own. The console sends no more than there are, but what it gave up may still go on here:
+        then that is said at once, so that the questions behind it are heard.
         """
         room, acts = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         try:
@@ -124,7 +125,7 @@ class ConsoleHost:
                 while line := await reader.readline():
                     asked = cast("dict[str, object]", orjson.loads(line))
                     place = acts if asked.get("ask") in ACTS else room
-                    if place is acts and acts.locked():
+                    if place.locked():
                         await _send(writer, asked, {"words": BUSY})
                         continue
                     await place.acquire()

@@ -8,6 +8,7 @@ What it said of that is kept for minutes, and what is not known yet is told as s
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import monotonic
@@ -28,6 +29,8 @@ LOOKS, QUESTIONS, SECONDS = 30, 10, 10.0
 PRESENT_SECONDS, ABSENT_SECONDS = 10.0, 300.0
 """So long it counts for lists who somebody is in a server, and that they are not in it. Opening a task takes neither from
 longer ago than the first."""
+ASKING_SECONDS = 60.0
+"""So long a question is waited for before it is asked anew."""
 INSIDE_SECONDS = 300.0
 """So long it counts for lists who is in a private thread."""
 ARCHIVED_SECONDS = 300.0
@@ -172,16 +175,22 @@ class SeenThreads:
         """Somebody's rights in a thread's server, not from long ago; asked for once at a time."""
         key = person, row.guild or row.thread
         at, task = self._stands.get(key, (0.0, None))
-        if task is None or monotonic() - at >= PRESENT_SECONDS:
+        if task is None or monotonic() - at >= (PRESENT_SECONDS if task.done() else ASKING_SECONDS):
             self._stands.pop(key, None)
             _make_room(self._stands)
             task = asyncio.create_task(self._asked_stand(person, row))
             self._stands[key] = monotonic(), task
+            task.add_done_callback(functools.partial(self._answered, key))
         try:
             return await asyncio.shield(task)
         except Exception:
             self._stands.pop(key, None)
             raise
+
+    def _answered(self, key: tuple[str, str], asked: asyncio.Task[Stand | None]) -> None:
+        """An answer counts from when it came, however long Discord took."""
+        if self._stands.get(key, (0.0, None))[1] is asked:
+            self._stands[key] = monotonic(), asked
 
     async def _asked_stand(self, person: str, row: SessionRow) -> Stand | None:
         if row is not NOBODY:

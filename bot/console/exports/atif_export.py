@@ -49,12 +49,14 @@ class Trajectory:
     tools: Sequence[JsonMap] = ()
     """Tools as functions."""
     copied_through: int = 0
+    outcome: Sequence[Envelope] = ()
+    """What followed the end, which costs something too."""
     children: Mapping[str, Sequence[Envelope]] = field(default_factory=dict[str, Sequence[Envelope]])
 
 
 def atif(task: Trajectory) -> Iterator[str]:
     """The trajectory as JSON, in pieces, one a turn."""
-    totals = totals_of(transcript(task.events))
+    totals = totals_of(transcript(task.events), task.outcome)
     agent: JsonMap = {"name": NAME, "version": task.build}
     if model := _usual_model(totals):
         agent["model_name"] = model

@@ -10,7 +10,7 @@ from agentic.core.events.ids import is_child
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import ExecutionRow
 from bot.console.access.viewer import Viewer
-from bot.console.console_context import Console
+from bot.console.console_context import LIST_SECONDS, Console
 from bot.console.logs.task_log import TaskLog
 
 LOOKED_AT, SHOWN = 200, 12
@@ -36,7 +36,9 @@ async def relatives(console: Console, viewer: Viewer, log: TaskLog) -> list[Rela
         return []
     found = [one async for one in _origins(console, viewer, log, started)]
     here, newest = await console.store.executions(log.row.thread), await console.store.newest_executions(LOOKED_AT)
-    for row in {row.execution: row for row in (*_alike(here, log), *_alike(newest, log))}.values():
+    alike = {row.execution: row for row in (*_alike(here, log), *_alike(newest, log))}.values()
+    await console.among(viewer, [row.thread for row in alike], LIST_SECONDS)  # all with one question
+    for row in alike:
         begun = await started_of(console, row.execution)
         if (
             begun is None
@@ -54,7 +56,7 @@ async def relatives(console: Console, viewer: Viewer, log: TaskLog) -> list[Rela
 
 def _alike(rows: Sequence[ExecutionRow], log: TaskLog) -> list[ExecutionRow]:
     """The newest tasks with the same words: whatever goes on from a task begins with them."""
-    return [row for row in rows if row.task == log.row.task and row.execution != log.execution][-SHOWN:]
+    return [row for row in rows if row.task == log.said and row.execution != log.execution][-SHOWN:]
 
 
 async def started_of(console: Console, execution: str) -> Started | None:

@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -26,6 +26,9 @@ WAITING = 64
 RESTED_SECONDS = 2.0
 """How often a task is looked at that has ended, for what follows the end, or that cannot be read."""
 
+WRITING, WRITING_SECONDS = ("thoughts", "terminal"), 1.0
+"""Views that show what is being written just now, and how often it is asked for, once for all of them."""
+
 LINE_END = re.compile(r"\r\n|\r|\n")
 """What ends a line of an event stream: a text of a log must not begin a field of its own."""
 
@@ -36,6 +39,8 @@ RELOAD = (
 )
 """What an open page is told once it shows what is no more."""
 
+Newest = Callable[[str], Awaitable[str]]
+"""What an execution's command or model is writing just now, which is in no log yet, as a partial."""
 Update = Callable[[TaskLog, int], str]
 """What is new on a page since so many events, as partials; '' for nothing."""
 
@@ -80,14 +85,20 @@ class Watcher:
 @dataclass(slots=True)
 class _Followed:
     watchers: list[Watcher]
-    task: asyncio.Task[None]
+    tasks: Sequence[asyncio.Task[None]]
+    ended: bool = False
+    writing: bytes = b""
+    """What is being written just now, as it was told last."""
 
 
 class Followers:
     """Looks at watched tasks every ``look_seconds`` seconds. ``clock``: seconds that never run backwards."""
 
-    def __init__(self, logs: LogCache, look_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._logs, self._look_seconds, self._clock = logs, look_seconds, clock
+    def __init__(
+        self, logs: LogCache, look_seconds: float, clock: Callable[[], float] = time.monotonic,
+        newest: Newest | None = None,
+    ) -> None:  # fmt: skip
+        self._logs, self._look_seconds, self._clock, self._newest = logs, look_seconds, clock, newest
         self._followed: dict[str, _Followed] = {}
         self._views: dict[str, Update] = {}
         self._rests: dict[str, float] = {}
@@ -142,9 +153,14 @@ class Followers:
         watcher.since, watcher.told = len(task.events), (len(task.events), len(task.outcome))
         followed = self._followed.get(execution)
         if followed is None:
-            following = asyncio.create_task(self._follow(execution), name=f"console follows {execution}")
-            followed = self._followed[execution] = _Followed([], following)
+            tasks = [asyncio.create_task(self._follow(execution), name=f"console follows {execution}")]
+            followed = self._followed[execution] = _Followed([], tasks, task.ended)
+            if self._newest is not None:
+                hearing = self._hear(execution, followed, self._newest)
+                tasks.append(asyncio.create_task(hearing, name=f"console hears {execution}"))
         followed.watchers.append(watcher)
+        if followed.writing and watcher.view in WRITING:
+            watcher.tell(followed.writing)
         try:
             yield watcher
         finally:
@@ -152,8 +168,9 @@ class Followers:
                 followed.watchers.remove(watcher)
             if not followed.watchers and self._followed.get(execution) is followed:
                 del self._followed[execution]
-                followed.task.cancel()
-                await asyncio.gather(followed.task, return_exceptions=True)
+                for each in followed.tasks:
+                    each.cancel()
+                await asyncio.gather(*followed.tasks, return_exceptions=True)
 
     def end(self, session: str) -> None:
         """Follow nothing more for a session that has ended."""
@@ -164,11 +181,13 @@ class Followers:
 
     async def close(self) -> None:
         """Follow nothing more; whoever watches is told."""
+        tasks = [task for followed in self._followed.values() for task in followed.tasks]
+        for task in tasks:
+            task.cancel()
         for followed in self._followed.values():
-            followed.task.cancel()
             for watcher in followed.watchers:
                 watcher.updates.put_nowait(None)
-        await asyncio.gather(*(each.task for each in self._followed.values()), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._followed.clear()
 
     async def _follow(self, execution: str) -> None:
@@ -186,17 +205,34 @@ class Followers:
                         log.exception("a fault of ours: task %s cannot be read", execution)
                 await asyncio.sleep(RESTED_SECONDS)
                 continue
-            for watcher in tuple(self._followed[execution].watchers):
+            followed = self._followed[execution]
+            for watcher in tuple(followed.watchers):
                 if _is_no_more(task, watcher):
                     watcher.end()
-                    self._followed[execution].watchers.remove(watcher)
+                    followed.watchers.remove(watcher)
+                elif task is not None and not task.ended:
+                    watcher.mark = task.mark  # only logs of tasks that ended are written anew
             if task is None:  # it was deleted
                 return
+            followed.ended = task.ended
             try:
                 self._tell(execution, task)
             except Exception:  # of one view; whoever watches gets what comes next
                 log.exception("a fault of ours: task %s cannot be shown as it is now", execution)
             await asyncio.sleep(RESTED_SECONDS if task.ended else self._look_seconds)
+
+    async def _hear(self, execution: str, followed: _Followed, newest: Newest) -> None:
+        """Tell of what is being written, which is in no log yet."""
+        while True:
+            if any(watcher.view in WRITING for watcher in followed.watchers):
+                partial = await newest("" if followed.ended else execution)
+                update = event_of(partial)
+                told = [each for each in followed.watchers if each.view in WRITING and update != followed.writing]
+                followed.writing = update
+                for watcher in told:
+                    if not watcher.tell(update):
+                        followed.watchers.remove(watcher)
+            await asyncio.sleep(WRITING_SECONDS)
 
     def _missed(self, task: TaskLog, execution: str, view: str, since: int) -> bytes:
         """What a page lacks as it is opened: rendered once for all that open while nothing happens."""

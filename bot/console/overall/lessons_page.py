@@ -68,10 +68,10 @@ async def lessons(console: Console, request: web.Request, viewer: Viewer) -> web
 
 async def lesson(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """One lesson; with ``?thread=`` also what an attempt in that thread left for the next ones there."""
-    id, thread = request.match_info["lesson"], request.query.get("thread", "")
+    began, id, thread = monotonic(), request.match_info["lesson"], request.query.get("thread", "")
     if thread and (reflection := await _reflection(console, viewer, thread, id)) is not None:
         return await _reflection_page(console, viewer, reflection)
-    return await _lesson_page(console, viewer, await _lesson(console, viewer, id))
+    return await _lesson_page(console, viewer, await _lesson(console, viewer, id, began))
 
 
 async def approve(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -86,7 +86,7 @@ async def retire(console: Console, request: web.Request, viewer: Viewer) -> web.
 
 async def _decide(console: Console, request: web.Request, viewer: Viewer, *, approves: bool) -> web.Response:
     """Have the bot change the lesson that the form shows; what it refuses stands on the lesson's page."""
-    known = await _lesson(console, viewer, request.match_info["lesson"])
+    known = await _lesson(console, viewer, request.match_info["lesson"], monotonic())
     revision = str((await request.post()).get("revision", ""))
     if not revision.isdecimal() or len(revision) > MOST_DIGITS:
         raise web.HTTPBadRequest(text=NO_DECISION)
@@ -97,7 +97,7 @@ async def _decide(console: Console, request: web.Request, viewer: Viewer, *, app
         return await _lesson_page(console, viewer, known, str(silent))
     if done.done:
         raise web.HTTPSeeOther(f"/lessons/{known.id}")
-    return await _lesson_page(console, viewer, await _lesson(console, viewer, known.id), done.words)
+    return await _lesson_page(console, viewer, await _lesson(console, viewer, known.id, monotonic()), done.words)
 
 
 async def _lesson_page(console: Console, viewer: Viewer, lesson: Lesson, trouble: str = "") -> web.Response:
@@ -161,9 +161,8 @@ def _store(console: Console) -> LessonStore:
     return console.lessons
 
 
-async def _lesson(console: Console, viewer: Viewer, id: str) -> Lesson:
-    """A lesson by its id; one that somebody may not see answers as one that does not exist."""
-    began = monotonic()
+async def _lesson(console: Console, viewer: Viewer, id: str, began: float) -> Lesson:
+    """A lesson by its id; one that somebody may not see answers as one that does not exist, and as long after ``began``."""
     found = next((each for each in await _store(console).lessons(None) if each.id == id), None)
     if await LessonRights(console, viewer).only(found) and found is not None:
         return found

@@ -25,7 +25,8 @@ class Remembered(Generic[T]):
 
     def put(self, key: object, value: T) -> T:
         """Remember a value, and return it."""
-        if len(self._kept) >= MOST:
-            self._kept.clear()
+        self._kept.pop(key, None)
+        while len(self._kept) >= MOST:
+            del self._kept[next(iter(self._kept))]
         self._kept[key] = asyncio.get_running_loop().time(), value
         return value

@@ -81,8 +81,9 @@ async def as_trajectory(console: Console, request: web.Request, viewer: Viewer) 
     copied = first.forked_from[1] if isinstance(first, Started) and first.forked_from is not None else 0
     children = await _helpers(console, log)
     task = Trajectory(
-        log.execution, log.row.thread, tuple(log.events), BUILD, status_of(log).usd, system, tools, copied, children
-    )
+        log.execution, log.row.thread, tuple(log.events), BUILD, status_of(log).usd, system, tools, copied,
+        tuple(log.outcome), children,
+    )  # fmt: skip
     return await _sent(request, atif(task), log.execution, "atif.json")
 
 
@@ -202,6 +203,7 @@ def _bounded(handler: Handler) -> Handler:
     """A handler that makes a file of a whole task: a few at once, since each has much in memory."""
 
     async def bounded(console: Console, request: web.Request, viewer: Viewer) -> web.StreamResponse:
+        await console.session(request, viewer)  # whoever may not see it takes no place
         async with _place(console):
             return await handler(console, request, viewer)
 

@@ -24,7 +24,7 @@ async def home(console: Console, request: web.Request, viewer: Viewer) -> web.Re
 async def tasks(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
     """The lists alone, as an open page shows them anew."""
     page = _page(request)
-    key = viewer.person.id, viewer.everything, page
+    key = console.logs.mark, viewer.person.id, viewer.everything, page
     text = console.lists.get(key)
     if text is None:
         values = await _lists(console, viewer, page)

@@ -41,7 +41,7 @@ async def _attempts(console: Console, log: TaskLog, who: AgentIdentity) -> dict[
         for id in {reflection_id(row.execution), worked_id(row.execution)} & wanted:
             begun = await started_of(console, row.execution)
             number = begun.attempt if begun is not None else 1
-            name = f"attempt {number}" if row.task == log.row.task else "an earlier task"
+            name = f"attempt {number}" if row.task == log.said else "an earlier task"
             found[id] = Relative(
                 "", name, f"/t/{row.thread}/{row.execution}", f"/compare/{row.execution}/{log.execution}"
             )

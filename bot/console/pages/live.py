@@ -8,8 +8,9 @@ from typing import TypeVar
 from aiohttp import web
 
 from agentic.core.events.execution_events import ModelAnswered, ModelFailed
+from agentic.tools.base.terminal_text import clean
 from bot.console.access.viewer import Viewer
-from bot.console.bot_channel import BotSilent
+from bot.console.bot_channel import BotChannel, BotSilent
 from bot.console.console_context import Console, Route, task_path
 from bot.console.logs.followers import TooManyPages, Update, Watcher, event_of
 from bot.console.logs.task_log import TaskLog
@@ -95,6 +96,12 @@ async def _next(console: Console, viewer: Viewer, task: TaskLog, watcher: Watche
     except BotSilent:  # it is not known now: the browser comes back and asks again
         return None
     return update if sees else OVER + event_of(NOT_SEEN)
+
+
+async def newest(bot: BotChannel, pages: Pages, execution: str) -> str:
+    """What an execution's command or model is writing just now; '' for none."""
+    text = clean(await bot.newest(execution)) if execution else ""
+    return pages.render("newest.html", text=text)
 
 
 def views(pages: Pages) -> dict[str, Update]:

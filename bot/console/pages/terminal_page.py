@@ -5,7 +5,6 @@ from __future__ import annotations
 from aiohttp import web
 
 from agentic.core.events.execution_events import ToolFinished
-from agentic.tools.base.terminal_text import clean
 from bot.console.access.viewer import Viewer
 from bot.console.console_context import Console, Route, task_path
 from bot.console.pages.list_parts import part_of
@@ -24,14 +23,6 @@ async def terminal(console: Console, request: web.Request, viewer: Viewer) -> we
         console, viewer, log, "terminal", "terminal.html", session=session, part=part,
         commands=session.commands[part.first : part.end], live="terminal" if part.newest else "status",
     )  # fmt: skip
-
-
-async def newest(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
-    """The end of what the running command or the model writes just now, which is in no log yet."""
-    task = (await console.task(request, viewer)).execution
-    if (text := console.newest.get(task)) is None:
-        text = console.newest.put(task, clean(await console.bot.newest(task)))
-    return console.page("newest.html", viewer, path=request.path.removesuffix("/newest"), text=text)
 
 
 async def output(console: Console, request: web.Request, viewer: Viewer) -> web.Response:
@@ -57,6 +48,5 @@ async def output(console: Console, request: web.Request, viewer: Viewer) -> web.
 
 ROUTES: tuple[Route, ...] = (
     ("GET", TASK + "/terminal", terminal),
-    ("GET", TASK + "/newest", newest),
     ("GET", TASK + r"/terminal/{seq:\d{1,9}}", output),
 )

@@ -103,7 +103,10 @@ addEventListener("DOMContentLoaded", () => {
 // The first connection is not tried again by itself.
 function againLive(event) {
   notLive(event.detail.ctx?.response?.status);
-  setTimeout(() => event.target.isConnected && htmx.trigger(event.target, "go"), 10000);
+  setTimeout(() => {
+    delete event.target.dataset.begun;
+    startLive();
+  }, 10000);
 }
 document.addEventListener("htmx:response:error", (event) => {
   if (event.target.id === "live") againLive(event);

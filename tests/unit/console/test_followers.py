@@ -87,11 +87,14 @@ async def test_a_page_that_may_show_what_was_erased_or_deleted_loads_itself_and_
         growing.events.append(2)
         assert await one.updates.get() == b"id: 2\ndata: 2\n\n", "a task that runs is not changed"
         growing.ended = True
+        growing.events.append(3)
+        assert await one.updates.get() == b"id: 3\ndata: 3\n\n", "and what it had said is still there once it ended"
+        growing.mark = "m3"
         reload = event_of(RELOAD, 0)
         assert await told(one) == [reload, None]
-        async with followers.watching("e", "view", 1, "m1") as late, followers.watching("e", "view", 0, "m2") as fresh:
+        async with followers.watching("e", "view", 1, "m1") as late, followers.watching("e", "view", 0, "m3") as fresh:
             assert await told(late) == [reload, None]
-            assert await fresh.updates.get() == b"id: 2\ndata: 2\n\n"
+            assert await fresh.updates.get() == b"id: 3\ndata: 3\n\n"
             growing.gone = True
             assert await told(fresh) == [reload, None]
     assert followers.watched == 0
@@ -163,3 +166,32 @@ async def test_a_task_that_was_deleted_is_followed_no_more_and_whoever_watches_i
         async with followers.watching("e", "view", 0) as late:
             assert [await late.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
     assert followers.watched == 0
+
+
+async def test_what_is_being_written_is_asked_for_once_for_all_pages_that_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "WRITING_SECONDS", 0.0)
+    growing, said, asked = Growing([1]), ["tick 1"], list[str]()
+
+    async def newest(execution: str) -> str:
+        asked.append(execution)
+        return said[0] if execution else ""
+
+    followers = Followers(cast("LogCache", growing), 0.0, newest=newest)
+    for view in ("thoughts", "logs"):
+        followers.add_view(view, lambda log, since: f"{len(log.events)}")
+    tick = event_of("tick 1")
+    async with asyncio.timeout(20), followers.watching("e", "logs", 0) as other:
+        assert await other.updates.get() == event_of("1", 1)
+        await asyncio.sleep(0.01)
+        assert asked == [], "nobody shows it"
+        async with followers.watching("e", "thoughts", 0) as one:
+            assert [await one.updates.get(), await one.updates.get()] == [event_of("1", 1), tick]
+            async with followers.watching("e", "thoughts", 0) as late:
+                assert [await late.updates.get(), await late.updates.get()] == [event_of("1", 1), tick]
+                said[0] = "tick 2"
+                assert [await one.updates.get(), await late.updates.get()] == [event_of("tick 2")] * 2
+            growing.ended = True
+            assert await one.updates.get() == event_of("")
+        assert other.updates.empty()
