@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 import discord
@@ -20,6 +20,7 @@ from agentic.ports.stores import SessionRow
 from bot.access.shared_servers import NotAllAsked
 from bot.app.console_link.console_acts import ConsoleActs
 from bot.app.console_link.lesson_acts import LessonActs
+from bot.app.console_link.person_bound import PersonBound
 from bot.app.console_link.seen_threads import SeenThreads, TooManyLooks
 from bot.console.bot_channel import Deed, Done, LessonDecision
 from bot.rendering.discord_text import named
@@ -45,33 +46,34 @@ log = logging.getLogger(__name__)
 Answer = Mapping[str, object]
 TOO_OFTEN: Answer = {"too_often": True}
 """Nothing is known, and nothing denied."""
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class _TooManyQuestions(Exception):
     """Somebody has caused as many questions to Discord as they may for now."""
 
 
-class _Fresh(Generic[T]):
-    """What Discord said a moment ago, by who asked and about what; each is asked for once at a time.
+class _Levels:
+    """What Discord said a moment ago of what somebody may do in a server; each is asked for once at a time.
 
     It stops one person from having Discord asked about everything there is.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], tuple[asyncio.Task[T], float]] = {}
-        self._caused: dict[str, tuple[float, int]] = {}
+        self._kept: dict[tuple[str, str], tuple[asyncio.Task[Level | None], float]] = {}
+        self._questions = PersonBound(QUESTIONS, QUESTION_SECONDS)
 
-    async def get(self, person: str, about: str, ask: Callable[[], Coroutine[None, None, T]]) -> T:
+    async def get(
+        self, person: str, guild: str, ask: Callable[[], Coroutine[None, None, Level | None]]
+    ) -> Level | None:
         """The answer, known or asked for. Raises ``_TooManyQuestions``, and what asking raises."""
-        key, now = (person, about), monotonic()
+        key, now = (person, guild), monotonic()
         task, until = self._kept.get(key, (None, 0.0))
         if task is None or until <= now:
-            self.cause(person)
+            if not self._questions.takes(person):
+                raise _TooManyQuestions
             self._kept.pop(key, None)
-            _make_room(self._kept)
+            while len(self._kept) >= FRESH:
+                del self._kept[next(iter(self._kept))]
             task = asyncio.create_task(ask())
             self._kept[key] = task, now + FRESH_SECONDS
         try:
@@ -79,23 +81,6 @@ class _Fresh(Generic[T]):
         except Exception:
             self._kept.pop(key, None)
             raise
-
-    def cause(self, person: str) -> None:
-        """Count a question to Discord. Raises ``_TooManyQuestions``."""
-        now = monotonic()
-        began, count = self._caused.get(person, (now, 0))
-        if now - began >= QUESTION_SECONDS:
-            began, count = now, 0
-        if count >= QUESTIONS:
-            raise _TooManyQuestions
-        self._caused.pop(person, None)
-        _make_room(self._caused)
-        self._caused[person] = began, count + 1
-
-
-def _make_room(known: dict[K, V]) -> None:
-    while len(known) >= FRESH:
-        del known[next(iter(known))]
 
 
 class ConsoleAnswers:
@@ -110,7 +95,7 @@ class ConsoleAnswers:
         self._acts = ConsoleActs(bot)
         self._lesson_acts = LessonActs(bot, self._acts)
         self._seen = SeenThreads(bot, self._acts)
-        self._levels = _Fresh[Level | None]()
+        self._levels = _Levels()
         self._asked: Mapping[str, Callable[[Mapping[str, object]], Awaitable[Answer]]] = {
             "sees": self._sees, "sees_many": self._sees_many, "level": self._level, "owner": self._owner, "act": self._act,
             "decide": self._decide, "names": self._names, "newest": self._newest, "health": self._health,

@@ -20,6 +20,7 @@ import discord
 from agentic.ports.stores import SessionRow
 from bot.access.thread_access import Stand
 from bot.app.console_link.console_acts import ConsoleActs
+from bot.app.console_link.person_bound import PersonBound
 
 if TYPE_CHECKING:
     from bot.app.client import ThreadwrightBot
@@ -62,7 +63,7 @@ class SeenThreads:
         self._inside: dict[tuple[str, str], tuple[float, bool]] = {}
         self._archived: dict[str, float] = {}
         """When a channel's archived threads were asked for."""
-        self._looks, self._questions = _Bound(LOOKS), _Bound(QUESTIONS)
+        self._looks, self._questions = PersonBound(LOOKS, SECONDS), PersonBound(QUESTIONS, SECONDS)
 
     async def one(self, person: str, thread: str) -> bool:
         """Whether somebody sees a thread now. Raises ``TooManyLooks``.
@@ -212,27 +213,6 @@ class SeenThreads:
         if task is None or not task.done() or _failed(task):
             return False
         return monotonic() - at < (ABSENT_SECONDS if task.result() is None else PRESENT_SECONDS)
-
-
-class _Bound:
-    """So many of something within some seconds, for each person."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._taken: dict[str, tuple[float, int]] = {}
-
-    def takes(self, person: str) -> bool:
-        """Count one; False where it would be too many."""
-        now = monotonic()
-        began, count = self._taken.get(person, (now, 0))
-        if now - began >= SECONDS:
-            began, count = now, 0
-        if count >= self._most:
-            return False
-        self._taken.pop(person, None)
-        _make_room(self._taken)
-        self._taken[person] = began, count + 1
-        return True
 
 
 def _failed(task: asyncio.Task[Stand | None]) -> bool:

@@ -23,7 +23,7 @@ from bot.access import thread_access
 from bot.access.denials import ANSWERED, ENDED, VIEWER
 from bot.app import app as app_module
 from bot.app.app import CONSOLE
-from bot.app.console_link import console_answers, seen_threads
+from bot.app.console_link import console_answers, person_bound, seen_threads
 from bot.app.console_link.console_acts import NO_TASK, ConsoleActs
 from bot.app.console_link.console_answers import ConsoleAnswers
 from bot.app.console_link.lesson_acts import NO_LESSON
@@ -363,9 +363,8 @@ async def test_somebody_who_looks_around_does_not_have_discord_asked_about_every
 ) -> None:
     here.mind.go.set()
     clock = [1_000.0]
-    monkeypatch.setattr(console_answers, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(seen_threads, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(thread_access, "monotonic", lambda: clock[0])
+    for module in (console_answers, person_bound, seen_threads, thread_access):
+        monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     store, guild = here.app.store, str(here.guild.state.identity.guild_id)
     members = {member.name: str(member.id) for member in here.guild.state.members.values()}
     mine = (await here.guild.open_dm("you")).id
@@ -430,7 +429,7 @@ async def test_lists_ask_discord_little_and_say_what_is_not_known_now(
     here: Whole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [1_000.0]
-    for module in (seen_threads, thread_access):
+    for module in (person_bound, seen_threads, thread_access):
         monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     members = {member.name: member.id for member in here.guild.state.members.values()}
     worker, guild, room = str(members["worker"]), str(here.guild.guild_id), here.guild.add_channel("closed")
