@@ -27,6 +27,7 @@ from agentic.ports.errors import ModelUnavailable
 from agentic.ports.runtime import Answer
 from reflexion.errors import ExecutionOpen
 from reflexion.evaluation.outcome_stream import owes
+from reflexion.lessons.lesson import reflection_id
 from reflexion.ports import LessonStore
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
@@ -117,7 +118,7 @@ async def test_the_last_three_reflections_of_a_thread_are_told(lesson_store: Les
     for number in range(5):
         await at.reflexion.after(await at.keep(failed(f"x{number}")))
     chosen = (await at.reflexion.lessons_for("900", "g1", "an unrelated matter")).chosen
-    assert [each.why.split()[1] for each in chosen] == ["x4", "x3", "x2"]
+    assert [each.id for each in chosen] == [reflection_id(f"x{number}") for number in (4, 3, 2)]
     assert sum(len(each.text.encode()) for each in chosen) <= 400 * 4
 
 

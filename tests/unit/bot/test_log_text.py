@@ -43,7 +43,7 @@ def called(tool: str, **arguments: JsonValue) -> ToolStarted:
             "note to the model: So far: nothing",
         ),
         (Evaluated(score=64, parts={}), "scored 64 of 100: no check was run on it"),
-        (Reported(status="stuck", confidence=20, note="no way on"), "it says: stuck, 20 % sure: no way on"),
+        (Reported(status="stuck", confidence=20, note="no way on"), "it says: stuck, 20% sure: no way on"),
         (DeadlinePassed(ref="minutes"), "the time for this task is up"),
         (DeadlinePassed(ref="wdd4df"), "nobody answered in time"),
         (Reflected(reflection="", problem="no JSON"), "nothing learned: no JSON"),
