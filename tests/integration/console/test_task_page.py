@@ -279,7 +279,8 @@ async def test_a_page_of_a_task_that_was_deleted_shows_it_no_more(
     monkeypatch.setattr(followers, "RESTED_SECONDS", 0.05)
     await logs.written(consoled.store, "deleted", logs.events(1))
     one = await page.context.new_page()  # a browser reports the answer 404 as an error of the page
-    await one.goto(consoled.task("deleted"))
+    async with one.expect_response(re.compile("/live")):  # it is followed from then on
+        await one.goto(consoled.task("deleted"))
     await consoled.store.bury(["deleted"])
     await expect(one.get_by_role("main")).to_contain_text("There is no such task, or you may not see it.")
     await expect(one.locator("#turn-1")).to_have_count(0)
