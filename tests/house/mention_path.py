@@ -29,7 +29,7 @@ from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 
-SECONDS = 40.0
+SECONDS = 60.0
 PRODUCT = ("agentic", "bot", "reflexion")
 APART = "bot.local_discord"
 """Stands for Discord itself, and runs in the same process only here."""
@@ -41,9 +41,12 @@ _traced = ContextVar("traced", default=False)
 
 @dataclass
 class MentionPath:
-    """The modules that were entered, in order of the first visit."""
+    """The modules that were entered, in order of the first visit, and how often a call went from one of the three
+    distributions (bot, agentic, reflexion) into another."""
 
     modules: dict[str, None] = field(default_factory=dict[str, None])
+    crossings: int = 0
+    last: str = ""
 
     @property
     def changes(self) -> int:
@@ -57,6 +60,8 @@ class MentionPath:
             module = str(frame.f_globals.get("__name__", ""))
             if module.partition(".")[0] in PRODUCT and not module.startswith((APART, SCRIPTED)):
                 self.modules.setdefault(module)
+                self.crossings += bool(self.last) and self.last.partition(".")[0] != module.partition(".")[0]
+                self.last = module
 
 
 async def trace_mention() -> MentionPath:

@@ -21,6 +21,7 @@ LEAST = 60.0
 EXCEPTIONS = {
     "tests/waiting.py": "holds the one real sleep",
     "tests/house/*": "names what it looks for",
+    "tests/unit/test_waits.py": "holds each form that is found",
     "tests/chaos/simulated/*": "runs on a loop whose time is virtual",
 }
 """Files, with the reason; at most ten."""

@@ -1,15 +1,14 @@
-"""The rules that keep rooms as they are: how many modules they hold, how these are named, who imports whom."""
+"""The rules that keep rooms as they are: how modules are named, who imports whom."""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
 from tests.unit.test_house import PACKAGES, ROOT, place, sources
 
-MOST_MODULES = 12
 MIRRORED = ("agentic/models/", "agentic/sandbox/supervisor/", "agentic/stores/aws/", "bot/local_discord/")
 """Adapters that mirror each other, and programs that run by themselves."""
 MIRRORED_CLASSES = tuple(name for name in MIRRORED if "aws" not in name) + tuple(
@@ -45,11 +44,6 @@ def _known(name: str) -> str:
     while name and name not in modules():
         name = name.rpartition(".")[0]
     return name
-
-
-def test_a_package_holds_at_most_twelve_modules() -> None:
-    held = Counter(path.parent for path in sources(*PACKAGES) if path.name != "__init__.py")
-    assert {place(folder): count for folder, count in held.items() if count > MOST_MODULES} == {}
 
 
 def test_a_base_name_stands_once_in_a_distribution() -> None:
