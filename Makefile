@@ -14,6 +14,7 @@ STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum
 
 # What puts packages into the environment.  uv takes a quarter of pip's time, but knows nothing of pip's settings.
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
+READ := $(VENV)/.tests-read
 MEANING := $(VENV)/.embeddings-$(shell cat requirements/embeddings.txt 2>/dev/null | cksum | tr " " "-")
 
 DOJO := .venv-dojo
@@ -36,7 +37,7 @@ SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers harbor wheel bare run test check types core compiled coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup embeddings servers harbor wheel bare run test rest check types core coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -107,22 +108,28 @@ run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with
 PYTHON_COMPILES = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
 PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-test: embeddings servers harbor bare aws ## run the tests, four files at once (ARGS=... for pytest, JOBS=0 for one after the other)
-	$(PYTEST) $(ARGS)
+test: $(STAMP) $(READ) ## what a change can break: the product's tests, with what the set-up brought (ARGS=... for pytest, JOBS=0 for one after the other)
+	$(PYTEST) -m "not rest" $(ARGS)
 
-check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, all tests
+rest: embeddings servers harbor bare aws ## the other tests: walls, chaos, processes, pages, AWS, the stand-ins' own (ARGS=..., JOBS=)
+	$(PYTEST) -m rest $(ARGS)
+
+check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, the house, all tests
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
-	@$(MAKE) --no-print-directory -j3 --output-sync=target types compiled core template-check # each of them leaves a core idle at times
-	@$(MAKE) --no-print-directory test ARGS='$(EXAMPLES:%=--ignore=%) $(ARGS)' # those have just run
+	$(BIN)/python -m tests.house.waits
+	@$(MAKE) --no-print-directory -j2 --output-sync=target types core template-check # each of them leaves a core idle at times
 	@$(BIN)/python -m tests.house
+	@$(MAKE) --no-print-directory test ARGS='$(EXAMPLES:%=--ignore=%) $(ARGS)' # those have just run
+	@$(MAKE) --no-print-directory rest
 
 types: embeddings
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
-compiled: embeddings # once, and not by each of the processes that run the tests; a file that cannot be loaded is said here
-	@$(PYTHON_COMPILES) -m pytest --collect-only -q >$(VENV)/collected || { cat $(VENV)/collected; exit 1; }
+# Once, and not by each of the processes that run them: pytest compiles tests in a way of its own.
+$(READ): | $(STAMP)
+	@$(PYTHON_COMPILES) -m pytest --collect-only -q -m "not rest" >$(READ) || { cat $(READ); rm $(READ); exit 1; }
 
 # Every branch is reached by an example with a name; what is drawn by luck need not be traced, which doubles its time.
 EXAMPLES = $(filter-out %/test_properties.py %/test_properties_of_caps.py,$(wildcard tests/unit/core/test_*.py))

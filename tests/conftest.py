@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place, no_credentials
+from tests.selection import Selection
 from tests.walls.tally import Walls, pytest_itemcollected, wall
 
 __all__ = ["aws_credentials", "aws_endpoint", "aws_place", "no_credentials", "pytest_itemcollected", "wall"]
@@ -34,17 +35,6 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, nothing)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long where nobody asked for it."""
-    left = [item for item in items if (long := item.get_closest_marker("long")) and not os.environ.get(long.args[0])]
-    if left and len(left) == len(items):
-        names = sorted({str(item.get_closest_marker("long").args[0]) for item in left})  # type: ignore[union-attr]
-        raise pytest.UsageError(f"that takes long: it runs where {' and '.join(names)} is set in the environment")
-    if left:
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
-
-
 def pytest_collection_finish() -> None:
     """Leave what was collected out of garbage collections: each would stop every thread, a sandbox's heartbeat too."""
     gc.collect()
@@ -57,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     No loop is set from here on: pytest-asyncio would have one made, and the first ``asyncio.run`` would drop it unclosed.
     """
     asyncio.set_event_loop(None)
+    config.pluginmanager.register(Selection(config))
     ours = any(isinstance(plugin, Walls) for plugin in config.pluginmanager.get_plugins())
     if not ours and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Walls())

@@ -102,8 +102,12 @@ class Walls:
                 self.through[area].append(test)
 
     def lines(self) -> list[str]:
-        """A line an area: how many forms were tried, and how many came through."""
-        return [f"walls {area:<10} tried {self.tried[area]:>5} through {len(self.through[area]):>3}" for area in AREAS]
+        """A line an area that was tried: how many forms, and how many came through."""
+        return [
+            f"walls {area:<10} tried {self.tried[area]:>5} through {len(self.through[area]):>3}"
+            for area in AREAS
+            if self.tried[area]
+        ]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the areas, where any was tried."""
