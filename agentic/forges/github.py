@@ -102,6 +102,11 @@ class GitHub(RestForge):
         path = f"{path_of(remote)}/pulls/{number}"
         return _pull(await self._api.send("PATCH", path, {"title": title, "body": body}, TypeAdapter(_Pull)))
 
+    async def close_pull_request(self, remote: Remote, number: int) -> PullRequest:
+        """Close one without merging it."""
+        path = f"{path_of(remote)}/pulls/{number}"
+        return _pull(await self._api.send("PATCH", path, {"state": "closed"}, TypeAdapter(_Pull)))
+
     async def pull_request(self, remote: Remote, number: int) -> PullRequest:
         """One as it is now."""
         return _pull(await self._api.get(f"{path_of(remote)}/pulls/{number}", TypeAdapter(_Pull)))

@@ -31,6 +31,8 @@ class ForgeHost:
     kind: ForgeKind
     variable: str = ""
     plain: bool = False
+    api_at: str = ""
+    """Where its API answers instead, '' for where such a host has it."""
 
     @property
     def web(self) -> str:
@@ -40,6 +42,8 @@ class ForgeHost:
     @property
     def api(self) -> str:
         """Where its API answers."""
+        if self.api_at:
+            return self.api_at
         if self.name == "github.com":
             return "https://api.github.com"
         return f"{self.web}/api/{'v3' if self.kind == 'github' else 'v1'}"
@@ -150,6 +154,10 @@ class Forge(Protocol):
 
     async def pull_request(self, remote: Remote, number: int) -> PullRequest:
         """One as it is now."""
+        ...
+
+    async def close_pull_request(self, remote: Remote, number: int) -> PullRequest:
+        """Close one without merging it."""
         ...
 
     async def checks(self, remote: Remote, sha: str) -> tuple[RemoteCheck, ...]:

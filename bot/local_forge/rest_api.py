@@ -125,6 +125,8 @@ def _of_pull(
             return _json(shape.pull(held, pull))
         case "PATCH", []:
             pull.title, pull.body = str(body.get("title", pull.title)), str(body.get("body", pull.body))
+            if body.get("state") in ("open", "closed") and not pull.merged:
+                pull.state = "open" if body["state"] == "open" else "closed"
             return _json(shape.pull(held, pull))
         case "POST", ["comments"]:
             note = Note(held.next(), who.login, str(body.get("body", "")))
