@@ -16,6 +16,30 @@ PROVIDERS = "anthropic, deepseek, gemini, groq, mistral, openai, openrouter, xai
 SANDBOXES = ("auto", "docker", "bubblewrap", "host")
 
 
+def add_live(doctor: argparse.ArgumentParser) -> None:
+    """Add the options of `doctor --live`; each of them means it."""
+    live = doctor.add_argument_group(
+        "for real, with your own tokens; asks before each part, and cleans up after itself"
+    )
+    live.add_argument("--live", action="store_true", help="try Discord, a forge, a sandbox and each model for real")
+    live.add_argument(
+        "--channel", type=int, default=0, dest="live_channel", metavar="ID", help="the Discord channel to try in"
+    )
+    live.add_argument(
+        "--repository",
+        default="",
+        metavar="OWNER/NAME",
+        help="the repository in which a pull request is opened and closed",
+    )
+    live.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="write what went over the wire, as shapes without tokens, names or texts",
+    )
+    live.add_argument("--yes", action="store_true", dest="live_yes", help="agree to every part")
+
+
 def add_setup(commands: Commands) -> None:
     """Add the options of `setup`."""
     setup = commands.add_parser(

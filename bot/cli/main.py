@@ -151,9 +151,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return health(settings, live=wanted.live)
     if wanted.command == "doctor":
-        from bot.cli.doctor import doctor
-
-        return doctor(settings, as_json=wanted.json, search=wanted.search)
+        return _doctor(wanted, settings)
     if wanted.command in ("logs", "top"):
         return _task_view(wanted, settings)
     if wanted.command == "mcp":
@@ -171,6 +169,16 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if wanted.command == "lessons":
         return _lessons(wanted, settings)
     return _replay(wanted, settings)
+
+
+def _doctor(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.live or wanted.live_channel or wanted.repository or wanted.record:
+        from bot.cli.live.live_check import LiveOrder, live
+
+        return live(settings, LiveOrder(wanted.live_channel, wanted.repository, wanted.record, agreed=wanted.live_yes))
+    from bot.cli.doctor import doctor
+
+    return doctor(settings, as_json=wanted.json, search=wanted.search)
 
 
 def _task_view(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -323,6 +331,7 @@ def parser() -> argparse.ArgumentParser:
         add_costs,
         add_keeping,
         add_lessons,
+        add_live,
         add_mcp,
         add_search,
         add_setup,
@@ -369,6 +378,7 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
+    add_live(doctor)
     add_task_views(commands)
     add_mcp(commands)
     add_skills(commands)

@@ -40,11 +40,14 @@ class Row:
     what: str
     request: str
     noted: tuple[str, ...]
+    part_of: bool = False
+    """The second sends a part of what the first sends, on purpose: what it leaves out is only noted."""
 
     @property
     def differences(self) -> tuple[str, ...]:
         """What counts; undocumented fields are only noted."""
-        return tuple(one for one in self.noted if not is_undocumented(one))
+        left_out = ": there / missing" if self.part_of else "\n"
+        return tuple(one for one in self.noted if not is_undocumented(one) and not one.endswith(left_out))
 
 
 async def compared(left: Address, right: Address, settle: float = SETTLE_SECONDS) -> list[Row]:
@@ -90,7 +93,7 @@ async def _row(
         raise one
     if isinstance(two, BaseException):
         raise two
-    return Row(step.what, f"{step.method} {step.path}", tuple(_parted(one, two)))
+    return Row(step.what, f"{step.method} {step.path}", tuple(parted(one, two)))
 
 
 async def _taken(step: Step, target: Target, known: dict[str, str], settle: float) -> Seen:
@@ -110,7 +113,7 @@ def _kept(target: Target, step: Step, answer: Answer, field: str) -> str:
     )
 
 
-def _parted(left: Seen, right: Seen) -> list[str]:
+def parted(left: Seen, right: Seen) -> list[str]:
     one, two = left.answer, right.answer
     found = [f"status: {one.status} / {two.status}"] if one.status != two.status else []
     if one.code != two.code:
