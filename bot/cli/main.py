@@ -151,9 +151,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         return health(settings, live=wanted.live)
     if wanted.command == "doctor":
-        from bot.cli.doctor import doctor
-
-        return doctor(settings, as_json=wanted.json, search=wanted.search)
+        return _doctor(wanted, settings)
     if wanted.command in ("logs", "top"):
         return _task_view(wanted, settings)
     if wanted.command == "mcp":
@@ -171,6 +169,16 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
     if wanted.command == "lessons":
         return _lessons(wanted, settings)
     return _replay(wanted, settings)
+
+
+def _doctor(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.mend:
+        from bot.cli.sandbox_mend import mend
+
+        return mend(settings, yes=wanted.yes)
+    from bot.cli.doctor import doctor
+
+    return doctor(settings, as_json=wanted.json, search=wanted.search)
 
 
 def _task_view(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
@@ -369,6 +377,12 @@ def parser() -> argparse.ArgumentParser:
     doctor = commands.add_parser("doctor", help="show every component, what is missing, and what to do")
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
+    doctor.add_argument(
+        "--mend",
+        action="store_true",
+        help="let sandboxes run where AppArmor refuses them (Ubuntu); asks first, needs root",
+    )
+    doctor.add_argument("--yes", action="store_true", help="with --mend: do not ask")
     add_task_views(commands)
     add_mcp(commands)
     add_skills(commands)

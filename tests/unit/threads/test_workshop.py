@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +21,6 @@ from bot.workspace.sandboxes import (
     AttachmentGone,
     Workshop,
 )
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 async def nothing(address: str, most: int) -> bytes:
