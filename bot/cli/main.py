@@ -173,7 +173,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 def _doctor(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
     if wanted.mend:
-        from bot.cli.sandbox_mend import mend
+        from bot.cli.checks.sandbox_mend import mend
 
         return mend(settings, yes=wanted.yes)
     from bot.cli.doctor import doctor

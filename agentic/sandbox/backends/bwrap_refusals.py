@@ -22,13 +22,15 @@ INSTALL = {
     "suse": "zypper install bubblewrap",
 }
 """What installs it, by the names that systems give themselves or what they are like."""
-OPEN = "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined"
-"""What lets a container's processes make namespaces and mount a /proc of their own."""
+OPEN = "--user 1000:1000 " + " ".join(
+    f"--security-opt {wall}=unconfined" for wall in ("seccomp", "apparmor", "systempaths")
+)
+"""What lets a container's processes make namespaces and mount a /proc of their own; a container's root may not."""
 CONTAINERS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
 ENOUGH = 15_000
 APPARMOR = ("setting up uid map: Permission denied", "Failed RTM_NEWADDR")
 """What bubblewrap says where AppArmor took the rights out of its namespace."""
-NO_NAMESPACE = ("create new namespace", "Creating new namespace", "Creating new user namespace", "unshare")
+NO_NAMESPACE = ("new namespace", "unshare failed")
 NO_PROC = ("mount proc",)
 CHANGED_SETTING = "until the next restart; a file in /etc/sysctl.d keeps it"
 

@@ -28,6 +28,7 @@ from agentic.sandbox.backends.bwrap_programs import (
 )
 from agentic.sandbox.backends.selection import choose
 from agentic.sandbox.hidden_files import adopt
+from bot.cli.doctor import sandbox_component
 from tests.integration.world.rungs import SMALL, missing
 
 UBUNTU = "bwrap: setting up uid map: Permission denied"
@@ -114,13 +115,13 @@ async def test_each_bubblewrap_holds_what_a_sandbox_promises(
     assert rung.said == f"bubblewrap ({program.said})"
 
 
-async def test_the_systems_is_used_first(system: Path, tmp_path: Path) -> None:
+async def test_the_systems_is_used_first_and_doctor_names_it(system: Path, tmp_path: Path) -> None:
     """Where both run."""
     (system / "bwrap").write_text(f'#!/bin/sh\nexec {with_the_bundled(system)} "$@"\n')
     (system / "bwrap").chmod(0o755)
     choice = await choose("bubblewrap", tmp_path / "state")
     assert choice.rung is not None
-    assert choice.rung.said == "bubblewrap (of the system, 0.11.0)"
+    assert sandbox_component(choice).adapter == choice.rung.said == "bubblewrap (of the system, 0.11.0)"
     await choice.rung.close()
 
 

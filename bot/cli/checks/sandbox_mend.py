@@ -36,6 +36,7 @@ profile threadwright-bwrap {COPY / BINARY} flags=(unconfined) {{
 """
 APT = ("apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap")
 LOAD = ("apparmor_parser", "--replace", str(PROFILE_FILE))
+SEE = "see what AppArmor refused: sudo dmesg | grep -i apparmor; or start Docker"
 QUESTION = "Go on? [y/N] "
 
 
@@ -63,7 +64,9 @@ async def mend(settings: Settings, *, yes: bool) -> int:
     except NotMended as error:
         return fail(f"Not mended: {error}.")
     if choice.rung is None:
-        return fail(f"Not mended: {choice.why}.\n→ {choice.todo or 'start Docker'}")
+        return fail(
+            f"Not mended: {choice.why}.\n→ {SEE if choice.refused is None or choice.refused.mendable else choice.todo}"
+        )
     say(f"Mended: commands run in {choice.rung.said}. A bot that runs uses it from its next task on.")
     return 0
 
