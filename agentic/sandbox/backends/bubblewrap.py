@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
-from agentic.sandbox.backends.bwrap_programs import BINARY, Bwrap, programs
+from agentic.sandbox.backends.bwrap_programs import BINARY, Bwrap, lent, programs
 from agentic.sandbox.backends.bwrap_refusals import Machine, refused, unusable
 from agentic.sandbox.backends.cgroups import ControlGroup, ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover, made
@@ -135,9 +135,11 @@ class Bubblewrap:
             raise unusable((f"bubblewrap {bwrap.said}: {bwrap.trouble}",), Machine.here())
         try:
             sources = _Sources(workspace, home, program(self._state), self._own_etc(), door, mirror, skills)
-            shown = _shown_to_the_user(sources, self.owner, bwrap.folder) if os.geteuid() == 0 else []
+            is_root = os.geteuid() == 0
+            copy = lent(bwrap.folder, self._state) if is_root and bwrap.folder is not None else None
+            shown = _shown_to_the_user(sources, self.owner, copy) if is_root else []
             inside = sources.staged if shown else sources
-            command = STAGE / "bwrap" / BINARY if shown and bwrap.folder is not None else bwrap.path
+            command = STAGE / "bwrap" / BINARY if copy is not None else bwrap.path
             group = self._groups.make(limits)
             argv = [*shown, str(command), *_mirrored(mirror, inside), *self._arguments(inside, limits, covered, group)]
             transport = await ProcessTransport.start(

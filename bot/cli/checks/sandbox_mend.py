@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentic.sandbox.backends import bwrap_programs
-from agentic.sandbox.backends.bwrap_programs import BINARY, COPY, LIBRARIES, bundled_folder, held_by_root
+from agentic.sandbox.backends.bwrap_programs import BINARY, COPY, bundled_folder, copy_wheel, held_by_root
 from agentic.sandbox.backends.bwrap_refusals import own_command
 from bot.cli.console import fail, say
 from bot.config.settings import Settings
@@ -123,30 +123,23 @@ def copy_bundled() -> None:
     source = bundled_folder()
     if source is None:
         raise NotMended("no bubblewrap came with this program for this machine; install the distribution's")
-    before = os.umask(0o022)
     try:
         fresh = Path(tempfile.mkdtemp(prefix="threadwright-", dir=_parent()))
         try:
-            fresh.chmod(0o755)
-            files = [source / BINARY, *(source / LIBRARIES).iterdir()]
-            for file in files:
-                copied = fresh / file.relative_to(source)
-                copied.parent.mkdir(parents=True, exist_ok=True)
-                copied.write_bytes(file.read_bytes())  # not its owner, its time or its links
-                copied.chmod(0o755)
+            copy_wheel(source, fresh)
             shutil.rmtree(COPY, ignore_errors=True)
             fresh.rename(COPY)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     except OSError as error:
         raise NotMended(f"the bundled bubblewrap can't be copied to {COPY}: {error.strerror}") from error
-    finally:
-        os.umask(before)
 
 
 def _parent() -> Path:
     parent = COPY.parent
-    parent.mkdir(parents=True, exist_ok=True)
+    if not parent.is_dir():
+        parent.mkdir(parents=True)
+        parent.chmod(0o755)
     open_to_others = [each for each in (parent, *parent.parents) if not held_by_root(each)]
     if open_to_others:
         place = open_to_others[-1]

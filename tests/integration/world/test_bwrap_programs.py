@@ -125,6 +125,22 @@ async def test_the_systems_is_used_first_and_doctor_names_it(system: Path, tmp_p
     await choice.rung.close()
 
 
+async def test_the_bundled_one_runs_out_of_an_environment_that_only_its_owner_reaches(tmp_path: Path) -> None:
+    """As in the home of root, whose commands run as another user."""
+    path = with_the_bundled(tmp_path)
+    tmp_path.chmod(0o700)
+    rung = Bubblewrap(tmp_path / "state", Bwrap(path, "bundled", "0.11.0", folder=tmp_path))
+    for folder in (tmp_path / "w", tmp_path / "h"):
+        adopt(folder, *rung.owner)
+    sandbox = await rung.start("t", tmp_path / "w", tmp_path / "h", SMALL)
+    try:
+        result = await sandbox.exec("id -u; ls /run /opt/threadwright", timeout=60)
+    finally:
+        await sandbox.close()
+    assert result.text.splitlines()[0] == str(rung.owner[0])
+    assert "bwrap" not in result.text, "it is not shown inside"
+
+
 @pytest.mark.parametrize(
     ("version", "words"), [("0.11.0", UBUNTU), ("0.11.0", UBUNTU_LATER), ("0.7.1", ""), ("what?", "")]
 )
