@@ -77,7 +77,9 @@ def without_the_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bwrap_programs, "PACKAGE", "no_such_package")
 
 
-@pytest.mark.parametrize("origin", ["system", "bundled"])
+@pytest.mark.parametrize(
+    "origin", [pytest.param("system", marks=pytest.mark.needs("the system's bubblewrap")), "bundled"]
+)
 async def test_each_bubblewrap_holds_what_a_sandbox_promises(
     origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
