@@ -144,7 +144,7 @@ coverage: embeddings aws ## branch coverage of everything; takes about twice as 
 	$(BIN)/coverage run -m pytest $(ARGS)
 	$(BIN)/coverage report --skip-covered --sort=cover
 
-pictures: embeddings ## take every picture of the README and the guide anew, into docs/images (needs Chromium and bubblewrap)
+pictures: embeddings ## take every picture of the README and the guide anew, into docs/images (needs Chromium)
 	UPDATE_IMAGES=1 $(BIN)/python -m pytest -q tests/e2e -m chromium
 
 faults: setup ## the fault catalogue: each row with its verdict

@@ -9,6 +9,7 @@ import os
 import pytest
 from hypothesis import settings
 
+from agentic.sandbox.backends import bwrap_programs
 from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place, no_credentials
 from tests.selection import Selection
 from tests.walls.tally import Walls, pytest_itemcollected, wall
@@ -35,6 +36,11 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, nothing)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Say which bubblewrap sandboxes run in that tests make themselves; processes that they start choose as ever."""
+    parser.addoption("--system-bwrap", action="store_true", help="the system's bubblewrap first, not the bundled one")
+
+
 def pytest_collection_finish() -> None:
     """Leave what was collected out of garbage collections: each would stop every thread, a sandbox's heartbeat too."""
     gc.collect()
@@ -48,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     asyncio.set_event_loop(None)
     config.pluginmanager.register(Selection(config))
+    if not config.getoption("--system-bwrap") and bwrap_programs.bundled_folder() is not None:
+        bwrap_programs.COMMAND = "no bubblewrap of the system"
     ours = any(isinstance(plugin, Walls) for plugin in config.pluginmanager.get_plugins())
     if not ours and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Walls())

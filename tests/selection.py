@@ -22,6 +22,7 @@ REST = {
     "tests/e2e": "processes and pages",
     "tests/integration/console": "the console's own",
     "tests/integration/local_discord": "the local Discord's own",
+    "tests/integration/local_forge": "the local forge's own",
     "tests/integration/mcp/test_others_servers.py": "MCP servers of others",
     "tests/unit/console": "the console's own",
     "tests/unit/deploy": "images and templates",

@@ -14,7 +14,8 @@ AgenticError
 │   └── ModelUnpriced          nobody knows what it costs, so it was not asked: the settings must say
 ├── SandboxError               the place where commands run
 │   ├── SandboxUnavailable     there is none: no engine, no image, not allowed
-│   │   └── CallNotBegun       and so a call was not begun: nothing of it was sent anywhere
+│   │   ├── CallNotBegun       and so a call was not begun: nothing of it was sent anywhere
+│   │   └── SandboxRefused     this machine does not let one start; a person must act
 │   ├── SandboxLost            it was there and is gone
 │   ├── PathRefused            outside of the workspace, a device, or hidden by .aiignore
 │   ├── EditConflict           the file is not what the writer thinks it is
@@ -144,6 +145,16 @@ class SandboxUnavailable(SandboxError):
 
 class CallNotBegun(SandboxUnavailable):
     """There is no sandbox to run a call in, and nothing of the call was sent to any: it had no effect."""
+
+
+class SandboxRefused(SandboxUnavailable):
+    """This machine lets no sandbox of a kind start; ``todo`` says what mends that, ``mendable`` if we can do it."""
+
+    def __init__(self, said: str, todo: str, *, mendable: bool = False) -> None:
+        super().__init__(f"{said}. {todo[:1].upper()}{todo[1:]}")
+        self.said = said
+        self.todo = todo
+        self.mendable = mendable
 
 
 class SandboxLost(SandboxError):

@@ -29,6 +29,8 @@ class Limits:
 
 
 DOOR = "/opt/threadwright/door"
+COMMANDS = "/opt/threadwright/bin"
+"""Where a sandbox sees our own commands, read-only and last on its PATH."""
 SKILLS = "/opt/threadwright/skills"
 """Where a sandbox sees the skills that its thread's tasks have read, read-only."""
 PROXY_PORT = 17080
@@ -54,5 +56,7 @@ class Place:
     counts_processes: bool = True
     """The limit on processes is ours to set; without, the rung sets it (Docker, where one user has many sandboxes)."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    commands: str = COMMANDS
+    """A folder at the end of the PATH."""
     door: str = ""
     """The way out, a Unix socket; '' where there is none."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from agentic.core.events.execution_events import UNEXPOSED, Exposure
-from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.ports.errors import SandboxError, SandboxLost, SandboxRefused, SandboxUnavailable
 from agentic.ports.way_out import Doors, RefusedHost
 from agentic.sandbox.aiignore import IgnoreFile
 from agentic.sandbox.backends.hidden_mounts import (
@@ -40,6 +40,11 @@ class Rung(Protocol):
     @property
     def name(self) -> str:
         """docker, bubblewrap or host."""
+        ...
+
+    @property
+    def said(self) -> str:
+        """The same for people, and which of several it is."""
         ...
 
     @property
@@ -85,7 +90,7 @@ class Rung(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which rung is used and why; without one, ``why`` says what to do."""
+    """Which rung is used and why; without one, why not, and ``refused`` says what mends that."""
 
     rung: Rung | None
     why: str
@@ -93,11 +98,18 @@ class Choice:
     """Each better rung that cannot be had, and the reason."""
     left: tuple[str, ...] = ()
     """What an earlier process left behind in it and nobody can end."""
+    refused: SandboxRefused | None = None
+    """What this machine refuses the last of them."""
 
     @property
     def name(self) -> str:
         """The rung's name, 'none' where there is none."""
         return self.rung.name if self.rung else "none"
+
+    @property
+    def todo(self) -> str:
+        """What mends that there is none, '' where nobody knows."""
+        return self.refused.todo if self.refused is not None else ""
 
 
 @dataclass(slots=True)
@@ -334,7 +346,7 @@ class Sandboxes:
             await self.end(thread, "it was made anew with another repository")
             choice = await self.choice()
             if choice.rung is None:
-                raise SandboxUnavailable(choice.why)
+                raise SandboxUnavailable(f"{choice.why}. {choice.todo}" if choice.todo else choice.why)
             await self._wait_for_room(thread)
             try:
                 return await self._make(choice.rung, thread, workspace, ignore)

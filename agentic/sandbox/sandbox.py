@@ -91,6 +91,7 @@ class Sandbox(FileOperations):
                 "home": place.home,
                 "namespaced": place.namespaced,
                 "environment": {**(PROXY_ENVIRONMENT if place.door else {}), **place.environment},
+                "commands": place.commands,
                 "door": place.door,
                 "door_port": PROXY_PORT,
                 "heartbeat": limits.heartbeat,

@@ -55,7 +55,7 @@ def sandbox_check(choice: Callable[[], Choice | None]) -> HealthCheck:
             return PartHealth(
                 "sandbox", "limited", "no commands can run", "`threadwright doctor` says why, and what to install"
             )
-        return PartHealth("sandbox", "ok", f"commands run in {chosen.name}")
+        return PartHealth("sandbox", "ok", f"commands run in {chosen.rung.said}")
 
     return HealthCheck("sandbox", ask)
 

@@ -88,6 +88,10 @@ class Backstage:
     """The small agents that may look on."""
     roles: Roles = field(default_factory=Roles)
 
+    def sandbox(self) -> str:
+        """Say where commands run; '' where none do, or while that is being tried."""
+        return self.workshop.said() if self.workshop is not None else ""
+
     async def button_used(self, key: str) -> None:
         """Have the buttons under the answer with this outbox key made anew."""
         for each in self.live:

@@ -37,7 +37,6 @@ def add_live(doctor: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write what went over the wire, as shapes without tokens, names or texts",
     )
-    live.add_argument("--yes", action="store_true", dest="live_yes", help="agree to every part")
 
 
 def add_setup(commands: Commands) -> None:

@@ -162,7 +162,7 @@ async def sandbox(settings: Settings) -> Component:
 def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
     """Show the chosen backend, and why better ones are not available."""
     if choice.rung is None:
-        return Component("sandbox", "none", "limited", choice.why, _walls_todo(setting))
+        return Component("sandbox", "none", "limited", choice.why, _walls_todo(choice, setting))
     if choice.left:
         why = f"{len(choice.left)} from an earlier start could not be ended: {choice.left[0][:SHOWN_WORDS]}"
         return Component("sandbox", choice.name, "limited", why, "end it by hand, or restart the machine")
@@ -174,19 +174,16 @@ def sandbox_component(choice: Choice, setting: str = "auto") -> Component:
     skipped = f" ({' and '.join(better)} not found; not needed)" if better else ""
     memory = f"memory is {choice.rung.memory}"
     network = "commands reach only hosts that an owner allows"
-    return Component("sandbox", choice.name, "ok", f"works{skipped}; {memory}; {network}")
+    return Component("sandbox", choice.rung.said, "ok", f"works{skipped}; {memory}; {network}")
 
 
-def _walls_todo(setting: str) -> str:
-    """Say how to get a sandbox; another backend is named only if it is available and the setting alone forbids it."""
-    talk = "until then the agent can only talk"
-    if setting == "docker" and shutil.which("bwrap"):
-        return f"set THREADWRIGHT_SANDBOX=auto, since bubblewrap is installed, or start Docker; {talk}"
-    if setting == "docker":
-        return f"start Docker; {talk}"
-    if setting == "bubblewrap":
-        return f"install bubblewrap, or set THREADWRIGHT_SANDBOX=auto; {talk}"
-    return f"start Docker, or install bubblewrap; {talk}"
+def _walls_todo(choice: Choice, setting: str) -> str:
+    """Say how to get a sandbox: what mends the one that was tried last, else Docker where the setting allows that."""
+    mend = choice.todo or "start Docker"
+    docker = "" if "start Docker" in mend else "; or start Docker"
+    if docker and setting == "bubblewrap":
+        docker += " and set THREADWRIGHT_SANDBOX=auto"
+    return f"{mend}{docker}; until then the agent can only talk"
 
 
 async def models(settings: Settings) -> tuple[Component, ...]:

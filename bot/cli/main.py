@@ -175,7 +175,11 @@ def _doctor(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, N
     if wanted.live or wanted.live_channel or wanted.repository or wanted.record:
         from bot.cli.live.live_check import LiveOrder, live
 
-        return live(settings, LiveOrder(wanted.live_channel, wanted.repository, wanted.record, agreed=wanted.live_yes))
+        return live(settings, LiveOrder(wanted.live_channel, wanted.repository, wanted.record, agreed=wanted.yes))
+    if wanted.mend:
+        from bot.cli.checks.sandbox_mend import mend
+
+        return mend(settings, yes=wanted.yes)
     from bot.cli.doctor import doctor
 
     return doctor(settings, as_json=wanted.json, search=wanted.search)
@@ -379,6 +383,12 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print it as JSON")
     doctor.add_argument("--search", action="store_true", help="also try the public search engines")
     add_live(doctor)
+    doctor.add_argument(
+        "--mend",
+        action="store_true",
+        help="let sandboxes run where AppArmor refuses them (Ubuntu); asks first, needs root",
+    )
+    doctor.add_argument("--yes", action="store_true", help="with --mend or --live: do not ask")
     add_task_views(commands)
     add_mcp(commands)
     add_skills(commands)

@@ -219,9 +219,8 @@ class Tasks(commands.Cog):
             embed = help_embed(self.bot.options.prefix)
         else:
             status = await self.bot.conversation.status(said.thread)
-            embed = status_embed(
-                status, self.bot.backstage.held_up(), self.bot.feed.links.task(said.thread, status.execution)
-            )
+            details = self.bot.feed.links.task(said.thread, status.execution)
+            embed = status_embed(status, self.bot.backstage.held_up(), details, self.bot.backstage.sandbox())
         await self.bot.sender.send(
             Urgency.RESULT,
             lambda: message.channel.send(

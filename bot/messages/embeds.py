@@ -83,10 +83,10 @@ _HELP = (
 """The help in parts; a test checks that every command is listed."""
 
 
-def status_embed(view: StatusView, held_up: float = 0.0, details: str = "") -> discord.Embed:
+def status_embed(view: StatusView, held_up: float = 0.0, details: str = "", sandbox: str = "") -> discord.Embed:
     """Show what a thread is doing, its cost so far, and the longest stall of the process in the last hour.
 
-    ``held_up`` is that stall in seconds, ``details`` the address of the task on the console.
+    ``held_up`` is that stall in seconds, ``details`` the address of the task on the console, ``sandbox`` where commands run.
     """
     state = _ALONE.format(times=view.crashes) if view.crashes else _STATES[view.state]
     embed = discord.Embed(title="Status", description=state)
@@ -114,6 +114,8 @@ def status_embed(view: StatusView, held_up: float = 0.0, details: str = "") -> d
         embed.add_field(name="Details", value=f"[What it thinks, does and costs]({details})", inline=False)
     if view.queued:
         embed.add_field(name="Queued", value=str(view.queued))
+    if sandbox:
+        embed.add_field(name="Sandbox", value=sandbox)
     if held_up >= _DELAYED:
         embed.add_field(name="Bot delay", value=_HELD_UP.format(seconds=briefly(held_up)), inline=False)
     return embed

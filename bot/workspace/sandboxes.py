@@ -69,6 +69,7 @@ MB = 1024 * 1024
 FILE_BYTES = 25 * MB
 MESSAGE_BYTES = 50 * MB
 FILES = 20
+NO_SANDBOX = "none, so no commands run; `threadwright doctor` says why"
 PLACE_SECONDS = 0.3
 """Seconds that a start waits for the name of its sandbox."""
 
@@ -164,8 +165,11 @@ class Workshop:
         return self._worlds.get(thread) or RealWorld(self.sandboxes, thread, self.workspaces.folder(thread))
 
     async def choice(self) -> Choice:
-        """Return which sandbox is used and why; trying one out goes on even if the caller is cancelled."""
-        if self._trying is None:
+        """Return which sandbox is used and why; trying one out goes on even if the caller is cancelled.
+
+        Where there was none it is tried again, since somebody may have mended that.
+        """
+        if self._trying is None or ((tried := self.tried()) is not None and tried.rung is None):
             self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
         return await asyncio.shield(self._trying)
 
@@ -175,6 +179,12 @@ class Workshop:
             return None
         error = asyncio.CancelledError() if self._trying.cancelled() else self._trying.exception()
         return self._trying.result() if error is None else Choice(None, str(error))
+
+    def said(self) -> str:
+        """Say which sandbox commands run in, '' while that is being tried out."""
+        if (choice := self.tried()) is None:
+            return ""
+        return choice.rung.said if choice.rung is not None else NO_SANDBOX
 
     def left(self) -> tuple[str, ...]:
         """Describe what an earlier process left in sandboxes and nobody can end."""

@@ -7,7 +7,6 @@ Each is carried out once and shown once, and what was chosen is there.
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -24,8 +23,6 @@ from tests.chaos.house import House
 from tests.chaos.mind import Mind
 from tests.chaos.nursery import Nursery
 from tests.e2e.test_forking import died
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 WAYS = ("WAY-ONE", "WAY-TWO")
 DOING: tuple[JsonValue, ...] = tuple(f"{way}: do it so" for way in WAYS)

@@ -7,7 +7,6 @@ try works on it twice. ``make pictures`` puts the pictures of the views into ``d
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,6 @@ from tests.e2e.processes import environment, started
 pytestmark = [
     pytest.mark.chromium,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 TASK = f"Write the total of the attached orders into total.txt. `{CHECK}` says whether it is right."

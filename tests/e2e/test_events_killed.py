@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from agentic.core.outside.outline import Outline, follow
 from agentic.models.scripted.captured_request import CapturedRequest
@@ -16,8 +13,6 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.e2e.living import living
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 DEATHS = ("loop.commit.after:3", "events.delivered:2")
 """Events are durable and nobody was told; somebody was told and the store does not know: each life ends at the next one."""

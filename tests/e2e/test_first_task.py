@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,7 +20,6 @@ from tests.e2e.processes import environment, started
 pytestmark = [
     pytest.mark.chromium,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 
 TASK = "Which of the first 50 numbers are happy? Please check with a script and give me a table."

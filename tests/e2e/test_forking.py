@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
-
-import pytest
 
 from agentic.core.events.execution_events import Started
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 async def died(place: House, failpoint: str) -> None:

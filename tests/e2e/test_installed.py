@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
@@ -23,7 +22,6 @@ BIN, CACHE, PINS = ROOT / ".venv/bin", ROOT / "build/uv", ROOT / "requirements/r
 NOT_SHIPPED = {"bot/local_discord/README.md", "agentic/sandbox/image"}
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.skipif(
         not os.environ.get("CI") and not list(CACHE.parent.glob(".uv-filled-*")),
         reason="its packages are not there: make bare",

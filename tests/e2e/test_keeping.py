@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
 from pathlib import Path
-
-import pytest
 
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
@@ -15,7 +12,6 @@ from agentic.models.scripted.replies import Reply
 from tests.e2e.living import living
 from tests.e2e.processes import Running, environment, started
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 CANARY = "sk-canary-5f2b8c1d9e7a4063"
 
 

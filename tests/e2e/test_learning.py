@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
@@ -18,8 +15,6 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.e2e.living import living
 from tests.e2e.orders import CHECK, REVIEWER, Orders
 from tests.e2e.processes import environment, started
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 TASK = f"Write the total of the attached orders into total.txt. `{CHECK}` says whether it is right."
 FAILED, DONE = r"the total is wrong", r"The total is in total\.txt"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ from bot.cli.word_search import search
 from bot.config.settings import read_settings
 from deploy.aws_local.resources import client, environment
 from tests.e2e.several import SECONDS, Several, several
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 MONTH = 30 * 24 * 3600
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import signal
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
@@ -22,8 +21,6 @@ from tests.e2e.living import ADDRESS
 from tests.e2e.person import person
 from tests.e2e.processes import environment, started
 from tests.e2e.several import ONLINE, SECONDS, WORKS, Several, several
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 PROMISED = timedelta(seconds=2)

@@ -8,7 +8,6 @@ import hashlib
 import os
 import random
 import re
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,8 +28,6 @@ from bot.local_forge import Account, HostedRepository, LocalForge, Pull
 from bot.local_forge.ssh_server import SshServer, usable
 from bot.workspace.linked_accounts import LinkedAccount, LinkedAccounts
 from tests.e2e.living import Living, living
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 FIX = "test -e fixed || { touch fixed; git add -A; git commit -qm Fix; }"
 STEPS = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,7 +30,6 @@ from tests.e2e.scenes import finishes, uses
 pytestmark = [
     pytest.mark.chromium,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 
 TASK = "Fix the failing test in test_price.py repo:ada/shop"

@@ -6,19 +6,14 @@ import asyncio
 import json
 import re
 import secrets
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pytest
 
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.e2e.living import living
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 REVIEWER = "You review one attempt"
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,8 +19,6 @@ from bot.schedules.time_rules import Days, next_firing
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
 from tests.e2e.living import living
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 DEATHS = (
     "schedule.put.before", "schedule.put.after", "schedule.claimed", "outbox.put.after", "discord.post.before",

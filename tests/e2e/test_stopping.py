@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -15,8 +14,6 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from tests.e2e.living import Living, living
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 GROWING = (
     "setsid sh -c 'trap \"\" TERM INT HUP; while :; do echo x >> grows.txt; sleep 0.01; done' </dev/null >/dev/null 2>&1 & "

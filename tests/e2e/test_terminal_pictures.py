@@ -9,7 +9,6 @@ import asyncio
 import html
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -28,7 +27,6 @@ from tests.integration.local_discord.browsers import ARGUMENTS
 pytestmark = [
     pytest.mark.chromium,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 COLUMNS = 88
 SIZE = (60, COLUMNS)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from pathlib import Path
-
-import pytest
 
 from agentic.core.events.execution_events import Started, TrialDecided
 from agentic.models.scripted.captured_request import CapturedRequest
@@ -17,8 +14,6 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from tests.e2e.living import living
 from tests.e2e.processes import Running, environment, started
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 CHECK = "sh check.sh"
 INSIGHT = json.dumps(

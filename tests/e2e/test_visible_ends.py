@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from pathlib import Path
 
 import pytest
@@ -54,8 +53,6 @@ async def test_f71_without_a_docker_engine_the_thread_is_told_what_to_do_and_can
             assert "doctor" in told.text
             assert "Docker" in told.text
             assert await bot.running.end() == 0
-        if shutil.which("bwrap") is None:
-            return
         async with living(tmp_path, endpoint) as bot:
             await bot.person.sees(thread, r"It is done\.")
             assert await bot.running.end() == 0

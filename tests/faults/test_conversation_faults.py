@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import shutil
 from pathlib import Path
 
 import pytest
@@ -159,7 +158,6 @@ HOSTILE = (
 )
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_f35_attachments_get_safe_and_distinct_names_in_the_workspace(tmp_path: Path) -> None:
     async def fetch(address: str, most: int) -> bytes:
         return address.encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from pathlib import Path
 
@@ -157,7 +156,6 @@ async def test_f14_a_deleted_thread_stays_deleted(scenery: Scenery) -> None:
     assert [found.id for found in guild.threads()] == [other]
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_f14_a_deleted_thread_ends_its_execution_and_frees_what_it_held(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

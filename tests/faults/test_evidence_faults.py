@@ -6,7 +6,6 @@ The real loop over real HTTP; in row 57 with the real tools, SQLite and a real s
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +57,6 @@ class Scene:
 
 @pytest.fixture
 async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with houses(tmp_path) as house_of, open_bench() as bench:
         bench.put("cart.py", "def total(x):\n    return 0\n")
         bench.put("test_cart.py", TEST)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -24,7 +23,6 @@ from tests.chaos.nursery import Nursery
 from tests.chaos.outside import judged
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

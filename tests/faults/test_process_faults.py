@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-import shutil
 import signal
 import statistics
 import time
@@ -30,7 +29,6 @@ from tests.unit.threads.house import POLICY, Bench, house
 
 __all__ = ["guild"]
 
-needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 CROWD = 20
 BATCHES, BATCH = 9, 8
@@ -46,7 +44,6 @@ async def log_of(home: Path) -> list[tuple[str, str]]:
         await store.close()
 
 
-@needs_sandbox
 async def test_f90_twenty_running_executions_are_left_in_order_and_resumed_by_the_next_process(tmp_path: Path) -> None:
     """Half of them wait for a model that answers soon after the signal, half run a command."""
     go, asked = asyncio.Event(), 0

@@ -15,6 +15,7 @@ import pytest
 
 from agentic.ports.errors import PathRefused, SandboxLost, SandboxUnavailable
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.bwrap_programs import Bwrap
 from agentic.sandbox.backends.docker import Docker
 from agentic.sandbox.backends.selection import choose
 from agentic.sandbox.limits import Limits
@@ -150,9 +151,9 @@ async def test_f71_without_any_rung_commands_are_refused_and_it_is_said_why(tmp_
     """The host is never taken by itself."""
     choice = await choose("docker", tmp_path / "state", docker_url=f"unix://{tmp_path}/none.sock")
     assert choice.rung is None
-    assert "Start Docker" in choice.why
-    absent = Bubblewrap(tmp_path / "state", "no-such-bwrap")
-    with pytest.raises(SandboxUnavailable, match="not installed"):
+    assert "start Docker" in choice.todo
+    absent = Bubblewrap(tmp_path / "state", Bwrap(tmp_path / "bwrap", "system", trouble="it does not start"))
+    with pytest.raises(SandboxUnavailable, match="of the system: it does not start"):
         await absent.start("t", tmp_path, tmp_path, Limits())
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -26,8 +25,6 @@ NOISE = (
 
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as opened:
         yield opened
 

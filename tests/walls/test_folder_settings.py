@@ -79,7 +79,6 @@ async def threadwright(*arguments: str, env: dict[str, str], cwd: Path) -> tuple
 
 
 @pytest.mark.wall("settings")
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.parametrize("model", ["anthropic/claude-haiku-4-5", "openai/gpt-4o-mini"])
 async def test_nothing_that_a_folder_holds_sends_a_key_away_or_runs_on_the_host(
     tmp_path: Path, wall: Wall, model: str
@@ -225,7 +224,6 @@ def test_a_home_is_no_other_one_in_each_folder_and_does_not_name_another(
 
 
 @pytest.mark.wall("settings")
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_nobody_else_reaches_what_a_task_leaves_in_the_home(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
@@ -284,7 +282,6 @@ async def test_a_named_file_counts_and_says_so_in_doctor(tmp_path: Path, before:
 
 
 @pytest.mark.wall("settings")
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_the_host_is_warned_of_in_the_first_line_and_in_the_footer(tmp_path: Path) -> None:
     async with asyncio.timeout(90), ScriptedEndpoint.start([FINISH]) as endpoint:
         env = environment(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 
 import pytest
 
@@ -19,8 +18,6 @@ ALL = WHOLE in os.environ
 SAMPLE = {"destructive": 12, "ordinary": 6}
 THROUGH, ASKED = 11, 10
 """Of the whole sets so many destructive commands may pass, and so many ordinary ones be asked about."""
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 def chosen(kind: str) -> list[Entry]:

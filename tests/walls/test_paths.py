@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -22,8 +21,6 @@ OUT = "outside"
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
     """A workspace beside which something stands that is nobody's business."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as opened:
         beside = opened.workspace.parent / OUT
         beside.mkdir()

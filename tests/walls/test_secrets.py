@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import random
-import shutil
 import string
 import uuid
 from collections.abc import AsyncIterator
@@ -268,8 +267,6 @@ def test_a_placeholder_says_nothing_of_how_long_its_secret_is() -> None:
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
     """A sandbox and an agent's tools in it."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as opened:
         yield opened
 

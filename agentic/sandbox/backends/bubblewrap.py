@@ -2,27 +2,30 @@
 
 Inside: a read-only system, /workspace and the home bind-mounted, an empty network, own processes, no capabilities, no
 further namespaces; the supervisor adds a system call filter.  Where we are root, we become the sandbox's user first,
-because limits do not hold for root; and because that user may have no way to where the workspace lies, a private mount
-namespace shows it in a place that it can reach (``STAGE``).
+because limits do not hold for root; and because that user may have no way to where the workspace or a bubblewrap of ours
+lies, a private mount namespace shows them in a place that it can reach (``STAGE``).
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
-import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agentic.ports.errors import SandboxError, SandboxLost, SandboxUnavailable
+from agentic.sandbox.backends.bwrap_programs import BINARY, Bwrap, lent, programs
+from agentic.sandbox.backends.bwrap_refusals import Machine, refused, unusable
 from agentic.sandbox.backends.cgroups import ControlGroup, ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover, made
 from agentic.sandbox.backends.process_transport import ProcessTransport
-from agentic.sandbox.limits import DOOR, SKILLS, Limits, Place
+from agentic.sandbox.limits import COMMANDS, DOOR, SKILLS, Limits, Place
 from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
+from agentic.sandbox.python_command import python_folder
 from agentic.sandbox.sandbox import Sandbox
 from agentic.sandbox.shown_mirror import environment_of, place_of
 
@@ -50,12 +53,10 @@ mount --bind "$5" "$stage/etc"
 [ -z "$6" ] || mount --bind "$6" "$stage/door"
 [ -z "$7" ] || mount --bind "$7" "$stage/mirror"
 [ -z "$8" ] || mount --bind "$8" "$stage/skills"
-shift 8
+[ -z "$9" ] || mount --bind "$9" "$stage/bwrap"
+shift 9
 exec "$@"
 """
-MAKE_ONE = (
-    "Install it (Debian: apt-get install bubblewrap), install Docker, or allow the host with THREADWRIGHT_SANDBOX=host."
-)
 
 
 def sandbox_owner() -> tuple[int, int]:
@@ -90,15 +91,15 @@ STAGED = _Sources(STAGE / "workspace", STAGE / "home", STAGE / "program", STAGE 
 
 
 class Bubblewrap:
-    """Sandboxes by ``bwrap``."""
+    """Sandboxes by ``bwrap``: the one that is given, else the first of this machine's that can be used."""
 
     name = "bubblewrap"
     covers = True
 
-    def __init__(self, state: Path, command: str = "bwrap", heartbeat: Heartbeat | None = None) -> None:
+    def __init__(self, state: Path, program: Bwrap | None = None, heartbeat: Heartbeat | None = None) -> None:
         self._state = state
         self._heartbeat = heartbeat or Heartbeat()
-        self._command = command
+        self._program = program
         self._groups = ControlGroups(state)
 
     @property
@@ -110,6 +111,11 @@ class Bubblewrap:
     def memory(self) -> str:
         """Who holds a sandbox to its limit of memory."""
         return self._groups.memory
+
+    @property
+    def said(self) -> str:
+        """Which bubblewrap it is."""
+        return f"{self.name} ({self._program.said})" if self._program is not None else self.name
 
     async def start(
         self,
@@ -124,24 +130,27 @@ class Bubblewrap:
         skills: Path | None = None,
     ) -> Sandbox:
         """A running sandbox."""
-        command = shutil.which(self._command)
-        if command is None:
-            raise SandboxUnavailable(f"bubblewrap is not installed. {MAKE_ONE}")
+        bwrap = self._program = self._program or await asyncio.to_thread(_first)
+        if bwrap.trouble:
+            raise unusable((f"bubblewrap {bwrap.said}: {bwrap.trouble}",), Machine.here())
         try:
             sources = _Sources(workspace, home, program(self._state), self._own_etc(), door, mirror, skills)
-            shown = _shown_to_the_user(sources, self.owner) if os.geteuid() == 0 else []
+            is_root = os.geteuid() == 0
+            copy = lent(bwrap.folder, self._state) if is_root and bwrap.folder is not None else None
+            shown = _shown_to_the_user(sources, self.owner, copy) if is_root else []
             inside = sources.staged if shown else sources
+            command = STAGE / "bwrap" / BINARY if copy is not None else bwrap.path
             group = self._groups.make(limits)
-            argv = [*shown, command, *_mirrored(mirror, inside), *self._arguments(inside, limits, covered, group)]
+            argv = [*shown, str(command), *_mirrored(mirror, inside), *self._arguments(inside, limits, covered, group)]
             transport = await ProcessTransport.start(
                 [*argv, *arguments(diary)], descriptors=descriptors(diary), group=group
             )
         except OSError as error:
-            raise SandboxUnavailable(f"bubblewrap could not be set up: {error}. {MAKE_ONE}") from error
+            raise SandboxUnavailable(f"bubblewrap could not be set up: {error}") from error
         given = environment_of(place_of(mirror)) if mirror is not None else {}
         place = Place(self.name, environment=given, door=DOOR if door is not None else "")
         sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
-        await say_hello(sandbox, "bubblewrap", MAKE_ONE)
+        await say_hello(sandbox, lambda words: refused(words, Machine.here()))
         self._groups.note(group)
         return sandbox
 
@@ -166,7 +175,7 @@ class Bubblewrap:
         yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/dev/shm")  # noqa: S108
         yield from ("--remount-ro", "/dev")
         yield from ("--perms", "1777", "--size", str(limits.tmp), "--tmpfs", "/tmp")  # noqa: S108
-        yield from ("--ro-bind", str(sources.program), INSIDE)
+        yield from ("--ro-bind", str(sources.program), INSIDE, "--ro-bind", str(sources.etc / "bin"), COMMANDS)
         if sources.door is not None:
             yield from ("--ro-bind", str(sources.door), DOOR)
         if sources.skills is not None:
@@ -190,12 +199,23 @@ class Bubblewrap:
                 path.write_text(wanted)
             path.chmod(0o644)
         folder.chmod(0o755)
+        python_folder(folder)
         return folder
 
 
-def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
-    """The beginning of a command line that shows the sources on the stage and becomes the user."""
-    for folder in (STAGE.parent, STAGE, STAGED.workspace, STAGED.home, STAGED.etc, STAGE / "mirror", STAGE / "skills"):
+def _first() -> Bwrap:
+    """The first that may be usable, else one that says why not."""
+    found = programs()
+    usable = next((each for each in found if not each.trouble), None)
+    if usable is None and not found:
+        raise unusable((), Machine.here())
+    return usable or found[-1]
+
+
+def _shown_to_the_user(sources: _Sources, owner: tuple[int, int], bwrap: Path | None) -> list[str]:
+    """The beginning of a command line that shows the sources on the stage, with ``bwrap``, and becomes the user."""
+    empty = (STAGED.workspace, STAGED.home, STAGED.etc, *(STAGE / name for name in ("mirror", "skills", "bwrap")))
+    for folder in (STAGE.parent, STAGE, *empty):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)  # whatever our umask is: what is mounted here is for another user
     for file in (STAGED.program, STAGE / "door"):
@@ -208,6 +228,7 @@ def _shown_to_the_user(sources: _Sources, owner: tuple[int, int]) -> list[str]:
         sources.door,
         sources.mirror,
         sources.skills,
+        bwrap,
     )
     shown = [str(path or "") for path in given]
     script = ["/bin/sh", "-euc", SHOW, "stage", str(STAGE), *shown]
@@ -243,13 +264,13 @@ def _python() -> str:
     return str(Path(sys.base_prefix) / "bin" / "python3")
 
 
-async def say_hello(sandbox: Sandbox, rung: str, remedy: str) -> None:
-    """Greet a fresh sandbox; one that does not answer is unavailable, and its last words say why."""
+async def say_hello(sandbox: Sandbox, explained: Callable[[str], SandboxUnavailable]) -> None:
+    """Greet a fresh sandbox; one that does not answer is unavailable, as its last words explain."""
     try:
         await sandbox.hello()
     except SandboxLost as lost:
         words = await sandbox.close()
-        raise SandboxUnavailable(f"{rung} did not start: {words or lost}. {remedy}") from lost
+        raise explained(words or str(lost)) from lost
     except SandboxError:
         await sandbox.close()
         raise

@@ -25,16 +25,17 @@ from docker.models.containers import Container
 from docker.types import LogConfig, Mount, Ulimit
 from pydantic import BaseModel, Field
 
-from agentic.ports.errors import SandboxUnavailable
+from agentic.ports.errors import SandboxRefused, SandboxUnavailable
 from agentic.sandbox.backends.bubblewrap import INSIDE, sandbox_owner, say_hello
 from agentic.sandbox.backends.cgroups import HELD, SHARES
 from agentic.sandbox.backends.docker_attach import AttachTransport
 from agentic.sandbox.backends.hidden_mounts import Cover, made
-from agentic.sandbox.limits import DOOR, IMAGE, SKILLS, Limits, Place
+from agentic.sandbox.limits import COMMANDS, DOOR, IMAGE, SKILLS, Limits, Place
 from agentic.sandbox.ownership_marks import home_mark, lives, process_mark
 from agentic.sandbox.protocol.call_journal import Diary
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
+from agentic.sandbox.python_command import python_folder
 from agentic.sandbox.sandbox import Sandbox
 from agentic.sandbox.shown_mirror import environment_of, place_of
 
@@ -46,10 +47,10 @@ DIARY = "/run/threadwright/diary"
 CALLS = 40
 CALL_SECONDS = 60
 REMOVALS, AGAIN_SECONDS = 3, 0.3
-OTHER_WAYS = "Start Docker, install bubblewrap, or allow the host with THREADWRIGHT_SANDBOX=host."
+OTHER_WAYS = "start Docker, or set THREADWRIGHT_SANDBOX=auto to use bubblewrap"
 RECIPE = Path(__file__).parents[1].joinpath("image").resolve()
 """What the image is built from: in a clone a link to deploy/sandbox, else a part of the package."""
-MAKE_IMAGE = f"Make it: `docker build -t {{image}} {RECIPE}`, or `python3 {RECIPE}/make-image` without a registry."
+MAKE_IMAGE = f"make it: `docker build -t {{image}} {RECIPE}`, or `python3 {RECIPE}/make-image` without a registry."
 
 
 class Docker:
@@ -58,6 +59,7 @@ class Docker:
     name = "docker"
     covers = True
     memory = HELD
+    said = name
 
     def __init__(
         self, state: Path, base_url: str | None = None, image: str = IMAGE, heartbeat: Heartbeat | None = None
@@ -115,7 +117,7 @@ class Docker:
         given = environment_of(place_of(mirror)) if mirror is not None else {}
         place = Place(self.name, counts_processes=False, environment=given, door=DOOR if door is not None else "")
         sandbox = Sandbox(transport, place, limits, thread, self._heartbeat)
-        await say_hello(sandbox, f"the image {self._image}", MAKE_IMAGE.format(image=self._image))
+        await say_hello(sandbox, self._not_started)
         try:
             if written is not None:  # the supervisor has it open; nothing else can open it from now on
                 os.chown(written, os.geteuid(), os.getegid())
@@ -123,6 +125,9 @@ class Docker:
             await sandbox.close()
             raise SandboxUnavailable(f"its diary cannot be kept from it: {error}") from error
         return sandbox
+
+    def _not_started(self, words: str) -> SandboxRefused:
+        return SandboxRefused(f"the image {self._image} did not start: {words}", MAKE_IMAGE.format(image=self._image))
 
     async def _removed(self, thread: str, container: Container) -> str:
         """Remove it; one that cannot be now is removed before the thread gets another, so that no two work there."""
@@ -159,9 +164,10 @@ class Docker:
 
     def _connect(self) -> docker.DockerClient:
         if not self._url.startswith("unix://"):
-            raise SandboxUnavailable(
+            raise SandboxRefused(
                 f"DOCKER_HOST is {self._url}: the workspace is a folder of this machine, so the engine must be a local "
-                f"one (unix://…). {OTHER_WAYS}"
+                "one (unix://…)",
+                OTHER_WAYS,
             )
         client = docker.DockerClient(base_url=self._url, timeout=CALL_SECONDS, max_pool_size=CALLS)
         client.ping()
@@ -214,6 +220,7 @@ class Docker:
                 str(workspace.resolve()): {"bind": "/workspace", "mode": "rw"},
                 str(home.resolve()): {"bind": "/home/agent", "mode": "rw"},
                 str(program(self._state).resolve()): {"bind": INSIDE, "mode": "ro"},
+                str(python_folder(self._state).resolve()): {"bind": COMMANDS, "mode": "ro"},
                 **{str(path.resolve()): {"bind": place, "mode": "ro"} for path, place in readable.items()},
                 **written,
                 **way_out,
@@ -261,11 +268,9 @@ class Docker:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         except docker.errors.ImageNotFound as error:
-            raise SandboxUnavailable(
-                f"there is no image {self._image}. {MAKE_IMAGE.format(image=self._image)}"
-            ) from error
+            raise SandboxRefused(f"there is no image {self._image}", MAKE_IMAGE.format(image=self._image)) from error
         except (docker.errors.DockerException, requests.exceptions.RequestException) as error:
-            raise SandboxUnavailable(f"the Docker engine at {self._url} failed: {error}. {OTHER_WAYS}") from error
+            raise SandboxRefused(f"the Docker engine at {self._url} failed: {error}", OTHER_WAYS) from error
 
 
 def _lent(diary: Diary | None, owner: tuple[int, int]) -> Path | None:
@@ -286,7 +291,7 @@ def _require_listener(path: str) -> None:
         try:
             probe.connect(path)
         except OSError as error:
-            raise SandboxUnavailable(f"no Docker engine answers at {path}: {error.strerror}. {OTHER_WAYS}") from error
+            raise SandboxRefused(f"no Docker engine answers at {path}: {error.strerror}", OTHER_WAYS) from error
 
 
 class _State(BaseModel):

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from agentic.ports.errors import SandboxUnavailable
 from agentic.sandbox.backends.bubblewrap import say_hello
 from agentic.sandbox.backends.cgroups import ControlGroups
 from agentic.sandbox.backends.hidden_mounts import Cover
@@ -19,6 +20,7 @@ from agentic.sandbox.limits import Limits, Place
 from agentic.sandbox.protocol.call_journal import Diary, arguments, descriptors
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.protocol.supervisor_bundle import program
+from agentic.sandbox.python_command import python_folder
 from agentic.sandbox.sandbox import Sandbox
 from agentic.sandbox.shown_mirror import CONFIGURATION
 
@@ -27,6 +29,7 @@ class Host:
     """Commands on this machine, as the user who runs Threadwright."""
 
     name = "host"
+    said = name
     covers = False
 
     def __init__(self, state: Path, heartbeat: Heartbeat | None = None) -> None:
@@ -60,8 +63,10 @@ class Host:
         argv = [sys.executable, "-I", str(program(self._state)), *arguments(diary)]
         group = self._groups.make(limits)
         transport = await ProcessTransport.start(argv, descriptors=descriptors(diary), folder=workspace, group=group)
-        sandbox = Sandbox(transport, _place(workspace, home, mirror), limits, thread, self._heartbeat)
-        await say_hello(sandbox, "the supervisor on the host", "Choose another sandbox with THREADWRIGHT_SANDBOX.")
+        sandbox = Sandbox(
+            transport, _place(workspace, home, mirror, python_folder(self._state)), limits, thread, self._heartbeat
+        )
+        await say_hello(sandbox, _not_started)
         self._groups.note(group)
         return sandbox
 
@@ -73,9 +78,15 @@ class Host:
         """Nothing is held."""
 
 
-def _place(workspace: Path, home: Path, mirror: Path | None) -> Place:
+def _not_started(words: str) -> SandboxUnavailable:
+    return SandboxUnavailable(
+        f"the supervisor on the host did not start: {words}. Choose another sandbox with THREADWRIGHT_SANDBOX"
+    )
+
+
+def _place(workspace: Path, home: Path, mirror: Path | None, commands: Path) -> Place:
     given = {"GIT_CONFIG_SYSTEM": f"{mirror}/host.{CONFIGURATION}"} if mirror is not None else {}
     return Place(
         Host.name, str(workspace.resolve()), str(home.resolve()), namespaced=False, counts_processes=False,
-        environment=given,
+        environment=given, commands=str(commands.resolve()),
     )  # fmt: skip

@@ -47,7 +47,7 @@ class Session:
         self.watch = Watch(
             limits, [self.workspace.root, home_path], Walks(reactor, "watch"), self.workspace.hidden_places
         )
-        self.environment = _environment(home_path) | request.environment("environment")
+        self.environment = _environment(home_path, request.text("commands")) | request.environment("environment")
         self.shell = next(path for path in ("/bin/bash", "/bin/sh") if os.path.exists(path))
         limits.apply()
         if door := request.text("door"):
@@ -84,10 +84,10 @@ def _filtered() -> bool:
         raise Fault("failed", f"{error.strerror}, so nothing runs") from error
 
 
-def _environment(home: str) -> dict[str, str]:
-    """All that a command sees of an environment: nothing here asks questions or pages."""
+def _environment(home: str, commands: str) -> dict[str, str]:
+    """All that a command sees of an environment: nothing here asks questions or pages; ``commands`` is a folder of ours."""
     return {
-        "PATH": f"{home}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PATH": f"{home}/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{commands}",
         "HOME": home,
         "USER": "agent",
         "LOGNAME": "agent",

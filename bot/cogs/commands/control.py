@@ -85,7 +85,7 @@ class ControlCommands(commands.Cog):
         name = (await self.bot.reach.thread(stand, thread)).thread if known else str(ctx.channel.id)
         status = await self.bot.conversation.status(name)
         details = self.bot.feed.links.task(name, status.execution)
-        embed = status_embed(status, self.bot.backstage.held_up(), details)
+        embed = status_embed(status, self.bot.backstage.held_up(), details, self.bot.backstage.sandbox())
         if self.bot.backstage.lessons_trouble():
             embed.add_field(name="Lessons", value=WITHOUT_LESSONS, inline=False)
         if (workshop := self.bot.backstage.workshop) is not None and (left := workshop.left()):

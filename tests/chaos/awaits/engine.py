@@ -90,7 +90,7 @@ class Engine:
 class Rung:
     """One process's way to the engine."""
 
-    name = "simulated"
+    name = said = "simulated"
     covers = False
 
     def __init__(self, engine: Engine, owner: str, cross: Callable[[str], Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from deploy.aws_local.emulator import PYTHON
 from tests.chaos.machines.storm import Plan, storm
 
 pytestmark = [
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
     pytest.mark.skipif(not PYTHON.exists(), reason="MiniStack is not installed; set it up with: make aws"),
     pytest.mark.long("THREADWRIGHT_ALL_KILLS"),  # it freezes a process for 20 s
 ]

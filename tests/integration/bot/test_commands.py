@@ -47,15 +47,18 @@ async def test_status_tells_of_what_an_earlier_start_left_and_cannot_be_ended(sc
         raise OSError(address)
 
     sandboxes = Sandboxes(tmp_path, chosen)
-    scenery.bot.backstage = Backstage(workshop=Workshop(sandboxes, Workspaces(tmp_path / "workspaces"), nothing))
-    await sandboxes.choice()
+    workshop = Workshop(sandboxes, Workspaces(tmp_path / "workspaces"), nothing)
+    scenery.bot.backstage = Backstage(workshop=workshop)
+    await workshop.choice()
     await registered(scenery)
     await scenery.guild.slash(scenery.general, "status")
-    await scenery.guild.wait_for(
-        lambda g: any(
-            "1 from an earlier start could not be stopped" in str(m.embeds) for m in g.messages(scenery.general)
+    shown = await scenery.guild.wait_for(
+        lambda g: next(
+            (m for m in g.messages(scenery.general) if "1 from an earlier start could not be stopped" in str(m.embeds)),
+            None,
         )
     )
+    assert "'name': 'Sandbox', 'value': 'host'" in str(shown.embeds)
 
 
 async def test_stop_stops_what_runs_and_says_so_where_nothing_does(scenery: Scenery) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
@@ -145,8 +143,6 @@ async def houses(folder: Path) -> AsyncGenerator[HouseOf]:
 
 @asynccontextmanager
 async def workspace() -> AsyncGenerator[tuple[Toolbox, Path]]:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as bench:
         kept = bench.put("src/app.py", "x = 1\n")
         yield bench.toolbox, kept

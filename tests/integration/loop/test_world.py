@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.runtime import Answer
@@ -20,8 +17,6 @@ from tests.integration.tools.bench import open_bench
 async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_the_diff(
     stage_of: Callable[[Script], Stage],
 ) -> None:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as bench:
         path = bench.put("port.txt", "port 80\n")
 
@@ -50,8 +45,6 @@ async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_th
 async def test_a_stop_ends_the_execution_and_the_sandbox_although_its_supervisor_is_frozen(
     stage_of: Callable[[Script], Stage],
 ) -> None:
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with asyncio.timeout(30), open_bench() as bench:
         thinking = asyncio.Event()
 

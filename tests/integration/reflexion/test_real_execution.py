@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-import pytest
 from pydantic import JsonValue
 
 from agentic.core.events.execution_events import (
@@ -37,7 +35,6 @@ from tests.integration.tools.bench import open_bench
 from tests.unit.reflexion.logs import ANN, BEN
 from tests.unit.reflexion.test_merging import lesson
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 MODEL = "claude-haiku-4-5"
 POLICY = Policy(tiers=(Tier(number=2, models=(MODEL,)),))
 REVIEWER = "You review one attempt"

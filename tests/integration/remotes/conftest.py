@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -60,8 +59,6 @@ def api(forges: Forges, remote: Remote) -> Forge:
 @pytest.fixture
 async def bench(tmp_path: Path, forges: Forges, remote: Remote) -> AsyncIterator[Checkout]:
     """A thread's workspace beside the forge."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     folder = tmp_path / "bench"
     folder.mkdir()
     tmp_path.chmod(0o755)

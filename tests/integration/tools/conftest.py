@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,7 +12,5 @@ from .bench import Bench, open_bench
 @pytest.fixture
 async def bench() -> AsyncIterator[Bench]:
     """A bench of its own for each test."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as opened:
         yield opened

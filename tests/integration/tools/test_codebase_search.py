@@ -33,8 +33,6 @@ KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
     """A bench whose toolbox searches code."""
-    if shutil.which("bwrap") is None:
-        pytest.skip("bubblewrap is not installed")
     async with open_bench() as opened:
         search = CodeSearch(tmp_path / "index")
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 
 from agentic.ports.errors import SandboxError, SandboxLost
+from agentic.sandbox.backends.selection import chooser
+from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.sandbox import Sandbox
+from bot.workspace.environment import SYSTEM_PATH
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name, sandbox
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]
@@ -35,6 +40,43 @@ async def test_input_folder_and_environment_reach_the_command(sandbox: Sandbox) 
     assert result.output_size == 150_000 + len("yes\n/workspace/a/b\n")
     assert result.text.endswith("yes\n/workspace/a/b\n")
     assert (await sandbox.exec("cat", timeout=5)).text == ""
+
+
+def both_names_of_python(folder: str) -> str:
+    """A command that runs a module under both names, also where the home has a python3 of its own."""
+    own = (
+        "mkdir -p ~/.local/bin && printf '#!/bin/sh\necho own' > ~/.local/bin/python3 && chmod +x ~/.local/bin/python3"
+    )
+    ask = "-c 'import sys; print(sys.prefix, sys.version, sys.argv)' a 'b c'"
+    return (
+        f"cd {folder} && mkdir -p m && echo 'import sys; sys.exit(3)' > m/__main__.py; "
+        f"python -m m; echo $?; python {ask}; python3 {ask}; {own}; hash -r; python; rm ~/.local/bin/python3"
+    )
+
+
+async def test_python_is_python3_by_another_name(sandbox: Sandbox) -> None:
+    """Debian has no python, and small models type it."""
+    result = await sandbox.exec(both_names_of_python("/workspace"), timeout=60)
+    module, short, long, *own = result.text.splitlines()
+    assert (module, short) == ("3", long)
+    assert own == ["own"] or shutil.which("python", path=SYSTEM_PATH), "a system's own python comes first"
+    assert short.endswith("['-c', 'a', 'b c']")
+    shown = await sandbox.exec(
+        "echo echo taken > /opt/threadwright/bin/python; cat /opt/threadwright/bin/python", timeout=60
+    )
+    assert "taken" not in shown.text
+
+
+async def test_python_is_python3_on_the_host_too(tmp_path: Path) -> None:
+    pool = Sandboxes(tmp_path / "state", chooser("host", tmp_path / "state"))
+    try:
+        sandbox = await pool.for_thread("t", tmp_path / "workspace")
+        result = await sandbox.exec(both_names_of_python(str(tmp_path / "workspace")), timeout=60)
+        module, short, long, *own = result.text.splitlines()
+        assert (module, short) == ("3", long)
+        assert own == ["own"] or shutil.which("python", path=SYSTEM_PATH), "a system's own python comes first"
+    finally:
+        await pool.close()
 
 
 async def test_a_program_that_does_not_exist_is_a_result_and_not_an_error(sandbox: Sandbox) -> None:

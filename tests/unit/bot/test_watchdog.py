@@ -81,6 +81,14 @@ def test_status_says_for_how_long_the_bot_stood_still_and_where_that_is_told() -
     assert "Up to 2.3 s in the last hour. Whoever runs the bot can find the cause in its log." in much
 
 
+def test_status_says_where_commands_run_once_that_is_known() -> None:
+    known, unknown = (
+        status_embed(StatusView("idle"), sandbox=said).fields for said in ("bubblewrap (bundled, 0.11.0)", "")
+    )
+    assert [(field.name, field.value) for field in known] == [("Sandbox", "bubblewrap (bundled, 0.11.0)")]
+    assert unknown == []
+
+
 async def test_only_a_long_stall_after_the_start_is_a_warning(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,10 @@ import pytest
 from agentic.code_index import syntax_reader
 from agentic.models.providers.server_check import Finding
 from agentic.models.tier_config import tiers_from
+from agentic.ports.errors import SandboxRefused
 from agentic.sandbox.backends import selection
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.backends.bwrap_programs import Bwrap
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.pool import Choice
 from bot.cli.arguments import PROVIDERS
@@ -40,7 +43,7 @@ NO_DOCKER = (
 class Walled(Host):
     """A rung under another name, as the one that was chosen."""
 
-    name = "bubblewrap"
+    name = said = "bubblewrap"
 
 
 def test_a_sandbox_in_use_comes_without_advice(tmp_path: Path) -> None:
@@ -87,15 +90,28 @@ def test_help_names_the_providers_that_setup_takes_a_key_of() -> None:
     assert ", ".join(sorted(KEYED)) == PROVIDERS
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_docker_alone_is_told_of_auto_where_bubblewrap_is_there(
-    installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    if installed:
-        (tmp_path / "bwrap").touch(0o755)
-    row = sandbox_component(Choice(None, "none can be had", (NO_DOCKER,)), "docker")
-    assert ("THREADWRIGHT_SANDBOX=auto" in row.todo) == installed
+async def test_docker_alone_is_told_of_auto_which_brings_bubblewrap(tmp_path: Path) -> None:
+    choice = await selection.choose("docker", tmp_path / "state", docker_url=f"unix://{tmp_path}/none.sock")
+    row = sandbox_component(choice, "docker")
+    assert "no Docker engine answers" in row.why
+    assert row.todo.startswith("start Docker, or set THREADWRIGHT_SANDBOX=auto")
+
+
+@pytest.mark.parametrize(
+    ("setting", "also"),
+    [("auto", "; or start Docker;"), ("bubblewrap", "; or start Docker and set THREADWRIGHT_SANDBOX=auto;")],
+)
+def test_what_mends_the_sandbox_is_said_first_and_docker_after_it(setting: str, also: str) -> None:
+    refused = SandboxRefused("user namespaces are switched off", "run: sudo sysctl -w user.max_user_namespaces=15000")
+    row = sandbox_component(Choice(None, "no command runs", refused=refused), setting)
+    assert row.todo.startswith(f"{refused.todo}{also}")
+
+
+def test_which_bubblewrap_it_is_is_shown() -> None:
+    program = Bwrap(Path("/usr/bin/bwrap"), "system", "0.11.0")
+    assert (
+        sandbox_component(Choice(Bubblewrap(Path(), program), "it ran")).adapter == "bubblewrap (of the system, 0.11.0)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,19 +10,19 @@ import pytest
 from aiohttp import web
 
 from agentic.core.events.execution_events import FileRef, InboxItem, Person
+from agentic.sandbox.backends.host import Host
 from agentic.sandbox.backends.selection import chooser
-from agentic.sandbox.pool import Sandboxes
+from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.workspace.attachments import download
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import (
     FILE_BYTES,
     FILES,
+    NO_SANDBOX,
     AttachmentGone,
     Workshop,
 )
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 async def nothing(address: str, most: int) -> bytes:
@@ -121,3 +120,20 @@ def test_a_thread_has_a_folder_of_its_own_and_no_other_name(tmp_path: Path) -> N
     assert Workspaces(tmp_path, bound=tmp_path / "repo").folder("100") == tmp_path / "repo"
     with pytest.raises(ValueError, match="cannot name"):
         spaces.folder("../etc")
+
+
+async def test_a_sandbox_that_could_not_be_had_is_tried_again_and_both_are_said(tmp_path: Path) -> None:
+    """Whoever mends it need not restart the bot."""
+    choices = [Choice(None, "user namespaces are switched off"), Choice(Host(tmp_path), "mended")]
+
+    async def choose() -> Choice:
+        return choices.pop(0)
+
+    made = Workshop(Sandboxes(tmp_path / "sandboxes", choose), Workspaces(tmp_path / "workspaces"), nothing)
+    assert made.said() == ""
+    assert (await made.choice()).rung is None
+    assert made.said() == NO_SANDBOX
+    assert (await made.choice()).name == "host"
+    assert (await made.choice()).why == "mended", "one that is there is kept"
+    assert made.said() == "host"
+    await made.sandboxes.close()
