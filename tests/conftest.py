@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place, no_credentials
 from tests.selection import Selection
+from tests.stores import closing_fresh
 from tests.walls.tally import Walls, pytest_itemcollected, wall
 
 __all__ = ["aws_credentials", "aws_endpoint", "aws_place", "no_credentials", "pytest_itemcollected", "wall"]
@@ -33,6 +35,20 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
     for name, nothing in NO_ACCOUNT.items():
         monkeypatch.setenv(name, nothing)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def stores_of_modules() -> Iterator[None]:
+    """Close the stores that fixtures of modules opened."""
+    with closing_fresh():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def stores_of_the_test() -> Iterator[None]:
+    """Close the stores that the test opened."""
+    with closing_fresh():
+        yield
 
 
 def pytest_collection_finish() -> None:

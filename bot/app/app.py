@@ -21,7 +21,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from agentic.aws.aws_place import AwsPlace
@@ -52,7 +51,7 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.factory import open_objects, open_store
+from agentic.stores.factory import open_objects, open_store, passing_folder
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.stores.shared_files import SharedHome
 from agentic.tools.wake import Alarm
@@ -252,14 +251,15 @@ class App:
         durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
         aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        store = open_store((aws or place.home / DATABASE) if durable else None)
+        kept = place.home if durable else Path(stack.enter_context(passing_folder()))
+        store = open_store(aws or kept / DATABASE)
         stack.push_async_callback(store.close)
         events = EventPublisher(
             store, clock, this_process(), event_targets(settings) if place.recovers else (),
             shared=not roles.alone, look=None if aws is not None else LOOK_HERE_SECONDS,
         )  # fmt: skip
         stack.push_async_callback(events.close)
-        lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
+        lessons = open_lessons(aws or kept / LESSONS)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)
@@ -276,7 +276,7 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        shared = _shared_copies(stack, aws if durable else None, place.home / CHECKPOINTS)
+        shared = _shared_copies(stack, aws, place.home / CHECKPOINTS)
         snapshots = Snapshots(
             place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store), shared=shared
         )
@@ -341,7 +341,7 @@ class App:
         watch = PullWatch(store, forges, around, settings.pull_request_seconds, alone=roles.alone)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
         may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: bot.servers)
-        accounts = _accounts(stack, settings, place, shared_home)
+        accounts = LinkedAccounts(kept / ACCOUNTS, shared_home)
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
         labels = CalibrationLabels(store)
@@ -774,13 +774,6 @@ def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place
     server = WebhookServer(settings.webhook_address, secret, watch.rung)
     stack.push_async_callback(server.close)
     return server
-
-
-def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome, shared: SharedHome | None) -> LinkedAccounts:
-    """What people link; like everything else it does not last where nothing is kept on a disk."""
-    if settings.store != "memory":
-        return LinkedAccounts(place.home / ACCOUNTS, shared)
-    return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 
 
 def _recollection(
