@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agentic.core.events.execution_events import OutboxItem
-from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import (
     ErrorAnswer,
     Fault,
@@ -21,6 +20,7 @@ from bot.local_discord.model.permission_flags import Permission
 from bot.outbound.discord_api import DiscordApi, Post
 from bot.outbound.outbox import PATIENCE
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 from tests.walls.tally import Wall
 
 NAMES = (
@@ -104,7 +104,7 @@ class Poisoned:
 @pytest.mark.wall("output")
 @pytest.mark.parametrize("kind", POISON)
 async def test_what_discord_refuses_for_ever_is_told_once_and_the_thread_goes_on(guild: LocalGuild, kind: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         answering = asyncio.Lock()
@@ -152,7 +152,7 @@ async def test_a_request_that_cannot_even_be_made_is_told_once(guild: LocalGuild
 async def test_what_was_told_before_a_process_died_is_not_told_again(
     guild: LocalGuild, then: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     create, delivered = DiscordApi._create, store.delivered
     whys = iter((ValueError, *([TypeError] * 9)))  # another process may find another reason
 
