@@ -248,10 +248,9 @@ class App:
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         roles = place.roles
-        durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
+        watchdog, kept = stack.enter_context(Watchdog()), _kept_in(stack, settings, place)
         aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        kept = place.home if durable else Path(stack.enter_context(passing_folder()))
         store = open_store(aws or kept / DATABASE)
         stack.push_async_callback(store.close)
         events = EventPublisher(
@@ -457,7 +456,7 @@ class App:
         bot.serve(
             threads, partial(workshop.sent_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
-                      Studio(settings.home / "pictures"), purse, place.home if durable else None,
+                      Studio(settings.home / "pictures"), purse, place.home if kept == place.home else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
                       equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files,
                       roles=roles),
@@ -738,6 +737,13 @@ def _doorbell(stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, a
     bell = QueueDoorbell(aws)
     stack.push_async_callback(bell.close)
     return bell
+
+
+def _kept_in(stack: AsyncExitStack, settings: Settings, place: AppHome) -> Path:
+    """The folder of the database, lessons and accounts: the home, or one that goes at the end."""
+    if settings.store != "memory":
+        return place.home
+    return Path(stack.enter_context(passing_folder()))
 
 
 def _shared_copies(stack: AsyncExitStack, aws: AwsPlace | None, root: Path) -> SharedCopies | None:

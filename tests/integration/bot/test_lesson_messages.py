@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ from reflexion.stores.factory import open_lessons
 from tests.integration.bot.commanding import lesson
 from tests.integration.bot.test_approving_lessons import ID, asked_in, becomes, learning, press, stored, waiting
 from tests.stores import fresh_lessons, fresh_store
+from tests.waiting import eventually
+
+
+async def _is_retired(lessons: LessonStore, guild: LocalGuild) -> bool:
+    return (await stored(lessons, guild)).status == "retired"
 
 
 async def shows(store: SQLiteStore, lessons: LessonStore, guild: LocalGuild) -> None:
@@ -89,9 +95,7 @@ async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_
             Rule(f"PATCH */messages/{message.id}", ErrorAnswer(403, 50013, "Missing Permissions"), times=None)
         )
         await press(before, message, "retire")
-        async with asyncio.timeout(60):
-            while (await stored(lessons, guild)).status != "retired":
-                await asyncio.sleep(0)
+        await eventually(partial(_is_retired, lessons, guild))
         await before.until(lambda: guild.misbehaviour.applied)
         elsewhere = await before.mention("of another server, once")
         foreign = before.talk.newest(elsewhere)
