@@ -19,6 +19,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.outbound.discord_api import DiscordApi, Post
 from bot.outbound.outbox import PATIENCE
+from bot.rendering.discord_text import storable
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
 from tests.walls.tally import Wall
@@ -64,8 +65,9 @@ async def test_a_file_of_any_name_arrives_and_what_follows_it(guild: LocalGuild,
     async with running_bot(guild) as scenery:
         thread = await scenery.mention("go")
         for number, name in enumerate(NAMES):
-            scenery.files[name] = b"content"
-            await put(scenery, notice(thread, number, f"with file {number}.", files=(name,)))
+            kept = storable(name)  # as it stands in what is to be posted
+            scenery.files[kept] = b"content"
+            await put(scenery, notice(thread, number, f"with file {number}.", files=(kept,)))
         await put(scenery, notice(thread, 999, "what follows"))
         await scenery.says(thread, "what follows")
         for number, name in enumerate(NAMES):
