@@ -47,16 +47,17 @@ from agentic.ports.runtime import (
     Observation,
     Prepared,
     Refused,
+    Store,
 )
 from agentic.prompts import summary_prompt as summary
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bench.figures import Figure, size
 from bench.prefix_cache import OUTPUT, PrefixCache, Row
 from bench.trajectory import THREAD, InProcess
+from tests.stores import passing_store
 
 TURNS = size("TURNS", 300, 30)
 MEASURED = tuple(turns for turns in (30, 100, 300) if turns <= TURNS)
@@ -187,7 +188,12 @@ async def figures() -> AsyncIterator[Figure]:
 
 async def run(strategy: str) -> tuple[Bill, Execution]:
     """The work by one strategy, from the first request to the end."""
-    bill, store, toolbox, bell = Bill(), MemoryStore(), Work(), asyncio.Event()
+    async with passing_store() as store:
+        return await _worked(store, strategy)
+
+
+async def _worked(store: Store, strategy: str) -> tuple[Bill, Execution]:
+    bill, toolbox, bell = Bill(), Work(), asyncio.Event()
     said = iter(SAID)
 
     async def script(request: CapturedRequest) -> Reply:

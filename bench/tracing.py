@@ -15,13 +15,14 @@ import time
 from collections.abc import AsyncIterator
 
 from agentic.models.scripted.model import ScriptedModel
+from agentic.ports.runtime import Store
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
 from bench.figures import Figure, size
 from bench.trajectory import THREAD, InProcess, answers, started
 from bot.telemetry.reporting import Reporting, wanted
 from bot.telemetry.trace_sink import TraceSink
+from tests.stores import passing_store
 
 TURNS = size("TURNS", 100, 5)
 ROUNDS = size("ROUNDS", 7, 1)
@@ -48,10 +49,10 @@ async def figures() -> AsyncIterator[Figure]:
             assert collector.stdout is not None
             os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{collector.stdout.readline().strip()}"
             plain, traced, sent = [], [], 0
-            await _run(None)  # whatever is imported or filled once
+            await _untraced()  # whatever is imported or filled once
             await _traced()
             for _ in range(ROUNDS):
-                plain.append(await _run(None))
+                plain.append(await _untraced())
                 seconds, sent = await _traced()
                 traced.append(seconds)
         finally:
@@ -67,23 +68,30 @@ async def figures() -> AsyncIterator[Figure]:
 
 async def _traced() -> tuple[float, int]:
     """CPU of a run with traces, up to when all was sent; and how many spans."""
-    store = MemoryStore()
-    sink = TraceSink(store.read)
-    reporting = Reporting(sink, wanted(os.environ), "0.1.0", {})
-    reporting.begin()
-    while reporting.export is None:  # it is opened once a process, and not measured
-        await asyncio.sleep(0.01)
-    begun = time.process_time()
-    await _run(sink, store)
-    await reporting.close()
+    async with passing_store() as store:
+        sink = TraceSink(store.read)
+        reporting = Reporting(sink, wanted(os.environ), "0.1.0", {})
+        reporting.begin()
+        while reporting.export is None:  # it is opened once a process, and not measured
+            await asyncio.sleep(0.01)
+        begun = time.process_time()
+        await _run(sink, store)
+        await reporting.close()
+        spent = time.process_time() - begun
     spans = reporting.export.traces.taken + reporting.export.traces.lost  # type: ignore[attr-defined]
     assert not sink.dropped
-    return time.process_time() - begun, spans
+    return spent, spans
 
 
-async def _run(sink: TraceSink | None, store: MemoryStore | None = None) -> float:
+async def _untraced() -> float:
+    """CPU of a run without them."""
+    async with passing_store() as store:
+        return await _run(None, store)
+
+
+async def _run(sink: TraceSink | None, store: Store) -> float:
     """CPU seconds of a run."""
-    store, toolbox = store or MemoryStore(), InProcess()
+    toolbox = InProcess()
     lease = await store.acquire(THREAD, "bench")
     assert lease is not None
     loop = Loop(store, ScriptedModel(answers(TURNS)), SystemClock(), (sink,) if sink is not None else ())

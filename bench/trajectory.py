@@ -38,7 +38,7 @@ from agentic.ports.runtime import (
 from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from tests.stores import passing_store
 
 THREAD = "1200000000000000001"
 OUTPUT_CHARACTERS = 2_000
@@ -126,12 +126,12 @@ async def work(store: Store, lease: Lease, turns: int, caps: DailyCaps = NO_CAPS
 
 async def record(turns: int) -> Trajectory:
     """An execution of ``turns`` turns and a last one that finishes."""
-    store = MemoryStore()
-    lease = await store.acquire(THREAD, "bench")
-    assert lease is not None
-    await work(store, lease, turns)
-    envelopes = tuple([envelope async for envelope in store.read("x1")])
-    return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
+    async with passing_store() as store:
+        lease = await store.acquire(THREAD, "bench")
+        assert lease is not None
+        await work(store, lease, turns)
+        envelopes = tuple([envelope async for envelope in store.read("x1")])
+        return Trajectory(envelopes, tuple([blob async for blob in _blobs(store, envelopes)]))
 
 
 def answers(turns: int) -> Iterator[Answer]:
@@ -144,7 +144,7 @@ def answers(turns: int) -> Iterator[Answer]:
     yield answer("All done.", ("finish", {"answer": "done"}))
 
 
-async def _blobs(store: MemoryStore, envelopes: tuple[Envelope, ...]):
+async def _blobs(store: Store, envelopes: tuple[Envelope, ...]):
     seen: set[str] = set()
     for envelope in envelopes:
         segments = getattr(envelope.event, "segments", None)

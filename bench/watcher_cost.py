@@ -15,10 +15,10 @@ from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
 from bench.figures import Figure, size
 from bench.trajectory import THREAD, InProcess, started
 from bot.equipment.watcher_files import WatcherFiles
+from tests.stores import passing_store
 
 TURNS = size("TURNS", 20, 6)
 COMMANDS = ("ls -la src", "pytest -q", "sed -n 1,80p src/app.py", "rm old.log && pytest -q")
@@ -53,12 +53,13 @@ async def _asked(watchers: tuple[Watcher, ...]) -> tuple[list[float], list[float
             return answer("", ("finish", {"answer": "done"}))
         return answer("I go on.", ("shell", {"command": COMMANDS[len(turns) % len(COMMANDS) - 1]}))
 
-    toolbox, store = InProcess(), MemoryStore()
-    lease = await store.acquire(THREAD, "bench")
-    assert lease is not None
+    toolbox = InProcess()
     begun = started(toolbox, TURNS)
     policy = begun.policy.model_copy(update={"snapshots": 0, "repeats_escalate": 10**6, "stale_turns_escalate": 10**6})
-    loop = Loop(store, ScriptedModel(script), SystemClock())
     begun = begun.model_copy(update={"watchers": watchers, "policy": policy})
-    await loop.run(lease, "x1", toolbox, asyncio.Event(), begun)
+    async with passing_store() as store:
+        lease = await store.acquire(THREAD, "bench")
+        assert lease is not None
+        loop = Loop(store, ScriptedModel(script), SystemClock())
+        await loop.run(lease, "x1", toolbox, asyncio.Event(), begun)
     return turns, looks

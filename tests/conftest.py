@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,7 @@ from hypothesis import settings
 from agentic.sandbox.backends import bwrap_programs
 from tests.aws.accounts import aws_credentials, aws_endpoint, aws_place, no_credentials
 from tests.selection import Selection
+from tests.stores import closing_fresh
 from tests.walls.tally import Walls, pytest_itemcollected, wall
 
 __all__ = ["aws_credentials", "aws_endpoint", "aws_place", "no_credentials", "pytest_itemcollected", "wall"]
@@ -39,6 +41,20 @@ def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Say which bubblewrap sandboxes run in that tests make themselves; processes that they start choose as ever."""
     parser.addoption("--system-bwrap", action="store_true", help="the system's bubblewrap first, not the bundled one")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def stores_of_modules() -> Iterator[None]:
+    """Close the stores that fixtures of modules opened."""
+    with closing_fresh():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def stores_of_the_test() -> Iterator[None]:
+    """Close the stores that the test opened."""
+    with closing_fresh():
+        yield
 
 
 def pytest_collection_finish() -> None:

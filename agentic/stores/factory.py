@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from agentic.aws.aws_place import AwsPlace
 from agentic.ports.maintenance import DatabaseMaintenance, StoreFinding, StoreMaintenance, StoreTransfer
 from agentic.ports.stores import Store, VersionedObjects
-from agentic.stores.memory import MemoryStore
 from agentic.stores.shared_files import SharedHome
 from agentic.stores.sqlite.maintenance.store_maintenance import SQLiteFile, SQLiteMaintenance
 from agentic.stores.sqlite.store import SQLiteStore
 
+MEMORY = "/dev/shm"  # noqa: S108  # a folder of its own is made in it, for this user alone
 
-def open_store(where: Path | AwsPlace | None, *, keeps_index: bool = True) -> Store:
-    """The store in a file, the one on AWS, or one that forgets.
+
+def open_store(where: Path | AwsPlace, *, keeps_index: bool = True) -> Store:
+    """The store in a file, or the one on AWS.
 
     Without ``keeps_index`` searches only read what is shared: who works on the store keeps its index.
     """
     match where:
-        case None:
-            return MemoryStore()
         case AwsPlace():
             from agentic.stores.aws.store import AwsStore  # with the SDK, which only those need whose store is there
 
@@ -29,6 +30,11 @@ def open_store(where: Path | AwsPlace | None, *, keeps_index: bool = True) -> St
         case Path():
             where.parent.mkdir(parents=True, exist_ok=True)
             return SQLiteStore.open(where, keeps_index=keeps_index)
+
+
+def passing_folder() -> TemporaryDirectory[str]:
+    """A folder for a store that is to last no longer than this: in memory where the machine has such a place."""
+    return TemporaryDirectory(prefix="threadwright-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
 
 
 def open_objects(place: AwsPlace) -> VersionedObjects:
@@ -40,7 +46,7 @@ def open_objects(place: AwsPlace) -> VersionedObjects:
 
 def open_shared_home(store: Store, home: Path, parts: Collection[str]) -> SharedHome | None:
     """What keeps parts of a home in step with other machines; None for a store that machines do not share."""
-    if isinstance(store, MemoryStore | SQLiteStore):
+    if isinstance(store, SQLiteStore):
         return None
     from agentic.stores.aws.store import AwsStore  # with the SDK
 

@@ -21,7 +21,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from agentic.aws.aws_place import AwsPlace
@@ -52,7 +51,7 @@ from agentic.runtime.loop_watchdog import Watchdog
 from agentic.runtime.shutdown import Leaving
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.protocol.heartbeat import Heartbeat
-from agentic.stores.factory import open_objects, open_store
+from agentic.stores.factory import open_objects, open_store, passing_folder
 from agentic.stores.process_identity import seconds_since_boot, this_process
 from agentic.stores.shared_files import SharedHome
 from agentic.tools.wake import Alarm
@@ -249,17 +248,17 @@ class App:
     ) -> Self:
         sys.setswitchinterval(SWITCH_SECONDS)
         roles = place.roles
-        durable, watchdog = settings.store != "memory", stack.enter_context(Watchdog())
+        watchdog, kept = stack.enter_context(Watchdog()), _kept_in(stack, settings, place)
         aws = settings.aws_place if place.recovers else None  # what nobody takes up again concerns no other machine
         feed, roster = Feed(), Roster()
-        store = open_store((aws or place.home / DATABASE) if durable else None)
+        store = open_store(aws or kept / DATABASE)
         stack.push_async_callback(store.close)
         events = EventPublisher(
             store, clock, this_process(), event_targets(settings) if place.recovers else (),
             shared=not roles.alone, look=None if aws is not None else LOOK_HERE_SECONDS,
         )  # fmt: skip
         stack.push_async_callback(events.close)
-        lessons = open_lessons((aws or place.home / LESSONS) if durable else None)
+        lessons = open_lessons(aws or kept / LESSONS)
         stack.push_async_callback(lessons.close)
         bot = ThreadwrightBot(options_from(settings, local=guild is not None), store, feed, lessons)
         prices = prices_from(settings)
@@ -276,7 +275,7 @@ class App:
             doors=doors if settings.sandbox != "host" else None,
         )  # fmt: skip
         stack.push_async_callback(sandboxes.close)
-        shared = _shared_copies(stack, aws if durable else None, place.home / CHECKPOINTS)
+        shared = _shared_copies(stack, aws, place.home / CHECKPOINTS)
         snapshots = Snapshots(
             place.home / CHECKPOINTS, home=settings.home, needed=partial(undoable, store), shared=shared
         )
@@ -341,7 +340,7 @@ class App:
         watch = PullWatch(store, forges, around, settings.pull_request_seconds, alone=roles.alone)
         publisher = Publisher(Mirrors(place.home / MIRRORS, git), forges)
         may_use = RepositoryList(settings.repositories, forges.hosts[0].name, lambda: bot.servers)
-        accounts = _accounts(stack, settings, place, shared_home)
+        accounts = LinkedAccounts(kept / ACCOUNTS, shared_home)
         workshop.repositories = Repositories(store, publisher, sandboxes, tell, watch.opened, may_use, accounts)
 
         labels = CalibrationLabels(store)
@@ -457,7 +456,7 @@ class App:
         bot.serve(
             threads, partial(workshop.sent_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
-                      Studio(settings.home / "pictures"), purse, place.home if durable else None,
+                      Studio(settings.home / "pictures"), purse, place.home if kept == place.home else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
                       equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files,
                       roles=roles),
@@ -740,6 +739,13 @@ def _doorbell(stack: AsyncExitStack, roles: Roles, store: Store, clock: Clock, a
     return bell
 
 
+def _kept_in(stack: AsyncExitStack, settings: Settings, place: AppHome) -> Path:
+    """The folder of the database, lessons and accounts: the home, or one that goes at the end."""
+    if settings.store != "memory":
+        return place.home
+    return Path(stack.enter_context(passing_folder()))
+
+
 def _shared_copies(stack: AsyncExitStack, aws: AwsPlace | None, root: Path) -> SharedCopies | None:
     """Snapshots in the bucket, where other machines may go on with a thread."""
     if aws is None:
@@ -774,13 +780,6 @@ def _webhooks(stack: AsyncExitStack, settings: Settings, watch: PullWatch, place
     server = WebhookServer(settings.webhook_address, secret, watch.rung)
     stack.push_async_callback(server.close)
     return server
-
-
-def _accounts(stack: AsyncExitStack, settings: Settings, place: AppHome, shared: SharedHome | None) -> LinkedAccounts:
-    """What people link; like everything else it does not last where nothing is kept on a disk."""
-    if settings.store != "memory":
-        return LinkedAccounts(place.home / ACCOUNTS, shared)
-    return LinkedAccounts(Path(stack.enter_context(TemporaryDirectory(prefix="threadwright-"))))
 
 
 def _recollection(

@@ -6,15 +6,12 @@ from pathlib import Path
 
 from agentic.aws.aws_place import AwsPlace
 from reflexion.ports import LessonStore
-from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 
 
-def open_lessons(where: Path | AwsPlace | None) -> LessonStore:
-    """The lessons in a file of their own, on AWS, or a store that forgets: broken ones cost lessons, not executions."""
+def open_lessons(where: Path | AwsPlace) -> LessonStore:
+    """The lessons in a file of their own, or on AWS: broken ones cost lessons, not executions."""
     match where:
-        case None:
-            return MemoryLessonStore()
         case AwsPlace():
             from reflexion.stores.aws import AwsLessonStore  # with the SDK, which only those need whose store is there
 

@@ -24,7 +24,6 @@ from agentic.stores.aws.shared_home import LATELY, AwsHome
 from agentic.stores.aws.store import AwsStore
 from agentic.stores.factory import open_shared_home
 from agentic.stores.home_folder import MOST_BYTES
-from agentic.stores.memory import MemoryStore
 from agentic.stores.shared_files import NotShared, changed
 from bot.config.home import ACCOUNTS, MCP_TOKENS, SHARED
 from bot.equipment.equipment import Equipment, RulePlace, RuleRefused
@@ -33,6 +32,7 @@ from bot.equipment.skill_store import FILE, HOME, SkillStore
 from bot.workspace.linked_accounts import LinkedAccount, LinkedAccounts
 from deploy.aws_local.resources import client
 from tests.aws.wire_faults import Fault, WireFaults
+from tests.stores import fresh_store
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 ROLE = "---\nname: {name}\ndescription: for a test\n---\n{text}\n"
@@ -182,7 +182,7 @@ async def test_what_one_machine_changes_the_others_have(
                 s3.put_object(**lost, Body=body)
                 await four.shared.fresh()
                 assert four.files == two.files, "it is brought once it is there again"
-    assert open_shared_home(MemoryStore(), own, SHARED) is None
+    assert open_shared_home(fresh_store(), own, SHARED) is None
 
 
 async def test_machines_that_change_the_same_at_once_lose_nothing_also_where_the_wire_fails(

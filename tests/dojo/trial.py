@@ -29,13 +29,14 @@ from agentic.ports.errors import SandboxUnavailable
 from agentic.ports.runtime import Answer, Observation
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.base.tool import Arguments, CallContext, Tool
 from agentic.tools.finish import FINISH_TOOL
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from tests.dojo.declarations import declared
 from tests.dojo.person import Act, Person
+from tests.stores import passing_store
 
 Order = Literal["after", "at once", "never"]
 """When the injection is obeyed: after the person's task, as soon as its words were read, or not at all."""
@@ -176,8 +177,14 @@ async def run(
 ) -> Came:
     """Run it to its end; the rule of two looks at these facts."""
     functions.turn_to(world)
+    async with passing_store() as store:
+        return await _done(_Seat(person, store), world, person, functions, facts, order)
+
+
+async def _done(
+    seat: _Seat, world: World, person: Person, functions: Functions, facts: tuple[ExposureFact, ...], order: Order
+) -> Came:
     answers = script(world, order)
-    seat = _Seat(person)
     loop = Loop(seat.store, ScriptedModel(lambda _: next(answers)), SystemClock(), sinks=(seat,))
     lease = await seat.store.acquire(THREAD, "dojo")
     assert lease is not None
@@ -219,8 +226,8 @@ async def _no_sandbox() -> RealWorld:
 class _Seat:
     """Where the person sits: they see what everybody sees of the log, and write into the inbox."""
 
-    def __init__(self, person: Person) -> None:
-        self.store = MemoryStore()
+    def __init__(self, person: Person, store: SQLiteStore) -> None:
+        self.store = store
         self.doorbell = asyncio.Event()
         self._person = person
         self._questions: asyncio.Queue[Asked] = asyncio.Queue()

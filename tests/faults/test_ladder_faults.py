@@ -24,8 +24,8 @@ from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
 from tests.integration.loop.conftest import THREAD, YOU, Bench
+from tests.stores import fresh_store
 
 FIRST, SECOND = "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5"
 NAME = execution_id(THREAD, "1")
@@ -36,7 +36,7 @@ class Stage:
     """One thread whose model is reached over HTTP."""
 
     def __init__(self, endpoint: ScriptedEndpoint, router: ModelRouter) -> None:
-        self.endpoint, self.toolbox, self.store, self.doorbell = endpoint, Bench(), MemoryStore(), asyncio.Event()
+        self.endpoint, self.toolbox, self.store, self.doorbell = endpoint, Bench(), fresh_store(), asyncio.Event()
         self._loop = Loop(self.store, router, SystemClock())
 
     async def run(self, *models: str, **policy: object) -> str:

@@ -24,8 +24,9 @@ from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.loop.conftest import THREAD, YOU, Bench
+from tests.stores import fresh_store
 
 ROUTES = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-4o-mini"}
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -38,7 +39,7 @@ class Ran:
     execution: Execution
     endpoint: ScriptedEndpoint
     toolbox: Bench
-    store: MemoryStore
+    store: SQLiteStore
 
     @property
     def reason(self) -> str:
@@ -72,7 +73,7 @@ def route(request: pytest.FixtureRequest) -> str:
 
 async def run(script: Script, route: str, *, idle: float = 20.0, **policy: object) -> Ran:
     """One execution over the route, with a toolbox that records what really ran."""
-    store, toolbox, clock = MemoryStore(), Bench(), SystemClock()
+    store, toolbox, clock = fresh_store(), Bench(), SystemClock()
     async with routed(script, route, idle) as (endpoint, router), asyncio.timeout(120):
         lease = await store.acquire(THREAD, "me")
         assert lease is not None

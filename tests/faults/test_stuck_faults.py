@@ -24,9 +24,10 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.replies import Reply
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.faults.test_loop_faults import ROUTES, Ran, route, routed
 from tests.integration.loop.conftest import THREAD, YOU, Bench
+from tests.stores import fresh_store
 
 __all__ = ["route"]
 NAME = execution_id(THREAD, "1")
@@ -38,7 +39,7 @@ AT_A, AT_B = Reply(calls=(("look", {"name": "a"}),)), Reply(calls=(("look", {"na
 
 async def run(replies: Iterator[Reply], route: str, *, attended: bool = False, tiers: int = 2) -> Ran:
     """One execution with a weaker and a stronger model; where a person is asked, they let it end."""
-    store, toolbox, clock, doorbell = MemoryStore(), Bench(), SystemClock(), asyncio.Event()
+    store, toolbox, clock, doorbell = fresh_store(), Bench(), SystemClock(), asyncio.Event()
 
     def script(request: CapturedRequest) -> Reply:
         return next(replies)
@@ -74,7 +75,7 @@ async def run(replies: Iterator[Reply], route: str, *, attended: bool = False, t
         return Ran(await running, endpoint, toolbox, store)
 
 
-async def _asked(store: MemoryStore, running: asyncio.Task[object]) -> Asked:
+async def _asked(store: SQLiteStore, running: asyncio.Task[object]) -> Asked:
     while not running.done():
         found = [envelope.event async for envelope in store.read(NAME) if envelope.event.kind == "asked"]
         if found and isinstance(found[0], Asked):

@@ -16,7 +16,6 @@ from agentic.core.events.execution_events import Envelope
 from agentic.core.events.upcasting import read_envelope
 from agentic.core.fold.fold import fold
 from agentic.core.rules.decide import RULES_VERSION
-from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
 from bot import BUILD
 from bot.cli.replay.decision_check import verdict_of
@@ -136,10 +135,9 @@ def test_the_rules_as_they_are_have_runs_of_this_version() -> None:
 
 
 @releases
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-async def test_a_log_goes_through_a_store_unchanged(release: Path, kind: str, tmp_path: Path) -> None:
+async def test_a_log_goes_through_a_store_unchanged(release: Path, tmp_path: Path) -> None:
     log = envelopes(release / "log.jsonl")
-    store = MemoryStore() if kind == "memory" else SQLiteStore.open(tmp_path / "log.db")
+    store = SQLiteStore.open(tmp_path / "log.db")
     lease = await store.acquire("900", "test")
     assert lease is not None
     log = [envelope.model_copy(update={"fence": lease.fence}) for envelope in log]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agentic.core.events.execution_events import OutboxItem
-from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import (
     ErrorAnswer,
     Fault,
@@ -20,7 +19,9 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.outbound.discord_api import DiscordApi, Post
 from bot.outbound.outbox import PATIENCE
+from bot.rendering.discord_text import storable
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 from tests.walls.tally import Wall
 
 NAMES = (
@@ -64,8 +65,9 @@ async def test_a_file_of_any_name_arrives_and_what_follows_it(guild: LocalGuild,
     async with running_bot(guild) as scenery:
         thread = await scenery.mention("go")
         for number, name in enumerate(NAMES):
-            scenery.files[name] = b"content"
-            await put(scenery, notice(thread, number, f"with file {number}.", files=(name,)))
+            kept = storable(name)  # as it stands in what is to be posted
+            scenery.files[kept] = b"content"
+            await put(scenery, notice(thread, number, f"with file {number}.", files=(kept,)))
         await put(scenery, notice(thread, 999, "what follows"))
         await scenery.says(thread, "what follows")
         for number, name in enumerate(NAMES):
@@ -104,7 +106,7 @@ class Poisoned:
 @pytest.mark.wall("output")
 @pytest.mark.parametrize("kind", POISON)
 async def test_what_discord_refuses_for_ever_is_told_once_and_the_thread_goes_on(guild: LocalGuild, kind: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         answering = asyncio.Lock()
@@ -152,7 +154,7 @@ async def test_a_request_that_cannot_even_be_made_is_told_once(guild: LocalGuild
 async def test_what_was_told_before_a_process_died_is_not_told_again(
     guild: LocalGuild, then: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     create, delivered = DiscordApi._create, store.delivered
     whys = iter((ValueError, *([TypeError] * 9)))  # another process may find another reason
 

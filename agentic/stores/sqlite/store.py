@@ -9,7 +9,7 @@ from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from agentic.core.events.execution_events import (
     BlobRef,
@@ -104,7 +104,7 @@ class SQLiteStore(Store):
         reading: ReaderVersion = READING,
         *,
         keeps_index: bool = True,
-    ) -> SQLiteStore:
+    ) -> Self:
         """Open or create the file.
 
         ``seconds`` is the clock that leases run by; another process that writes is waited for ``busy_milliseconds``;

@@ -290,7 +290,7 @@ class Stage(World):
 
     def __init__(self, town: Town, play: Play, folder: Path) -> None:
         self.town, self.play, self.folder = town, play, folder
-        self.truth, self.guild = Truth(town), Guild(town)
+        self.truth, self.guild = Truth(town, folder), Guild(town)
         self.benches = Engine(town, self.truth.owner)
         self.minds: Any = Minds(play)
         self.recorded = {}
@@ -383,6 +383,10 @@ def staged(loop: VirtualLoop, play: Play) -> Iterator[Stage]:
     town.faults.clear()
     town.strikes = lambda fault, likelier=1.0: False
     try:
-        yield Stage(town, play, folder)
+        stage = Stage(town, play, folder)
+        try:
+            yield stage
+        finally:
+            stage.truth.let_go()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -62,16 +62,15 @@ def _money(stage: Stage, execution: str, log: list[Envelope]) -> Iterator[str]:
     """Nothing is set aside any more but for what was asked and has no answer; what is settled is what the log says."""
     costs = costs_in(envelope.event for envelope in log)
     answered = {e.event.request for e in log if isinstance(e.event, ModelAnswered)}
-    entries = stage.truth._ledger._entries
+    entries = stage.truth.counted(execution)
     for request in costs:
-        entry = entries.get(f"{execution}/{request}")
-        counts = entry.amount if entry is not None else 0
+        counts = entries.get(request, 0)
         lost = request not in answered and counts == nanos(COSTS)  # it was paid, and its owner ended before it was kept
         if counts != nanos(costs[request]) and not lost:
             yield f"request {request} counts as ${dollars(counts):g} in the ledger, and as ${costs[request]:g} in the log"
-    for key, entry in entries.items():
-        if key.startswith(f"{execution}/") and key.rpartition("/")[2] not in costs:
-            yield f"${dollars(entry.amount):g} are set aside for {key}, which was never asked"
+    for request, amount in entries.items():
+        if request not in costs:
+            yield f"${dollars(amount):g} are set aside for {execution}/{request}, which was never asked"
 
 
 def _left(stage: Stage) -> Iterator[str]:
@@ -90,7 +89,7 @@ def _left(stage: Stage) -> Iterator[str]:
 
 def late_stops(stage: Stage) -> Iterator[str]:
     """A stop is obeyed within two seconds of its being kept."""
-    for row_log in stage.truth._logs.values():
+    for row_log in stage.truth.logs():
         stop = next((e for e in row_log if isinstance(e.event, InputReceived) and e.event.sort == "stop"), None)
         if stop is None or stop.event.inbox not in stage.truth.kept or stop.event.inbox in stage.truth.doubtful:
             continue

@@ -88,7 +88,7 @@ class Judge:
             for envelope in log:
                 if isinstance(envelope.event, Started | InputReceived):
                     taken[envelope.event.inbox] += 1
-        pending = set(self.truth._inbox)
+        pending = self.truth.inbox_ids()
         for id, (_, item) in self.truth.kept.items():
             if taken[id] > 1:
                 yield Violation("other", f"{item.sort} {id} was taken in {taken[id]} times")

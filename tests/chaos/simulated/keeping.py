@@ -1,4 +1,4 @@
-"""The store of a simulated world: the real memory store as the truth, and each process's way to it, which can fail.
+"""The store of a simulated world: the real one as the truth, and each process's way to it, which can fail.
 
 What is kept is kept at one moment; before and after it the process may die, the disk may be full, and the word that it
 was kept may be lost.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from agentic.core.events.execution_events import (
@@ -23,10 +24,13 @@ from agentic.core.events.execution_events import (
     ToolStarted,
 )
 from agentic.ports.errors import StoreUnavailable
-from agentic.ports.runtime import Lease
-from agentic.stores.memory import MemoryStore
+from agentic.ports.runtime import Lease, OutboxRow
+from agentic.stores.sqlite.store import SQLiteStore
+from agentic.stores.sqlite.tables import events as events_table
+from agentic.stores.sqlite.tables import outbox as outbox_table
 from tests.chaos.simulated.town import Town
 from tests.chaos.simulated.virtual import now
+from tests.stores import DATABASE, inline
 
 WRITES = frozenset(
     (
@@ -36,11 +40,17 @@ WRITES = frozenset(
 )  # fmt: skip
 
 
-class Truth(MemoryStore):
+EARLIER_BOOT = "an earlier boot/0/1/1"
+"""A process that is provably dead."""
+ALL = 1_000_000_000
+
+
+class Truth(SQLiteStore):
     """What is really kept, with what the judge wants to know of how it came there."""
 
-    def __init__(self, town: Town) -> None:
-        super().__init__(town.loop.time)
+    def __init__(self, town: Town, folder: Path) -> None:
+        self._inline, *others = inline(folder / DATABASE)
+        super().__init__(self._inline, *others, town.loop.time)
         self.town = town
         self.kept: dict[str, tuple[float, InboxItem]] = {}
         """Every item that was ever kept, and when."""
@@ -59,28 +69,46 @@ class Truth(MemoryStore):
 
     def fence(self, thread: str) -> int:
         """The present one."""
-        held = self._leases.get(thread)
-        return held.fence if held is not None else 0
+        return self._lease(thread)[1]
 
     def owner(self, thread: str) -> str:
         """Who holds the thread, '' for nobody."""
-        held = self._leases.get(thread)
-        return held.owner if held is not None and held.until > now() else ""
+        owner, _, until = self._lease(thread)
+        return owner if until > now() else ""
 
     def log_of(self, execution: str) -> list[Envelope]:
         """A log as it stands."""
-        return self._logs.get(execution, [])
+        return self._read(lambda connection: events_table.read(connection, execution, 0, ALL, ALL))[0]
 
-    def outbox_rows(self) -> list[Any]:
+    def logs(self) -> list[list[Envelope]]:
+        """Every log, the oldest first."""
+        return [self.log_of(name) for name in self._column("SELECT name FROM executions ORDER BY id")]
+
+    def outbox_rows(self) -> list[OutboxRow]:
         """Every visible effect there is to be."""
-        return list(self._outbox.values())
+        keys = self._column("SELECT key FROM outbox ORDER BY position")
+        return [self._read(lambda connection, key=key: outbox_table.by_key(connection, key)) for key in keys]
+
+    def inbox_ids(self) -> set[str]:
+        """What waits to be taken in."""
+        return {*self._column("SELECT id FROM inbox WHERE item IS NOT NULL")}
+
+    def counted(self, execution: str) -> dict[str, int]:
+        """By request, what is set aside or settled for it, in billionths of a US dollar."""
+        asked = "SELECT key, max(nanos) FROM reservations WHERE key GLOB ? GROUP BY key"
+        rows = self._read(lambda connection: [*connection.execute(asked, (f"{execution}/*",))])
+        return {key.rpartition("/")[2]: nanos for key, nanos in rows}
+
+    def let_go(self) -> None:
+        """Close the file, when the world is over."""
+        self._reader.close()
+        self._inline.let_go()
 
     async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
         """As on one host: who is provably dead is succeeded at once."""
-        held = self._leases.get(thread)
-        if held is not None and self.same_host and held.owner in self.dead:
-            held = None
-            self._leases[thread] = type(self._leases[thread])("", self._leases[thread].fence, 0.0)
+        if self.same_host and self._lease(thread)[0] in self.dead:
+            died = "UPDATE leases SET process = ? WHERE thread = ?"
+            await self._inline.commit(lambda connection: [*connection.execute(died, (EARLIER_BOOT, thread))])
         lease = await super().acquire(thread, owner, seconds)
         if lease is not None:
             self.town.tell(f"{owner} holds thread {thread} under fence {lease.fence}")
@@ -98,7 +126,9 @@ class Truth(MemoryStore):
     ) -> None:
         """Keep it; a write under an old fence that is let through is noted."""
         stale = lease.fence != self.fence(lease.thread)
-        await super().append(execution, expected_seq, lease, events, outbox, inbox_acks, blobs)
+        held = self._let_through(lease)
+        kept = [envelope.model_copy(update={"fence": held.fence}) for envelope in events] if stale else events
+        await super().append(execution, expected_seq, held, kept, outbox, inbox_acks, blobs)
         if stale:
             self.stale_writes.append(f"{lease.owner} wrote to {execution} under fence {lease.fence}, which was stale")
         for envelope in events:
@@ -131,14 +161,35 @@ class Truth(MemoryStore):
 
     async def discard(self, ids: Sequence[str]) -> None:
         """Take them out, and note when."""
+        waiting = self.inbox_ids()
         for id in ids:
-            if id in self._inbox:
+            if id in waiting:
                 self.dropped[id] = now()
                 self.town.tell(f"dropped it: {id}")
         await super().discard(ids)
 
-    def _holds(self, lease: Lease) -> bool:
-        return self.town.without == "fences" or super()._holds(lease)
+    async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
+        """Hold it longer."""
+        return await super().renew(self._let_through(lease), seconds)
+
+    async def release(self, lease: Lease) -> None:
+        """Give it back."""
+        await super().release(self._let_through(lease))
+
+    def _let_through(self, lease: Lease) -> Lease:
+        """Where fences are switched off every lease counts as that of whoever holds the thread."""
+        if self.town.without != "fences":
+            return lease
+        owner, fence, _ = self._lease(lease.thread)
+        return Lease(lease.thread, owner, fence)
+
+    def _lease(self, thread: str) -> tuple[str, int, float]:
+        """Owner, fence, and until when."""
+        held = "SELECT owner, fence, until FROM leases WHERE thread = ?"
+        return self._read(lambda connection: connection.execute(held, (thread,)).fetchone()) or ("", 0, 0.0)
+
+    def _column(self, query: str) -> list[str]:
+        return self._read(lambda connection: [value for (value,) in connection.execute(query)])
 
 
 class Access:

@@ -11,6 +11,7 @@ import hashlib
 import random
 from collections.abc import Coroutine
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from agentic.core.events.execution_events import (
@@ -72,9 +73,9 @@ WATCHERS = (
 class World:
     """What outlives every process of a town."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self, town: Town, folder: Path) -> None:
         self.town = town
-        self.truth, self.guild = Truth(town), Guild(town)
+        self.truth, self.guild = Truth(town, folder), Guild(town)
         self.benches, self.minds = Benches(town, self.truth.owner), Minds(town)
         self.recorded: dict[str, Execution] = {}
         """The state in which the loop left each execution."""

@@ -19,7 +19,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from agentic.stores.factory import passing_folder
 from tests.chaos.counts import Counts
 from tests.chaos.simulated.judging import Judge, Violation, visibly_waiting
 from tests.chaos.simulated.mishaps import Mishaps
@@ -103,7 +105,8 @@ def one_world(seed: int, number: int, without: str = "") -> Outcome:
     town = Town(seed, number, loop, without)
     seeded(town)
     try:
-        counts, violations = loop.run_until_complete(_live(town))
+        with passing_folder() as folder:
+            counts, violations = loop.run_until_complete(_live(town, Path(folder)))
     except Stuck:
         counts, violations = Counts(other=1), [Violation("other", "everybody waits for somebody else")]
     finally:
@@ -113,8 +116,16 @@ def one_world(seed: int, number: int, without: str = "") -> Outcome:
     return Outcome(number, counts, violations, town.log())
 
 
-async def _live(town: Town) -> tuple[Counts, list[Violation]]:
-    world = World(town)
+async def _live(town: Town, folder: Path) -> tuple[Counts, list[Violation]]:
+    world = World(town, folder)
+    try:
+        return await _lived(world)
+    finally:
+        world.truth.let_go()
+
+
+async def _lived(world: World) -> tuple[Counts, list[Violation]]:
+    town = world.town
     people, mishaps = People(world, town.dice("threads").randint(2, 4)), Mishaps(world)
     world.start("process-1")
     town.keeper = town.loop.outside(mishaps.keep_alive())

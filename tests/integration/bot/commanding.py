@@ -41,8 +41,9 @@ from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
 from reflexion.lessons.fact import Fact, FactScope, FactSource
 from reflexion.lessons.lesson import Lesson, Scope
-from reflexion.stores.memory import MemoryLessonStore
+from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.stores import fresh_lessons
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Desk:
     """A guild with a bot whose commands are registered, and somebody who uses them."""
 
     scenery: Scenery
-    lessons: MemoryLessonStore
+    lessons: SQLiteLessonStore
     folder: Path
 
     @property
@@ -169,7 +170,7 @@ async def desk(guild: LocalGuild, **options: object) -> AsyncIterator[Desk]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        lessons = MemoryLessonStore()
+        lessons = fresh_lessons()
 
         async def choice() -> Choice:
             return Choice(Bubblewrap(folder / "state"), "asked for")

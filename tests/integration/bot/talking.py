@@ -25,7 +25,6 @@ from agentic.core.events.ids import execution_id
 from agentic.core.fold.fold import evolve
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Lease, SessionRow, Store
-from agentic.stores.memory import MemoryStore
 from bot.access.denials import NOTHING_RUNS
 from bot.app.client import ThreadwrightBot, create_bot
 from bot.app.services import Backstage
@@ -33,6 +32,7 @@ from bot.inbound.parse import Options
 from bot.local_discord.local_discord import LocalGuild
 from bot.ports.conversation import Receipt, StatusView, ThreadState
 from bot.progress.feed import Feed
+from tests.stores import fresh_store
 
 SECONDS = 30.0
 
@@ -210,7 +210,7 @@ async def running_bot(
     **options: object,
 ) -> AsyncIterator[Scenery]:  # fmt: skip
     """A bot that is online in the guild; ``after`` an earlier process it goes on from before it connects."""
-    store = store or MemoryStore()
+    store = store or fresh_store()
     feed = Feed()
     talk = Talk(store, feed)
     if after is not None:

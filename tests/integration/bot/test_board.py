@@ -16,11 +16,11 @@ from agentic.core.events.execution_events import (
     Todo,
     TodoChanged,
 )
-from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.request_queue import EDIT_SECONDS
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
 
@@ -121,7 +121,7 @@ async def test_progress_is_continued_in_a_new_message_before_an_hour(scenery: Sc
 
 
 async def test_a_restart_goes_on_with_the_same_progress_message(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as before:
         thread = await before.mention("go")
         shown = before.of_bot(thread)[0]

@@ -23,7 +23,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
 )
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.after_run.announce_lessons import AnnounceLessons
 from bot.after_run.pipeline import JudgedRun
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
@@ -31,8 +31,9 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.messages.final_card import DIFF_FILE
 from bot.rendering.discord_text import LIMIT
 from reflexion.lessons.lesson import Insight, Lesson, Reflection
-from reflexion.stores.memory import MemoryLessonStore
+from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_lessons, fresh_store
 
 REQUESTED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
 SAVED = CheckpointSaved(manifest="000001-abc", through_seq=2)
@@ -163,7 +164,7 @@ async def not_asked(lesson: Lesson, thread: str, execution: str) -> bool:
     return False
 
 
-async def reflected(store: MemoryStore, lessons: MemoryLessonStore, execution: str) -> JudgedRun:
+async def reflected(store: SQLiteStore, lessons: SQLiteLessonStore, execution: str) -> JudgedRun:
     """Keep a reflection, and note it in the outcome stream as ``Reflexion`` does."""
     row = await store.execution(execution)
     session = await store.session(row.thread) if row is not None else None
@@ -193,7 +194,7 @@ async def nothing_more() -> None:
 
 
 async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: LocalGuild) -> None:
-    store, lessons = MemoryStore(), MemoryLessonStore()
+    store, lessons = fresh_store(), fresh_lessons()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         execution = scenery.talk.newest(thread)

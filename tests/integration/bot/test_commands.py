@@ -8,7 +8,6 @@ import pytest
 
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.pool import Choice, Sandboxes
-from agentic.stores.memory import MemoryStore
 from bot.app.command_sync import FINGERPRINT
 from bot.app.services import Backstage
 from bot.local_discord.faults.rules import Delayed, Rule
@@ -16,6 +15,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 
 async def registered(scenery: Scenery) -> None:
@@ -84,7 +84,7 @@ async def test_a_viewer_may_look_and_not_stop(guild: LocalGuild) -> None:
 
 
 async def test_commands_are_registered_only_when_they_changed(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     guild.misbehave(Rule("PUT /applications/*/commands", Delayed(0.0), times=None))
     async with running_bot(guild, store) as scenery:
         await registered(scenery)

@@ -12,19 +12,19 @@ import discord.ext.test as dpytest
 import pytest
 
 from agentic.core.events.execution_events import OutboxItem
-from agentic.stores.memory import MemoryStore
 from bot.app.client import COGS, ThreadwrightBot, create_bot
 from bot.outbound.discord_api import Post
 from bot.progress.feed import Feed
 from bot.rendering.discord_text import Attached
 from tests.integration.bot.talking import Talk
+from tests.stores import fresh_store
 
 
 @pytest.fixture
 async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ThreadwrightBot]:
     """The bot with its cogs, on dpytest's fake connection."""
     monkeypatch.chdir(tmp_path)  # dpytest writes what is uploaded into the working directory
-    store, feed = MemoryStore(), Feed()
+    store, feed = fresh_store(), Feed()
 
     async def fetch(thread: str, path: str) -> bytes | None:
         return b"a,b\n1,2\n" if path == "out/data.csv" else None

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agentic.ports.runtime import Store
-from agentic.stores.memory import MemoryStore
 from bot.app import command_sync
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 GLOBAL, OF_GUILD = "PUT /applications/*/commands", "PUT /applications/*/guilds/*/commands"
 
@@ -36,7 +36,7 @@ def versions(guild: LocalGuild, place: int | None = None) -> set[str]:
 async def test_an_unchanged_tree_is_not_registered_at_a_restart_and_a_changed_one_is(
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with registered(guild, store):
         first = versions(guild)
     async with registered(guild, store):
@@ -57,7 +57,7 @@ async def test_a_registration_that_fails_is_tried_again_until_it_holds(
 ) -> None:
     monkeypatch.setattr(command_sync, "FIRST_PAUSE", 0.01)
     guild.misbehave(Rule(GLOBAL, ErrorAnswer(403, 50001, "Missing Access"), times=3))
-    store = MemoryStore()
+    store = fresh_store()
     async with registered(guild, store):
         assert {"status", "Ask Threadwright"} <= names(guild, None)
     assert len(guild.misbehaviour.applied) == 3
@@ -66,7 +66,7 @@ async def test_a_registration_that_fails_is_tried_again_until_it_holds(
 
 
 async def test_commands_of_named_servers_stand_there_alone_and_move_when_that_changes(guild: LocalGuild) -> None:
-    store, here = MemoryStore(), str(guild.guild_id)
+    store, here = fresh_store(), str(guild.guild_id)
     async with registered(guild, store):
         everywhere = names(guild, None)
     async with registered(guild, store, command_guilds=(here,)):

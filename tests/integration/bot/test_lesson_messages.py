@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agentic.ports.runtime import SessionRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.lessons.message_sync import LessonMessages, key_of, words_of
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
@@ -18,12 +19,17 @@ from reflexion.lessons.lesson import Verdict
 from reflexion.lessons.lifecycle import Showing
 from reflexion.ports import LessonStore
 from reflexion.stores.factory import open_lessons
-from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.commanding import lesson
 from tests.integration.bot.test_approving_lessons import ID, asked_in, becomes, learning, press, stored, waiting
+from tests.stores import fresh_lessons, fresh_store
+from tests.waiting import eventually
 
 
-async def shows(store: MemoryStore, lessons: LessonStore, guild: LocalGuild) -> None:
+async def _is_retired(lessons: LessonStore, guild: LocalGuild) -> bool:
+    return (await stored(lessons, guild)).status == "retired"
+
+
+async def shows(store: SQLiteStore, lessons: LessonStore, guild: LocalGuild) -> None:
     """It is known that the message says what is so, so no later process writes it anew."""
     kept = await stored(lessons, guild)
     async with asyncio.timeout(10):
@@ -50,7 +56,7 @@ async def test_a_message_says_what_became_of_its_lesson_whoever_or_whatever_chan
     guild: LocalGuild, tmp_path: Path
 ) -> None:
     """A measurement, another process, a crash before it was shown, a thread that is archived meanwhile; and once."""
-    lessons, store = open_lessons(tmp_path / "lessons.sqlite"), MemoryStore()
+    lessons, store = open_lessons(tmp_path / "lessons.sqlite"), fresh_store()
     elsewhere = open_lessons(tmp_path / "lessons.sqlite")
     async with learning(guild, lessons, store) as before:
         thread, message = await asked_in(before, lessons)
@@ -81,7 +87,7 @@ async def test_a_message_says_what_became_of_its_lesson_whoever_or_whatever_chan
 
 
 async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_by_the_next(guild: LocalGuild) -> None:
-    lessons, store = MemoryLessonStore(), MemoryStore()
+    lessons, store = fresh_lessons(), fresh_store()
     async with learning(guild, lessons, store) as before:
         thread, message = await asked_in(before, lessons)
         execution = before.talk.newest(thread)
@@ -89,7 +95,7 @@ async def test_what_an_earlier_process_could_not_ask_or_show_is_asked_and_shown_
             Rule(f"PATCH */messages/{message.id}", ErrorAnswer(403, 50013, "Missing Permissions"), times=None)
         )
         await press(before, message, "retire")
-        await before.until(lambda: lessons._lessons[ID].status == "retired")  # pyright: ignore[reportPrivateUsage]
+        await eventually(partial(_is_retired, lessons, guild))
         await before.until(lambda: guild.misbehaviour.applied)
         elsewhere = await before.mention("of another server, once")
         foreign = before.talk.newest(elsewhere)

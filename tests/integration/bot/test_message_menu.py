@@ -6,7 +6,6 @@ import discord
 import pytest
 
 from agentic.core.events.execution_events import InboxItem
-from agentic.stores.memory import MemoryStore
 from bot.access.denials import VIEWER
 from bot.cogs import message_menu
 from bot.cogs.message_menu import NAME
@@ -14,6 +13,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message, MessageFlag
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.stores import fresh_store
 
 
 async def opened(scenery: Scenery, message: Message, who: str | None = None, thread: int = 0) -> str:
@@ -117,7 +117,7 @@ async def test_without_words_it_is_about_the_message_and_in_direct_messages_as_w
 
 
 async def test_a_form_may_come_back_to_another_process(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     message = await guild.post(guild.channel("general").id, "it fails")
     async with running_bot(guild, store) as scenery:
         form = await opened(scenery, message)

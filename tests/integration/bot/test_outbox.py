@@ -11,7 +11,7 @@ import pytest
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.faults.rules import (
     Delayed,
     ErrorAnswer,
@@ -25,6 +25,7 @@ from bot.outbound.compose import ARCHIVE, FILES_AT_MOST
 from bot.outbound.discord_api import nonce_of
 from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 
 def notice(thread: int, number: int, text: str = "", **more: object) -> OutboxItem:
@@ -122,7 +123,7 @@ async def test_a_post_that_hangs_but_landed_is_one_message(guild: LocalGuild) ->
         assert [message.content for message in scenery.of_bot(thread)][1:] == ["n1", "n2"]
 
 
-class Amnesic(MemoryStore):
+class Amnesic(SQLiteStore):
     """Cannot record receipts: what a process leaves that dies between posting and recording."""
 
     amnesic = False
@@ -134,7 +135,7 @@ class Amnesic(MemoryStore):
 
 
 async def test_what_a_dead_process_had_posted_is_found_and_not_posted_again(guild: LocalGuild) -> None:
-    store = Amnesic()
+    store = fresh_store(Amnesic)
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         await scenery.until_delivered()
@@ -154,7 +155,7 @@ async def test_what_a_dead_process_had_posted_is_found_and_not_posted_again(guil
 
 
 async def test_what_was_never_posted_is_posted_after_a_restart(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
     await store.put_outbox([notice(thread, 1), notice(thread, 2)])

@@ -16,7 +16,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
 )
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.app.services import Backstage, Roles
 from bot.local_discord.faults.rules import (
     Delayed,
@@ -28,12 +28,13 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.discord_api import Post, nonce_of
 from tests.faults.staging import REQUESTED
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 LONG = "\n".join(f"line {number:04}" for number in range(450))
 """Three messages."""
 
 
-class Dying(MemoryStore):
+class Dying(SQLiteStore):
     """Records no more receipts once its process is to die: what was posted then stays unrecorded."""
 
     dying = False
@@ -88,7 +89,7 @@ async def say(scenery: Scenery, thread: int, case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 async def test_what_a_dead_process_posted_is_found_long_after_and_stands_once(guild: LocalGuild, case: Case) -> None:
-    store, options = Dying(), {"secrets": frozenset({"hunter2-and-more"})}
+    store, options = fresh_store(Dying), {"secrets": frozenset({"hunter2-and-more"})}
     async with running_bot(guild, store, **options) as scenery:
         thread = await scenery.mention("go")
         before = len(scenery.of_bot(thread))
@@ -113,7 +114,7 @@ async def test_what_a_dead_process_posted_is_found_long_after_and_stands_once(gu
 
 
 async def test_a_progress_message_that_was_not_recorded_is_found_and_goes_on(guild: LocalGuild) -> None:
-    store = Dying()
+    store = fresh_store(Dying)
     store.dying = True
     async with running_bot(guild, store) as scenery:
         posted = await guild.post(scenery.general, f"{guild.bot.mention} go")
@@ -129,7 +130,7 @@ async def test_a_progress_message_that_was_not_recorded_is_found_and_goes_on(gui
         await guild.wait_for(lambda _: "Done" in later.of_bot(posted.id)[0].content)
 
 
-class Forgetful(MemoryStore):
+class Forgetful(SQLiteStore):
     """Keeps no fact: its process died just before."""
 
     async def set_fact(self, key: str, value: str) -> None:
@@ -137,7 +138,7 @@ class Forgetful(MemoryStore):
 
 
 async def test_a_progress_message_that_was_recorded_and_not_noted_goes_on(guild: LocalGuild) -> None:
-    store = Forgetful()
+    store = fresh_store(Forgetful)
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
     async with running_bot(guild, store, after=scenery.talk) as later:
@@ -147,7 +148,7 @@ async def test_a_progress_message_that_was_recorded_and_not_noted_goes_on(guild:
 
 @pytest.mark.parametrize("case", ["notice in three parts", "answer in three parts"])
 async def test_a_message_of_which_half_was_posted_gets_only_the_missing_parts(guild: LocalGuild, case: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         before = len(scenery.of_bot(thread))
@@ -167,7 +168,7 @@ async def test_a_message_of_which_half_was_posted_gets_only_the_missing_parts(gu
 
 
 async def test_two_notices_of_the_same_words_stay_two(guild: LocalGuild) -> None:
-    store = Dying()
+    store = fresh_store(Dying)
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         store.dying = True
@@ -185,7 +186,7 @@ async def test_two_notices_of_the_same_words_stay_two(guild: LocalGuild) -> None
 
 
 async def test_the_same_words_said_long_ago_are_not_taken_for_what_is_in_doubt(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         await store.put_outbox([item(thread, 1, "same words")])
@@ -217,7 +218,7 @@ async def test_a_post_that_landed_before_the_network_went_away_for_long_stands_o
 
 
 async def test_what_was_deleted_before_it_was_recorded_is_posted_anew(guild: LocalGuild) -> None:
-    store = Dying()
+    store = fresh_store(Dying)
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         store.dying = True
@@ -233,7 +234,7 @@ async def test_what_was_deleted_before_it_was_recorded_is_posted_anew(guild: Loc
 
 
 async def test_an_owner_that_wakes_with_an_old_list_posts_nothing_that_another_has_delivered(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as sleeper:
         thread = await sleeper.mention("go")
         guild.misbehave(Rule("POST */messages", Delayed(4.0, landed=True)))

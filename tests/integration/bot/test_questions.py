@@ -18,12 +18,12 @@ from agentic.core.events.execution_events import (
     Part,
     Person,
 )
-from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.messages.question_text import Standing
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.stores import fresh_store
 
 QUESTION = Asked(
     question="q1",
@@ -174,7 +174,7 @@ async def test_plain_text_is_the_answer_too(scenery: Scenery) -> None:
 
 
 async def test_buttons_live_through_a_restart(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as before:
         _, question = await asking(before)
     async with running_bot(guild, store, after=before.talk) as scenery:

@@ -29,7 +29,7 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -39,6 +39,7 @@ from reflexion.reflection import feedback_question
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.whole import SECONDS, Whole, finishes, whole
+from tests.stores import fresh_store
 
 INSIGHT = {
     "what_worked": "It answered.", "what_failed": "The list was short.", "root_cause": "It looked at one folder.",
@@ -261,14 +262,14 @@ async def test_a_vote_that_cannot_be_taken_in_yet_is_told_to_whoever_gave_it_and
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learning, "AGAIN_SECONDS", (0.1,))
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         await scenery.talk.finish(scenery.talk.newest(thread))
         await _takes_a_vote(scenery, store, str(thread))
 
 
-async def _takes_a_vote(scenery: Scenery, store: MemoryStore, thread: str) -> None:
+async def _takes_a_vote(scenery: Scenery, store: SQLiteStore, thread: str) -> None:
     ann = Person(id="100", name="Ann")
     target = f"{scenery.talk.newest(thread)}/result"
     at = (await store.executions(thread))[0].started_at

@@ -12,10 +12,10 @@ from agentic.core.events.execution_events import (
     InboxItem,
 )
 from agentic.models.scripted.model import ScriptedModel, answer
-from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.bot.test_undoing import ROW, Scene
 from tests.integration.reflexion.conftest import REFLECTS, House
 from tests.integration.reflexion.test_lesson_stores import lesson
+from tests.stores import fresh_lessons
 from tests.unit.reflexion.logs import ANN, Did, Log
 
 SHOWN = (ChosenLesson(id="l1", kind="pitfall", text="…"),)
@@ -26,7 +26,7 @@ PASSES = Did("pytest -q", 0, "3 passed", tests=(3, 0))
 async def test_a_retry_of_a_turn_is_no_second_showing_of_lessons_that_the_first_had_read(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     (scene.files / "a.txt").write_text("old")
-    at = House(MemoryLessonStore(), ScriptedModel(lambda _: answer(REFLECTS)), scene.store)
+    at = House(fresh_lessons(), ScriptedModel(lambda _: answer(REFLECTS)), scene.store)
     await at.lessons.amend(lesson("l1"))
     saved = await scene.workshop.save("100")
     log = Log(thread="100", execution="x1", lessons=SHOWN).does(FAILS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.events.execution_events import InputReceived, Person
-from agentic.stores.memory import MemoryStore
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.outbound.live import progress_messages
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION, told
+from tests.stores import fresh_store
 
 ANN = Person(id="1", name="Ann")
 
@@ -106,7 +106,7 @@ async def test_a_card_of_an_ended_task_does_nothing_to_the_one_that_runs_now(sce
 
 
 async def test_the_buttons_work_after_a_restart(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as before:
         thread = await before.mention("go")
         card = await card_with(before, thread, "Stop", "Pause")

@@ -9,13 +9,14 @@ import pytest
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import ExecutionRow, OutboxRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import asking
+from tests.stores import fresh_store
 
 
-class Failing(MemoryStore):
+class Failing(SQLiteStore):
     """Fails in the methods that ``broken`` names."""
 
     broken: frozenset[str] = frozenset()
@@ -51,7 +52,7 @@ class Failing(MemoryStore):
 
 @pytest.fixture
 async def store() -> Failing:
-    return Failing()
+    return fresh_store(Failing)
 
 
 @pytest.fixture

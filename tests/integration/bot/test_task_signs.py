@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.events.execution_events import Decided, Person
-from agentic.stores.memory import MemoryStore
 from bot.inbound.emoji import meaning
 from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.live.task_signs import ASKS, DONE, FAILED, STOPPED, WORKS
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.test_questions import QUESTION
+from tests.stores import fresh_store
 
 ANN = Person(id="1", name="Ann")
 
@@ -61,7 +61,7 @@ async def test_a_later_task_of_the_thread_has_a_sign_of_its_own(scenery: Scenery
 
 
 async def test_a_task_that_ended_while_nobody_could_sign_it_is_signed_by_the_next_process(guild: LocalGuild) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as before:
         thread = await before.mention("go")
         await before.talk.add(before.talk.newest(thread), QUESTION)

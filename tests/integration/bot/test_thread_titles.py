@@ -12,13 +12,14 @@ from agentic.core.audit.erasure import ERASED
 from agentic.core.events.execution_events import ModelAnswered, ModelRequested, TextBlock
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.faults.rules import Delayed, ErrorAnswer, Fault, RateLimited, Reset, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.discord_api import Held
 from bot.outbound.live import thread_titles
 from bot.ports.conversation import named_fact
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.stores import fresh_store
 
 OFFERED = "Fix the login test"
 
@@ -97,7 +98,7 @@ async def test_a_rename_that_fails_is_tried_again_where_that_can_help(
 async def test_what_the_thread_says_does_not_wait_for_its_title_and_the_next_process_gives_it(
     guild: LocalGuild,
 ) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with running_bot(guild, store) as before:
         thread = await before.mention("look at the test")
         guild.misbehave(Rule(f"PATCH /channels/{thread}", Delayed(600.0)))
@@ -153,7 +154,7 @@ async def test_however_many_titles_wait_a_few_are_given_at_a_time(
     assert (most, given) == (thread_titles.AT_ONCE, len(threads))
 
 
-class Forgetful(MemoryStore):
+class Forgetful(SQLiteStore):
     """A store that cannot say at first which titles are due."""
 
     reads = 0
@@ -169,7 +170,7 @@ async def test_titles_of_an_earlier_process_are_given_although_the_store_failed_
     guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thread_titles, "AGAIN_SECONDS", 0.01)
-    store = Forgetful()
+    store = fresh_store(Forgetful)
     store.reads = 1
     async with running_bot(guild, store) as before:
         thread = await before.mention("look at the test")

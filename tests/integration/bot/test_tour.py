@@ -11,6 +11,7 @@ from agentic.core.events.execution_events import Finished
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from bot.app.app import App, AppHome
+from bot.config.home import DATABASE, LESSONS
 from bot.config.settings import Settings
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
@@ -51,6 +52,19 @@ async def test_the_tour_is_no_answer_and_nothing_is_counted_of_it(guild: LocalGu
         assert await records.costs([str(thread)]) == []
         assert await records.streams(str(thread)) == ([], []), "no picture of them either"
         assert (await running.app.threads.status(str(thread))).confidence is None
+
+
+async def test_a_store_in_memory_leaves_no_database_in_the_home_and_nothing_anywhere(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    async with asyncio.timeout(90), unconfigured(home, guild, store="memory") as running:
+        thread = await running.task("Write a file")
+        assert len(await running.executions(thread)) == 1
+        kept = running.app.store._path.parent  # type: ignore[attr-defined]
+        assert {one.name for one in kept.iterdir()} >= {DATABASE, LESSONS}
+    assert not kept.exists()
+    assert [*home.glob("*.sqlite*")] == []
 
 
 async def test_a_vote_on_the_tour_counts_for_nothing_and_says_so(guild: LocalGuild, tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ from agentic.runtime.clock import SystemClock
 from agentic.sandbox.backends.selection import chooser
 from agentic.sandbox.pool import Sandboxes
 from agentic.stores.factory import open_store
-from agentic.stores.memory import MemoryStore
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from bot.actions.branches import Branches
 from bot.actions.clean import Cleaning
@@ -50,6 +49,7 @@ from bot.outbound.live.branch_offer_messages import BranchOfferMessages
 from bot.workspace.attachments import download
 from bot.workspace.folders import Workspaces
 from bot.workspace.sandboxes import Workshop
+from tests.stores import fresh_store
 from tests.walls.tally import Wall
 
 ANN, BEN = Person(id="7", name="Ann"), Person(id="8", name="Ben")
@@ -65,7 +65,7 @@ class Scene:
 
     def __init__(self, folder: Path, limits: SnapshotLimits | None = None, store: Store | None = None) -> None:
         self.number = 9
-        self.store = store or MemoryStore()
+        self.store = store or fresh_store()
         self.snapshots = Snapshots(folder / "checkpoints", limits, needed=partial(undoable, self.store))
         sandboxes = Sandboxes(folder / "sandboxes", chooser("bubblewrap", folder / "sandboxes"))
         self.workshop = Workshop(sandboxes, Workspaces(folder / "workspaces"), download, snapshots=self.snapshots)

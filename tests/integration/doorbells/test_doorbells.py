@@ -22,10 +22,10 @@ from agentic.doorbells.shared_inbox import SharedInbox
 from agentic.models.scripted.model import answer
 from agentic.ports.errors import DoorbellSilent
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
 from bot.threads import take_up
 from bot.threads.take_up import TakeUp
 from tests.aws.wire_faults import WireFaults
+from tests.stores import fresh_store
 from tests.unit.threads.house import Bench, house
 
 DEAD_AFTER = 2
@@ -57,7 +57,7 @@ async def heard(bell: Doorbell, thread: str) -> Ring:
 
 
 async def test_the_shared_inbox_tells_of_each_thread_for_which_something_waits_until_it_is_taken_out() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     bell = SharedInbox(store, SystemClock())
     person = Person(id="1", name="Ada", level="owner")
     item = InboxItem(id="7", thread="t", sort="task", author=person, at=datetime.now(UTC), text="hello")
@@ -96,7 +96,7 @@ async def test_f88_a_ring_that_comes_twice_or_late_finds_nothing_to_do(
 ) -> None:
     """The inbox is the truth: rings say only where to look, in any order and any number."""
     _, queue, _ = queues
-    store = MemoryStore()
+    store = fresh_store()
     person = Person(id="1", name="Ada", level="owner")
     for thread in ("t", "u"):
         item = InboxItem(id=thread, thread=thread, sort="task", author=person, at=datetime.now(UTC), text="hello")
@@ -170,7 +170,7 @@ async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(
     client, queue, _ = queues
     bench = Bench()
     bench.hold = asyncio.Event()
-    store = MemoryStore()
+    store = fresh_store()
 
     async def in_flight() -> str:
         told = await client.get_queue_attributes(

@@ -1,4 +1,4 @@
-"""A loop with real parts: memory store, scripted model, and tools that run in this process."""
+"""A loop with real parts: store, scripted model, and tools that run in this process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from agentic.ports.runtime import (
 )
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
+from tests.stores import fresh_store
 
 YOU = Person(id="7", name="you")
 THREAD = "100"
@@ -127,7 +128,7 @@ class Bench:
 class Stage:
     """One thread, ready to run."""
 
-    store: MemoryStore
+    store: SQLiteStore
     model: ScriptedModel
     toolbox: Bench
     doorbell: asyncio.Event
@@ -167,7 +168,7 @@ class Stage:
 @pytest.fixture
 def stage_of() -> Callable[[Script], Stage]:
     def made(script: Script) -> Stage:
-        store = MemoryStore()
+        store = fresh_store()
         model = ScriptedModel(script)
         clock = SystemClock()
         return Stage(store, model, Bench(), asyncio.Event(), Lease(THREAD, "me", 0), Loop(store, model, clock))

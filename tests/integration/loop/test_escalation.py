@@ -23,10 +23,11 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from tests.integration.loop.conftest import THREAD, YOU, Bench
+from tests.stores import fresh_store
 
 SMALL, LARGE = "openai/gpt-4o-mini", "openai/gpt-4o"
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -40,8 +41,8 @@ async def _no_world() -> RealWorld:
 
 async def _run(
     script: object, toolbox: Bench | StandardToolbox, **policy: object
-) -> tuple[ScriptedEndpoint, MemoryStore]:
-    store, clock = MemoryStore(), SystemClock()
+) -> tuple[ScriptedEndpoint, SQLiteStore]:
+    store, clock = fresh_store(), SystemClock()
     tiers = (Tier(number=2, models=(SMALL,)), Tier(number=3, models=(LARGE,)))
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:  # pyright: ignore[reportArgumentType]
         router = ModelRouter(endpoint.environment())
@@ -63,12 +64,12 @@ async def _run(
     return endpoint, store
 
 
-async def _log(store: MemoryStore, kind: type) -> list[object]:
+async def _log(store: SQLiteStore, kind: type) -> list[object]:
     events = [envelope.event async for envelope in store.read(execution_id(THREAD, "1"))]
     return [event for event in events if isinstance(event, kind)]
 
 
-async def _notices(store: MemoryStore) -> list[str]:
+async def _notices(store: SQLiteStore) -> list[str]:
     return [row.item.text for row in await store.undelivered(THREAD) if row.item.sort == "notice"]
 
 

@@ -9,14 +9,15 @@ from agentic.ports.errors import AppendTooLarge
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.event_recorder import Recorder
 from agentic.stores.checks import MOST_ITEMS
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import inbox_item, log_of, started, take
+from tests.stores import fresh_store
 
 
 class Seen:
     """A sink that keeps what it is shown."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: SQLiteStore) -> None:
         self.store = store
         self.seqs: list[int] = []
 
@@ -28,7 +29,7 @@ class Seen:
 
 
 async def test_what_is_more_than_one_append_holds_is_written_in_order_each_with_what_it_took_in() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     lease = await take(store)
     sink = Seen(store)
     recorder = Recorder(store, SystemClock(), (sink,), lease, "x1", "build")
@@ -46,7 +47,7 @@ async def test_what_is_more_than_one_append_holds_is_written_in_order_each_with_
 
 
 async def test_what_was_noted_together_is_never_taken_apart() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     lease = await take(store)
     recorder = Recorder(store, SystemClock(), (), lease, "x1", "build")
     recorder.note(started())

@@ -11,7 +11,8 @@ from agentic.models.scripted.model import ScriptedModel, answer
 from agentic.ports.pictures import Sight
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
+from tests.stores import fresh_store
 
 from .odd_bench import McpBench, odd, open_mcp_bench
 from .odd_http import THREAD
@@ -19,7 +20,7 @@ from .odd_http import THREAD
 YOU = Person(id="7", name="you")
 
 
-async def answered(store: MemoryStore, doorbell: asyncio.Event) -> None:
+async def answered(store: SQLiteStore, doorbell: asyncio.Event) -> None:
     """Answer the question when it stands in the log."""
     while True:
         log = [envelope.event async for envelope in store.read(execution_id(THREAD, "1"))]
@@ -35,7 +36,7 @@ async def answered(store: MemoryStore, doorbell: asyncio.Event) -> None:
     doorbell.set()
 
 
-async def run(bench: McpBench, model: ScriptedModel, store: MemoryStore) -> list[ToolFinished]:
+async def run(bench: McpBench, model: ScriptedModel, store: SQLiteStore) -> list[ToolFinished]:
     lease = await store.acquire(THREAD, "me")
     assert lease is not None
     refs = (ToolRef(name=s.name, effect=s.effect, permission=s.permission) for s in bench.toolbox.specs)
@@ -65,7 +66,7 @@ async def test_a_server_in_the_sandbox_asks_and_the_task_goes_on_with_the_answer
     async with open_mcp_bench() as bench:
         await bench.serve({"odd": odd("--modern", readOnly=["picture"])})
         model = ScriptedModel(script)
-        asked, picture, added, _ = await run(bench, model, MemoryStore())
+        asked, picture, added, _ = await run(bench, model, fresh_store())
         assert [asked.outcome, picture.outcome, added.outcome] == ["ok", "ok", "ok"]
         assert '"colour": "blue", "number": 7' in asked.preview
         assert [change.path for change in added.changes] == ["calls.log"]

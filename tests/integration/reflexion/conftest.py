@@ -14,14 +14,13 @@ from agentic.aws.aws_place import AwsPlace
 from agentic.core.events.execution_events import Envelope, Event
 from agentic.models.scripted.model import Script, ScriptedModel
 from agentic.ports.runtime import SessionRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from reflexion.lessons.lesson import Verdict
 from reflexion.lessons.lifecycle import Arm, Showing
 from reflexion.ports import LessonStore
 from reflexion.service import Reflexion
 from reflexion.stores.aws import AwsLessonStore
-from reflexion.stores.memory import MemoryLessonStore
-from reflexion.stores.sqlite import SQLiteLessonStore
+from tests.stores import fresh_lessons, fresh_store
 from tests.unit.reflexion.logs import EPOCH, Log
 
 INSIGHT = {
@@ -58,7 +57,7 @@ class House:
 
     lessons: LessonStore
     model: ScriptedModel
-    store: MemoryStore = field(default_factory=MemoryStore)
+    store: SQLiteStore = field(default_factory=fresh_store)
     clock: Ticking = field(default_factory=Ticking)
 
     def __post_init__(self) -> None:
@@ -80,7 +79,7 @@ class House:
 
 
 def house(script: Script, lessons: LessonStore | None = None) -> House:
-    return House(lessons or MemoryLessonStore(), ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0)}))
+    return House(lessons or fresh_lessons(), ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0)}))
 
 
 def lessons_on_aws(place: AwsPlace, folder: Path) -> AwsLessonStore:
@@ -88,19 +87,16 @@ def lessons_on_aws(place: AwsPlace, folder: Path) -> AwsLessonStore:
     return AwsLessonStore.open(replace(place, copies=folder))
 
 
-EVERY_LESSON_STORE = ("memory", "sqlite", "aws")
-"""For the contract; the one on AWS runs the statements of SQLite, so that all else is tried with two of them."""
+EVERY_LESSON_STORE = ("sqlite", "aws")
+"""For the contract; the one on AWS runs the statements of SQLite, so that all else is tried with that one."""
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture
 async def lesson_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LessonStore]:
-    match request.param:
-        case "memory":
-            store = MemoryLessonStore()
-        case "sqlite":
-            store = SQLiteLessonStore(tmp_path / "state" / "lessons.db")
-        case _:
-            store = lessons_on_aws(request.getfixturevalue("aws_place"), tmp_path / "copies")
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield fresh_lessons()
+        return
+    store = lessons_on_aws(request.getfixturevalue("aws_place"), tmp_path / "copies")
     yield store
     await store.close()
 

@@ -15,7 +15,6 @@ from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
 from reflexion.retrieval.search import Finder
 from reflexion.stores import search_index, statements
-from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.test_lesson_stores import lesson
 
@@ -72,13 +71,13 @@ def _small_bounds() -> Iterator[None]:
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(steps=STEPS, place=st.sampled_from(tuple(PLACES)), kind=st.sampled_from(("memory", "sqlite", "sqlite")))
+@given(steps=STEPS, place=st.sampled_from(tuple(PLACES)))
 def test_f42_what_a_place_finds_merges_and_contradicts_is_the_same_whatever_others_hold(
-    steps: list[Step], place: str, kind: str
+    steps: list[Step], place: str
 ) -> None:
     seen: list[object] = []
     for alone in (True, False):
         with tempfile.TemporaryDirectory() as folder:
-            store = MemoryLessonStore() if kind == "memory" else SQLiteLessonStore(Path(folder) / "lessons.db")
+            store = SQLiteLessonStore(Path(folder) / "lessons.db")
             seen.append(asyncio.run(seen_from(store, PLACES[place], steps, alone=alone)))
     assert seen[0] == seen[1]

@@ -16,7 +16,6 @@ from reflexion.errors import LessonOutdated, LessonOutOfScope
 from reflexion.lessons.changes import approved, retired
 from reflexion.lessons.lesson import Lesson, Scope
 from reflexion.ports import LessonStore
-from reflexion.stores.memory import MemoryLessonStore
 from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.reflexion.conftest import went
 from tests.integration.reflexion.test_lesson_stores import lesson, reflection
@@ -102,22 +101,18 @@ async def look(store: LessonStore) -> None:
                 assert (visible is not None) == (each.scope.kind == "global")
 
 
-async def lived(store: LessonStore, steps: list[Step]) -> list[tuple[str, str, tuple[str, ...]]]:
+async def lived(store: LessonStore, steps: list[Step]) -> None:
     await store.amend(GLOBAL)
     await store.keep_reflection(reflection(1))
     for at, step in enumerate(steps):
         await do(store, step, at)
     await look(store)
     assert await store.reflections("g2", "900", 9) == await store.reflections("", "900", 9) == ()
-    state = [(each.id, each.status, tuple(sorted(each.contradicts))) for each in await store.lessons(None)]
     await store.close()
-    return sorted(state)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
 def test_f42_nothing_of_a_guild_is_returned_counted_or_merged_for_another(steps: list[Step]) -> None:
-    """And both stores end in the same state."""
     with tempfile.TemporaryDirectory() as folder:
-        on_disk = asyncio.run(lived(SQLiteLessonStore(Path(folder) / "lessons.db"), steps))
-    assert on_disk == asyncio.run(lived(MemoryLessonStore(), steps))
+        asyncio.run(lived(SQLiteLessonStore(Path(folder) / "lessons.db"), steps))

@@ -22,16 +22,15 @@ from agentic.models.scripted.model import Asked, ScriptedModel, answer
 from agentic.ports.runtime import Answer
 from agentic.runtime.budget_ledger import NO_CAPS, BudgetLedger
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
 from bot.history.attempts import attempts_at
 from reflexion import in_progress
 from reflexion.evaluation.billed_requests import read_again, standing
 from reflexion.evaluation.outcome_stream import OutcomeStream, owes
 from reflexion.judge.judge import Judge, JudgeCandidate
 from reflexion.service import Reflexion
-from reflexion.stores.memory import MemoryLessonStore
 from tests.integration.reflexion.conftest import REFLECTS, House, house
 from tests.integration.reflexion.test_cycle import FAILS, TASK, failed
+from tests.stores import fresh_lessons, fresh_store
 from tests.unit.reflexion.logs import ANN, Log, edit
 
 JUDGE = "claude-haiku-4-5"
@@ -45,7 +44,7 @@ async def test_the_next_attempt_waits_for_the_reflection_and_not_for_the_judge_w
         return answer("no reading" if asked.model == JUDGE else REFLECTS)
 
     model = ScriptedModel(script, prices={"openai/scripted": (1.0, 2.0), JUDGE: (1.0, 2.0)})
-    at = House(MemoryLessonStore(), model)
+    at = House(fresh_lessons(), model)
     judge = Judge(
         model, BudgetLedger(at.store, NO_CAPS), at.clock, at.lessons, (JudgeCandidate(JUDGE, 2),), mode="always"
     )
@@ -123,7 +122,7 @@ def test_what_stands_reads_as_it_did_when_it_came() -> None:
 
 
 async def test_what_the_attempts_at_a_task_left_of_its_money_is_without_what_judging_and_reflecting_cost() -> None:
-    at = House(MemoryLessonStore(), ScriptedModel([]), store=MemoryStore())
+    at = House(fresh_lessons(), ScriptedModel([]), store=fresh_store())
     for number, trial_of in ((1, ""), (2, "x1")):
         log = Log(task=TASK, execution=f"x{number}", policy=Policy(max_usd=1.0)).does(edit("a.py"), usd=0.1).does(FAILS)
         first = log.events[0]

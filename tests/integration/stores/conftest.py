@@ -1,4 +1,4 @@
-"""Each contract test runs against all three stores."""
+"""Each contract test runs against both stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small logs to write, and the three stores that must write them alike."""
+"""Small logs to write, and the stores that must write them alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from agentic.core.events.execution_events import (
 )
 from agentic.ports.runtime import Lease, Store
 from agentic.stores.aws.store import AwsStore
-from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.file.connection import connect
 from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
 from agentic.stores.sqlite.store import SQLiteStore
@@ -59,7 +58,6 @@ def _aws(folder: Path, seconds: Seconds) -> AwsStore:
 
 STORES: dict[str, OpenStore] = {
     "aws": _aws,
-    "memory": lambda _folder, seconds: MemoryStore(seconds),
     "sqlite": lambda folder, seconds: SQLiteStore.open(folder / "threadwright.db", seconds),
 }
 

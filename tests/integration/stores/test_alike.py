@@ -6,9 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multiple, rule, run_state_machine_as_test
@@ -16,7 +14,6 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multipl
 from agentic.core.events.execution_events import Event
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Lease, OutboxRow, Store
-from agentic.stores.memory import MemoryStore
 from tests.integration.stores.samples import STORES, Seconds, envelopes, inbox_item, log_of, notes, outbox_item, started
 
 THREADS = st.sampled_from(["one", "two"])
@@ -31,9 +28,8 @@ async def _by_name(threads: Awaitable[list[str]]) -> list[str]:
 
 
 class BothStores(RuleBasedStateMachine):
-    """Does everything to a store in memory and to another, and compares what they answer."""
+    """Does everything to each store, and compares what they answer."""
 
-    kind: ClassVar[str] = "sqlite"
     leases = Bundle("leases")
 
     def __init__(self) -> None:
@@ -41,22 +37,26 @@ class BothStores(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.seconds = Seconds()
         self.runner = asyncio.Runner()
-        self.memory = MemoryStore(self.seconds)
-        self.other = self.opened()
+        self.stores = self.opened()
 
-    def opened(self) -> Store:
-        """The other store, which forgets nothing by being closed."""
-        return STORES[self.kind](Path(self.folder.name), self.seconds)
+    def opened(self) -> list[Store]:
+        """The stores, which forget nothing by being closed."""
+        return [opened(Path(self.folder.name), self.seconds) for opened in STORES.values()]
+
+    def close(self) -> None:
+        """Close both."""
+        for store in self.stores:
+            self.runner.run(store.close())
 
     def teardown(self) -> None:
         """Let go of the file."""
-        self.runner.run(self.other.close())
+        self.close()
         self.runner.close()
         self.folder.cleanup()
 
     def both(self, act: Callable[[Store], Awaitable[object]]) -> object:
         """What both answer, which is the same."""
-        answers = [self.runner.run(_outcome(act, store)) for store in (self.memory, self.other)]
+        answers = [self.runner.run(_outcome(act, store)) for store in self.stores]
         assert answers[0] == answers[1]
         return answers[0]
 
@@ -115,8 +115,8 @@ class BothStores(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         """Another process goes on with it."""
-        self.runner.run(self.other.close())
-        self.other = self.opened()
+        self.close()
+        self.stores = self.opened()
 
 
 async def _outcome(act: Callable[[Store], Awaitable[object]], store: Store) -> object:
@@ -136,17 +136,8 @@ def _unnumbered(row: OutboxRow) -> tuple[object, ...]:
     return row.item, row.delivered, row.done
 
 
-class WithAws(BothStores):
-    """The other one is on AWS."""
-
-    kind = "aws"
-
-
-def _settings(examples: int) -> settings:
+def test_stores_answer_alike() -> None:
     slow = [HealthCheck.too_slow, HealthCheck.differing_executors]
-    return settings(max_examples=examples, stateful_step_count=40, deadline=None, suppress_health_check=slow)
-
-
-@pytest.mark.parametrize(("machine", "examples"), [(BothStores, 40), (WithAws, 2)])
-def test_stores_answer_alike(machine: type[BothStores], examples: int) -> None:
-    run_state_machine_as_test(machine, settings=_settings(examples))
+    run_state_machine_as_test(
+        BothStores, settings=settings(max_examples=2, stateful_step_count=40, deadline=None, suppress_health_check=slow)
+    )

@@ -68,7 +68,7 @@ class LeaseMachine(StoreMachine):
     @rule(owner=st.sampled_from(OWNERS))
     def owner_dies(self, owner: str) -> None:
         """The process that took its leases is of an earlier boot, and so provably dead; its zombie may still write."""
-        if self.kind == "sqlite":  # who shares a memory dies with it
+        if self.kind == "sqlite":
             connection = connect(str(self.folder / "threadwright.db"))
             connection.execute("UPDATE leases SET process = 'an earlier boot/0/1/1' WHERE owner = ?", (owner,))
             connection.close()

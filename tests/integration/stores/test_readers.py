@@ -12,7 +12,6 @@ from agentic.core.events.upcasting import READER, ReaderVersion
 from agentic.ports.errors import SequenceConflict, StoreTooNew
 from agentic.ports.runtime import Store
 from agentic.stores.checks import MIN_READER
-from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.file.schema import MIGRATIONS, prepare
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.samples import begin, envelopes, notes, take
@@ -27,11 +26,9 @@ NEXT = ReaderVersion(READER + 1, ((READER + 1, misread),))
 NEW: list[Event] = [Noted(text="in the way of the next version")]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def newer(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+@pytest.fixture
+def newer(tmp_path: Path) -> Store:
     """A store as the next version opens it."""
-    if request.param == "memory":
-        return MemoryStore(reading=NEXT)
     return SQLiteStore.open(tmp_path / "threadwright.db", reading=NEXT)
 
 

@@ -22,13 +22,14 @@ from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.shutdown import Leaving
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.telemetry import names, otlp_export, reporting
 from bot.telemetry.otlp_export import OtlpExport
 from bot.telemetry.reporting import Reporting, wanted
 from bot.telemetry.trace_sink import TraceSink
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.integration.telemetry.collector import Collector, Received
+from tests.stores import fresh_store
 
 MAIN = execution_id(THREAD, "1")
 SECONDS = 30.0
@@ -41,7 +42,7 @@ class Process:
     loop: Loop
     sink: TraceSink
     reporting: Reporting
-    store: MemoryStore
+    store: SQLiteStore
     number: int
     doorbell: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -69,7 +70,7 @@ class Process:
 
 @asynccontextmanager
 async def process(
-    store: MemoryStore, script: Script, number: int = 1, mask: Callable[[str], str] | None = None
+    store: SQLiteStore, script: Script, number: int = 1, mask: Callable[[str], str] | None = None
 ) -> AsyncGenerator[Process]:
     sink = TraceSink(store.read, mask)
     of_it = Reporting(sink, wanted(os.environ), "0.1.0", {})
@@ -87,7 +88,7 @@ def called(collector: Collector, name: str) -> list[Received]:
 
 async def test_an_execution_that_is_taken_up_goes_on_in_its_trace_with_a_link(collector: Collector) -> None:
     """The first process dies in a call, the second leaves in order while a person is asked, the third hears the answer."""
-    store, toolbox = MemoryStore(), Bench()
+    store, toolbox = fresh_store(), Bench()
     async with process(store, [answer("", ("act", {"name": "one", "seconds": 60.0}))]) as first:
         running = first.begin(toolbox)
         await toolbox.under_way()
@@ -135,7 +136,7 @@ async def test_a_collector_that_fails_delays_nothing_is_told_of_once_and_holds_u
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
     monkeypatch.setattr(otlp_export, "QUEUE_SPANS", 16)
     monkeypatch.setattr(reporting, "FLUSH_SECONDS", 0.2)
-    store, toolbox, tasks = MemoryStore(), Bench(), 0
+    store, toolbox, tasks = fresh_store(), Bench(), 0
 
     def script(_: object) -> Answer:
         return answer("", ("finish", {}))
@@ -189,7 +190,7 @@ async def test_what_is_not_sampled_is_counted_all_the_same(
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
     monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.0")
-    async with process(MemoryStore(), [answer("", ("finish", {}))]) as here:
+    async with process(fresh_store(), [answer("", ("finish", {}))]) as here:
         assert (await here.begin(Bench())).finished is not None
         await collector.until(lambda: names.AGENT_SECONDS.name in collector.names())
     assert collector.spans == []
@@ -199,7 +200,7 @@ async def test_events_that_nobody_reads_are_dropped_and_counted(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("bot.telemetry.trace_sink.EVENTS", 5)
-    store, toolbox = MemoryStore(), Bench()
+    store, toolbox = fresh_store(), Bench()
     sink = TraceSink(store.read)
     lease = await store.acquire(THREAD, "me")
     assert lease is not None
@@ -217,7 +218,7 @@ async def test_words_are_told_without_secrets_where_somebody_wants_them(collecto
         return text.replace("geheim", "[redacted]")
 
     script = [answer("I look.", ("look", {"name": "a geheim b"})), answer("", ("finish", {}))]
-    store, logged = MemoryStore(), list[dict[str, str]]()
+    store, logged = fresh_store(), list[dict[str, str]]()
 
     class Looking(Bench):
         def prepare(self, *arguments: object, **more: object) -> object:  # type: ignore[override]

@@ -20,7 +20,8 @@ from agentic.core.state.execution import Execution
 from agentic.models.scripted.model import Script, ScriptedModel, answer
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
+from tests.stores import fresh_store
 
 from .bench import Bench
 
@@ -29,7 +30,7 @@ YOU = Person(id="7", name="you")
 CHECK = "python3 -c 'import cart; assert cart.total([1, 2]) == 3'"
 
 
-async def run(bench: Bench, script: Script, store: MemoryStore, doorbell: asyncio.Event) -> Execution:
+async def run(bench: Bench, script: Script, store: SQLiteStore, doorbell: asyncio.Event) -> Execution:
     lease = await store.acquire(THREAD, "me")
     assert lease is not None
     started = Started(
@@ -45,14 +46,14 @@ async def run(bench: Bench, script: Script, store: MemoryStore, doorbell: asynci
         return await loop.run(lease, execution_id(THREAD, "1"), bench.toolbox, doorbell, started)
 
 
-async def results(store: MemoryStore) -> list[ToolFinished]:
+async def results(store: SQLiteStore) -> list[ToolFinished]:
     log = store.read(execution_id(THREAD, "1"))
     return [envelope.event async for envelope in log if isinstance(envelope.event, ToolFinished)]
 
 
 async def test_a_bug_is_fixed_and_the_answer_is_proven_by_what_ran(bench: Bench) -> None:
     bench.put("cart.py", "def total(x):\n    return 0\n")
-    store = MemoryStore()
+    store = fresh_store()
     script = [
         answer("I look.", ("shell", {"command": CHECK}), ("read", {"path": "cart.py"}), ("grep", {"pattern": "def"})),
         answer("I fix it.", ("edit", {"path": "cart.py", "old": "return 0", "new": "return sum(x)"})),
@@ -68,7 +69,7 @@ async def test_a_bug_is_fixed_and_the_answer_is_proven_by_what_ran(bench: Bench)
 
 
 async def test_a_stop_during_a_command_ends_it_within_two_seconds(bench: Bench) -> None:
-    store, doorbell = MemoryStore(), asyncio.Event()
+    store, doorbell = fresh_store(), asyncio.Event()
     endless = "setsid sh -c 'trap \"\" TERM; while sleep 0.02; do echo x >> grows.txt; done' & wait"
     script = [answer("", ("shell", {"command": endless}), ("write", {"path": "after.txt", "content": "x"}))]
     running = asyncio.create_task(run(bench, script, store, doorbell))

@@ -25,11 +25,12 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.model import answer
 from agentic.ports.runtime import Observation, Prepared
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
+from tests.stores import fresh_store
 
 from .bench import Bench
 from .test_in_the_loop import THREAD, run
@@ -219,7 +220,7 @@ async def test_what_git_can_give_back_is_no_loss_and_what_it_lost_is(guarded: Be
 
 
 async def test_a_person_is_asked_and_what_they_let_runs_once_more(guarded: Bench) -> None:
-    store, doorbell = MemoryStore(), asyncio.Event()
+    store, doorbell = fresh_store(), asyncio.Event()
     script = [
         answer("", ("shell", {"command": "python3 tool.py; echo ran >> runs.txt"})),
         answer("done", ("finish", {"answer": "x"})),
@@ -245,7 +246,7 @@ async def test_a_person_is_asked_and_what_they_let_runs_once_more(guarded: Bench
     assert broken_promises(log) == ()
 
 
-async def question(store: MemoryStore) -> Asked:
+async def question(store: SQLiteStore) -> Asked:
     async with asyncio.timeout(30):
         while True:
             async for envelope in store.read(execution_id(THREAD, "1")):
@@ -255,7 +256,7 @@ async def question(store: MemoryStore) -> Asked:
 
 
 async def test_a_stop_in_the_middle_puts_back_too(guarded: Bench) -> None:
-    store, doorbell = MemoryStore(), asyncio.Event()
+    store, doorbell = fresh_store(), asyncio.Event()
     script = [answer("", ("shell", {"command": "python3 tool.py; sleep 60"}))]
     working = asyncio.create_task(run(guarded, script, store, doorbell))
     async with asyncio.timeout(20):

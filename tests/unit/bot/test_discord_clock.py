@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from agentic.core.events.execution_events import InboxItem, Person
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.catch_up.discord_clock import DiscordClock
 from bot.threads.in_flight import id_at
+from tests.stores import fresh_store
 
 NOON = datetime(2031, 5, 1, 12, tzinfo=UTC)
 
@@ -16,8 +17,8 @@ def at(minutes: float) -> datetime:
     return NOON + timedelta(minutes=minutes)
 
 
-async def waiting(*ids_and_times: tuple[str, datetime]) -> MemoryStore:
-    store = MemoryStore()
+async def waiting(*ids_and_times: tuple[str, datetime]) -> SQLiteStore:
+    store = fresh_store()
     for id, time in ids_and_times:
         await store.put(InboxItem(id=id, thread="5", sort="queue", author=Person(id="7", name="Ann"), at=time))
     return store

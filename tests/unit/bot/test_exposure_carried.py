@@ -23,13 +23,14 @@ from agentic.core.events.execution_events import (
 from agentic.core.events.ids import execution_id
 from agentic.core.fold.exposure import ATTACHED, MESSAGE, TYPED
 from agentic.ports.runtime import SessionRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.publish import COMMENT_TOOL, PUBLISH_TOOL
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bot.config.settings import Settings
 from bot.sessions.start import FORGOTTEN, Beginning, policy_from
 from reflexion.retrieval.selection import Choice
+from tests.stores import fresh_store
 
 ADA = Person(id="7", name="ada")
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,7 +47,7 @@ async def _world() -> RealWorld:
     raise AssertionError
 
 
-async def began(store: MemoryStore, id: str, text: str = "Go on.", **more: object) -> Started:
+async def began(store: SQLiteStore, id: str, text: str = "Go on.", **more: object) -> Started:
     """A task as it begins in the thread."""
 
     async def received(item: InboxItem) -> tuple[FileRef, ...]:
@@ -61,7 +62,7 @@ async def began(store: MemoryStore, id: str, text: str = "Go on.", **more: objec
     return await begin(InboxItem.model_validate(said), SessionRow("9", "1", "1"), toolbox)
 
 
-async def ends(store: MemoryStore, started: Started) -> str:
+async def ends(store: SQLiteStore, started: Started) -> str:
     """Its log, to its end; its name."""
     name = execution_id("9", started.inbox)
     lease = await store.acquire("9", "me")
@@ -74,7 +75,7 @@ async def ends(store: MemoryStore, started: Started) -> str:
 
 
 async def test_what_was_read_goes_on_from_task_to_task_and_a_side_question_takes_nothing_away() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     first = await began(store, "1", quoted=MALLORY, files=(FileRef(name="a", path="a"),))
     assert first.exposure == Exposure()  # its own words stand in it
     await ends(store, first)
@@ -103,7 +104,7 @@ async def test_words_that_stand_before_the_next_task_count_whoever_left_them(
     past: tuple[Started, ...], untrusted: tuple[str, ...]
 ) -> None:
     """Also of a task that another took the place of, of somebody else's, and of a question beside one; not her own."""
-    store = MemoryStore()
+    store = fresh_store()
     for number, started in enumerate(past):
         await ends(store, started.model_copy(update={"inbox": str(number)}))
     assert (await began(store, "9")).exposure.untrusted == untrusted
@@ -111,7 +112,7 @@ async def test_words_that_stand_before_the_next_task_count_whoever_left_them(
 
 @pytest.mark.parametrize("left", ["nothing", "an older one"])
 async def test_where_nothing_is_kept_of_a_task_it_counts_as_having_read(left: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     if left == "an older one":
         await ends(store, await began(store, "1"))
     name = await ends(store, await began(store, "2", quoted=MALLORY))
@@ -121,7 +122,7 @@ async def test_where_nothing_is_kept_of_a_task_it_counts_as_having_read(left: st
 
 async def test_a_secret_in_the_words_of_a_task_is_private_and_the_tools_say_what_they_do() -> None:
     token = "ghp_" + "a1B2c3D4" * 4 + "e5F6"
-    started = await began(MemoryStore(), "1", f"Use {token} for it.")
+    started = await began(fresh_store(), "1", f"Use {token} for it.")
     assert started.exposure == Exposure(private=(TYPED,))
     outside = {tool.name: tool.outside for tool in started.tools if tool.outside != "no"}
     assert outside == {"shell": "network", "python": "network", "publish": "remote", "comment": "remote"}

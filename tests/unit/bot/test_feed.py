@@ -16,9 +16,9 @@ from agentic.core.events.execution_events import (
     ToolStarted,
     Triaged,
 )
-from agentic.stores.memory import MemoryStore
 from bot.progress.feed import TAIL_SHOWN, Feed, folded
 from bot.progress.model import Progress
+from tests.stores import fresh_store
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 STARTED = Started(thread="50", task="t", requester=Person(id="1", name="Ann"))
@@ -80,7 +80,7 @@ def test_a_gap_is_noticed_and_leads_to_a_new_look_at_the_log() -> None:
 
 
 async def test_the_read_model_can_be_had_from_the_log() -> None:
-    store, feed = MemoryStore(), Feed()
+    store, feed = fresh_store(), Feed()
     lease = await store.acquire("50", "test")
     assert lease is not None
     log = [envelope(1, STARTED), envelope(2, REQUESTED)]

@@ -11,11 +11,12 @@ import pytest
 
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.runtime import OutboxRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.messages.question_text import Standing
 from bot.outbound.discord_api import ARCHIVED, Gone, Held
 from bot.outbound.live import live_message
 from bot.outbound.live.live_message import LiveMessages, View
+from tests.stores import fresh_store
 
 FACT = "things.due"
 KEY = "x1.3.0"
@@ -53,7 +54,7 @@ class Fact:
         self.settled_with.append(view.content)
 
 
-async def posted(store: MemoryStore) -> MemoryStore:
+async def posted(store: SQLiteStore) -> SQLiteStore:
     """A store in which the message stands in a thread."""
     await store.put_outbox([OutboxItem(key=KEY, thread="900", execution="x1", sort="notice", text="before")])
     await store.delivered(KEY, ["77"])
@@ -78,7 +79,7 @@ async def until(true: Callable[[], object]) -> None:
 
 async def test_many_changes_while_an_edit_is_under_way_become_one_more_edit() -> None:
     fact, place = Fact("one"), Place()
-    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    live = LiveMessages("thing", await posted(fresh_store()), fact)
     place.goes_on.clear()
     async with running(live, place):
         live.changed(KEY)
@@ -94,7 +95,7 @@ async def test_many_changes_while_an_edit_is_under_way_become_one_more_edit() ->
 async def test_what_discord_puts_off_is_tried_again_with_what_is_true_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_message, "LONGEST_WAIT", 0.0)
     fact, place = Fact("one"), Place(Held("no right", 60.0), Held("no right", 60.0))
-    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    live = LiveMessages("thing", await posted(fresh_store()), fact)
     place.goes_on.clear()
     async with running(live, place):
         live.changed(KEY)
@@ -107,7 +108,7 @@ async def test_what_discord_puts_off_is_tried_again_with_what_is_true_then(monke
 
 async def test_a_message_in_an_archived_thread_waits_until_that_thread_is_used_again() -> None:
     fact, place = Fact("one"), Place(Held("archived", 60.0, ARCHIVED))
-    live = LiveMessages("thing", await posted(MemoryStore()), fact)
+    live = LiveMessages("thing", await posted(fresh_store()), fact)
     async with running(live, place):
         live.changed(KEY)
         await until(lambda: place.tried == 1 and not place.refusals)
@@ -120,7 +121,7 @@ async def test_a_message_in_an_archived_thread_waits_until_that_thread_is_used_a
 
 
 async def test_a_change_that_one_process_noted_is_shown_by_the_next() -> None:
-    store = await posted(MemoryStore())
+    store = await posted(fresh_store())
     await LiveMessages("thing", store, Fact("one"), FACT).expect(KEY)
     fact, place = Fact("two"), Place()
     async with running(LiveMessages("thing", store, fact, FACT), place):
@@ -130,7 +131,7 @@ async def test_a_change_that_one_process_noted_is_shown_by_the_next() -> None:
 
 
 async def test_what_an_older_version_noted_with_more_than_the_key_is_shown_too() -> None:
-    store = await posted(MemoryStore())
+    store = await posted(fresh_store())
     await store.set_fact(FACT, json.dumps({KEY: ["x1", "q1"]}))
     place = Place()
     async with running(LiveMessages("thing", store, Fact("one"), FACT), place):
@@ -139,7 +140,7 @@ async def test_what_an_older_version_noted_with_more_than_the_key_is_shown_too()
 
 
 async def test_a_message_that_may_change_again_stays_noted_and_one_that_was_deleted_does_not() -> None:
-    store = await posted(MemoryStore())
+    store = await posted(fresh_store())
     fact, place = Fact("one", final=False), Place()
     live = LiveMessages("thing", store, fact, FACT)
     await live.expect(KEY)

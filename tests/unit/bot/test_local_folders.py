@@ -9,15 +9,15 @@ import pytest
 from agentic.core.events.ids import child_id
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.stores import SessionRow
-from agentic.stores.memory import MemoryStore
 from bot.retention.local_folders import LocalFolders
 from bot.workspace.folders import Workspaces
+from tests.stores import fresh_store
 
 
 async def test_folders_of_threads_that_are_no_more_are_forgotten_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, workspaces, forgotten = MemoryStore(), Workspaces(tmp_path / "work"), list[str]()
+    store, workspaces, forgotten = fresh_store(), Workspaces(tmp_path / "work"), list[str]()
     assert workspaces.threads() == []
 
     async def forget(thread: str) -> None:

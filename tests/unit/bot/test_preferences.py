@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from agentic.ports.stores import SessionRow
-from agentic.stores.memory import MemoryStore
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.config import preferences
 from bot.config.network import ThreadNetworks, placed
@@ -20,10 +19,11 @@ from bot.config.preferences import (
     UnknownChoice,
     checked,
 )
+from tests.stores import fresh_store
 
 
 async def test_the_nearest_choice_counts_thread_before_channel_before_guild_before_default() -> None:
-    kept = Preferences(MemoryStore())
+    kept = Preferences(fresh_store())
     assert (await kept.of("3", "2", "1")).verbosity == "normal"
     await kept.put("guild", "1", "verbosity", "quiet")
     assert (await kept.of("3", "2", "1")).verbosity == "quiet"
@@ -39,7 +39,7 @@ async def test_the_nearest_choice_counts_thread_before_channel_before_guild_befo
 
 
 async def test_a_choice_that_is_taken_back_lets_the_wider_one_count_again() -> None:
-    kept = Preferences(MemoryStore())
+    kept = Preferences(fresh_store())
     await kept.put("guild", "1", "verbosity", "quiet")
     await kept.put("channel", "2", "verbosity", "detailed")
     await kept.put("channel", "2", "verbosity", "")
@@ -57,7 +57,7 @@ async def test_choices_survive_a_restart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("verbosity", "loud"), ("colour", "red"), ("colour", "")])
 async def test_what_does_not_exist_is_refused_with_what_does(name: str, value: str) -> None:
-    kept = Preferences(MemoryStore())
+    kept = Preferences(fresh_store())
     with pytest.raises(UnknownChoice, match=r"verbosity|quiet, normal, detailed"):
         await kept.put("guild", "1", name, value)
     assert await kept.of(guild="1") == Preference()
@@ -65,7 +65,7 @@ async def test_what_does_not_exist_is_refused_with_what_does(name: str, value: s
 
 @pytest.mark.parametrize("value", ["<@&123456789012345678>", "123456789012345678"])
 async def test_the_approvers_are_a_role_by_its_mention_or_id(value: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await Preferences(store).put("guild", "1", "approvers", value)
     assert (await Preferences(store).of(guild="1")).approvers == "123456789012345678"
 
@@ -85,7 +85,7 @@ async def test_what_is_no_role_cannot_approve(value: str) -> None:
 
 
 async def test_the_network_is_a_preset_or_hosts_or_both() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     kept = Preferences(store)
     assert (await kept.of("3", "2", "1")).network == "none"
     await kept.put("channel", "2", "network", "Packages, *.Example.org  git.example.org")
@@ -107,7 +107,7 @@ def test_watchers_are_off_on_or_named(value: str, kept: str) -> None:
 
 
 async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     kept = Preferences(store)
     await kept.put("channel", "2", "network", "+ example.org")
     assert (await kept.of("3", "2", "1")).network == "example.org"
@@ -121,7 +121,7 @@ async def test_hosts_can_be_added_to_what_a_wider_place_allows() -> None:
 
 
 async def test_the_web_is_opened_for_reading_and_for_no_command() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     kept = Preferences(store)
     await kept.put("guild", "1", "network", "packages")
     await kept.put("channel", "2", "network", "+@Web")
@@ -140,7 +140,7 @@ async def test_the_web_is_opened_for_reading_and_for_no_command() -> None:
 
 async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
     """What the server chooses goes on counting, and a thread with a list of its own keeps them to itself."""
-    store = MemoryStore()
+    store = fresh_store()
     kept = Preferences(store)
     networks = ThreadNetworks(kept, store)
     for thread in ("3", "4"):
@@ -179,7 +179,7 @@ async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
 
 
 async def test_a_thread_reaches_what_the_nearest_choice_says_at_once() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     kept = Preferences(store)
     networks = ThreadNetworks(kept, store)
     await store.save_session(SessionRow(thread="3", channel="2", guild="1"))
@@ -196,7 +196,7 @@ async def test_a_thread_reaches_what_the_nearest_choice_says_at_once() -> None:
 
 @pytest.mark.parametrize("stored", ["no json", "[1]", '{"verbosity": "loud", "later": "x"}', '{"verbosity": 7}'])
 async def test_what_a_newer_version_or_a_fault_left_is_as_if_nobody_had_chosen(stored: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await store.set_fact("preference.guild.1", stored)
     assert await Preferences(store).of(guild="1") == Preference()
 
@@ -205,7 +205,7 @@ async def test_what_a_newer_version_or_a_fault_left_is_as_if_nobody_had_chosen(s
     ("value", "kept"), [("AUTO", "auto"), (" acme/Small:7b ", "acme/Small:7b"), ("tier3", "tier3")]
 )
 async def test_a_model_is_kept_as_it_is_written(value: str, kept: str) -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await Preferences(store).put("thread", "3", "model", value)
     assert (await Preferences(store).of("3")).model == kept
 
@@ -225,13 +225,13 @@ async def test_what_another_process_chooses_counts_in_a_moment_and_is_kept(monke
     """A command asks several times at once what its place may reach, and each question is a request to AWS."""
     now, asked = [100.0], list[Sequence[str]]()
 
-    class Asked(MemoryStore):
+    class Asked(SQLiteStore):
         async def facts(self, keys: Sequence[str]) -> dict[str, str]:
             asked.append(keys)
             return await super().facts(keys)
 
     monkeypatch.setattr(preferences, "monotonic", lambda: now[0])
-    store = Asked()
+    store = fresh_store(Asked)
     here, there = Preferences(store), Preferences(store)
     here.shared = there.shared = True
     for _ in range(3):

@@ -9,11 +9,11 @@ import pytest
 from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from agentic.remotes.publication_rules import powerful
-from agentic.stores.memory import MemoryStore
 from bot.outbound.live.pull_messages import pull_message
 from bot.retention.expiry import forget_logs
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
 from bot.workspace.repositories import Named, named_in
+from tests.stores import fresh_store
 
 ROW = PullRow(
     key="h/ada/shop/3", thread="1", host="h", repository="ada/shop", number=3, url="u", title="t", branch="b", base="main",
@@ -146,7 +146,7 @@ def opened(key: str) -> PullRequestOpened:
 
 
 async def test_what_is_erased_of_a_person_includes_pull_requests_that_ended() -> None:
-    rows = PullRows(MemoryStore())
+    rows = PullRows(fresh_store())
     first, second, third = opened("1"), opened("2"), opened("3")
     for event, person in ((first, "7"), (second, "7"), (third, "8")):
         await rows.opened(event, "t1", person)
@@ -157,7 +157,7 @@ async def test_what_is_erased_of_a_person_includes_pull_requests_that_ended() ->
 
 
 async def test_with_a_thread_everything_that_is_kept_of_its_pull_requests_goes() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     rows = PullRows(store)
     ended, open_, others = opened("1"), opened("2"), opened("3")
     for event, thread in ((ended, "t1"), (open_, "t1"), (others, "t2")):

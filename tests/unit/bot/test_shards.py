@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agentic.ports.runtime import Lease
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.app.identify_budget import PERIOD, IdentifyBudget, StartLimit
 from bot.app.shards import COUNT, Shard, ShardLeases
+from tests.stores import fresh_inline_store
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -76,7 +77,7 @@ async def together(clock: Jumping, *work: object) -> None:
 
 @pytest.mark.parametrize("concurrency", [1, 4])
 async def test_many_gateways_never_identify_faster_than_discord_allows(concurrency: int) -> None:
-    clock, store = Jumping(), MemoryStore()
+    clock, store = Jumping(), fresh_inline_store()
     discord = Discord(clock, concurrency)
 
     async def gateway(shard: int) -> None:
@@ -93,7 +94,7 @@ async def test_many_gateways_never_identify_faster_than_discord_allows(concurren
 
 
 async def test_the_last_starts_of_a_day_are_left_and_the_next_day_goes_on() -> None:
-    clock, store = Jumping(), MemoryStore()
+    clock, store = Jumping(), fresh_inline_store()
     discord = Discord(clock, 16, remaining=53)
 
     async def gateway(shard: int) -> None:
@@ -108,7 +109,7 @@ async def test_the_last_starts_of_a_day_are_left_and_the_next_day_goes_on() -> N
 
 
 async def test_a_gateway_whose_clock_is_far_ahead_holds_up_nobody() -> None:
-    clock, store = Jumping(), MemoryStore()
+    clock, store = Jumping(), fresh_inline_store()
     discord = Discord(clock, 1)
     await IdentifyBudget(store, Jumping(600, clock), discord.limit).wait(0)
     await together(clock, IdentifyBudget(store, clock, discord.limit).wait(0))
@@ -117,7 +118,7 @@ async def test_a_gateway_whose_clock_is_far_ahead_holds_up_nobody() -> None:
 
 async def test_each_shard_has_one_gateway_and_a_spare_one_takes_over() -> None:
     clock = Jumping()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_inline_store(seconds=clock.monotonic)
     taken: dict[str, tuple[Shard, object]] = {}
 
     async def gateway(name: str) -> None:
@@ -133,7 +134,7 @@ async def test_each_shard_has_one_gateway_and_a_spare_one_takes_over() -> None:
 
 async def test_who_comes_later_divides_as_those_do_that_are_connected() -> None:
     clock = Jumping()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_inline_store(seconds=clock.monotonic)
     first, lease = await ShardLeases(store, clock, "one").take(1)
     assert (first.number, first.count) == (0, 1)
     waiting = asyncio.create_task(ShardLeases(store, clock, "two").take(2))
@@ -151,7 +152,7 @@ async def test_who_comes_later_divides_as_those_do_that_are_connected() -> None:
 async def test_a_shard_that_was_granted_too_late_is_asked_for_anew() -> None:
     clock = Jumping()
 
-    class Slow(MemoryStore):
+    class Slow(SQLiteStore):
         late = True
 
         async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
@@ -161,7 +162,7 @@ async def test_a_shard_that_was_granted_too_late_is_asked_for_anew() -> None:
                 await clock.sleep(60)
             return lease
 
-    store = Slow(clock.monotonic)
+    store = fresh_inline_store(Slow, seconds=clock.monotonic)
 
     async def gateway() -> None:
         await ShardLeases(store, clock, "one").take(1)

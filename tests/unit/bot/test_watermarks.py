@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.ports.errors import StoreUnavailable
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.catch_up.watermarks import Lanes, Watermarks
+from tests.stores import fresh_store
 
 
-class Counting(MemoryStore):
+class Counting(SQLiteStore):
     """Counts what is written, and fails when told."""
 
     writes = 0
@@ -28,7 +29,7 @@ class Counting(MemoryStore):
 
 
 async def test_a_mark_survives_the_process_and_many_messages_are_few_writes() -> None:
-    store = Counting()
+    store = fresh_store(Counting)
     marks = Watermarks(store)
     for message in range(1, 1001):
         marks.taken_care_of("5", message)
@@ -40,7 +41,7 @@ async def test_a_mark_survives_the_process_and_many_messages_are_few_writes() ->
 
 
 async def test_what_began_during_a_gap_is_new_until_everything_was_read_also_after_a_crash_in_its_midst() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     marks = Watermarks(store)
     marks.opened()
     marks.closed("5", 10)
@@ -65,7 +66,7 @@ async def test_what_began_during_a_gap_is_new_until_everything_was_read_also_aft
 
 
 async def test_messages_taken_in_beside_each_other_move_the_mark_only_over_what_is_complete() -> None:
-    marks = Watermarks(MemoryStore())
+    marks = Watermarks(fresh_store())
     marks.taken_care_of("5", 1)
     first, second, third = (marks.taking("5", number) for number in (2, 3, 4))
     first.__enter__()
@@ -80,7 +81,7 @@ async def test_messages_taken_in_beside_each_other_move_the_mark_only_over_what_
 
 
 async def test_what_is_not_acknowledged_yet_is_known_and_holds_the_mark_whatever_is_read_beyond_it() -> None:
-    marks = Watermarks(MemoryStore())
+    marks = Watermarks(fresh_store())
     marks.taken_care_of("5", 1)
     with marks.taking("5", 2):
         marks.taken(2)
@@ -95,7 +96,7 @@ async def test_what_is_not_acknowledged_yet_is_known_and_holds_the_mark_whatever
 
 
 async def test_a_message_whose_taking_in_broke_is_not_known() -> None:
-    marks = Watermarks(MemoryStore())
+    marks = Watermarks(fresh_store())
     marks.taken_care_of("5", 1)
     with pytest.raises(ValueError, match="broke"), marks.taking("5", 2):
         raise ValueError("it broke")
@@ -104,7 +105,7 @@ async def test_a_message_whose_taking_in_broke_is_not_known() -> None:
 
 async def test_a_message_whose_taking_in_was_cut_off_holds_the_mark_for_the_next_process() -> None:
     """Else one that came after it and was done sooner would carry the mark over it, and nobody would read it again."""
-    marks = Watermarks(MemoryStore())
+    marks = Watermarks(fresh_store())
     marks.taken_care_of("5", 1)
     with marks.taking("5", 3), pytest.raises(asyncio.CancelledError), marks.taking("5", 2):
         raise asyncio.CancelledError
@@ -112,7 +113,7 @@ async def test_a_message_whose_taking_in_was_cut_off_holds_the_mark_for_the_next
 
 
 async def test_what_could_not_be_written_is_written_later() -> None:
-    store = Counting()
+    store = fresh_store(Counting)
     marks = Watermarks(store)
     marks.taken_care_of("5", 7)
     store.fails = True
@@ -123,7 +124,7 @@ async def test_what_could_not_be_written_is_written_later() -> None:
 
 
 async def test_what_is_taken_care_of_last_is_written_when_the_process_ends_in_order() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     marks = Watermarks(store)
     running = asyncio.create_task(marks.run())
     await asyncio.sleep(0)
@@ -138,7 +139,7 @@ def test_a_mark_is_never_ahead_of_what_was_taken_care_of(script: list[str]) -> N
     """Whatever comes live, is missed, fetched or lost: after a crash everything after the mark is fetched again."""
 
     async def play() -> None:
-        store = MemoryStore()
+        store = fresh_store()
         marks = Watermarks(store)
         marks.taken_care_of("5", 1)
         await marks.write()

@@ -6,7 +6,6 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agentic.stores.memory import MemoryStore
 from bot.config.home import (
     CHECKPOINTS,
     KEPT_COPIES,
@@ -14,6 +13,7 @@ from bot.config.home import (
     new_task_folder,
 )
 from bot.retention.expiry import Retention
+from tests.stores import fresh_store
 
 
 def test_old_tasks_go_and_their_copies_of_workspaces_before_them(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ async def test_state_of_tasks_goes_with_the_age_of_logs(tmp_path: Path) -> None:
         (folder / "threadwright.sqlite").write_text("kept")
     long_ago = (now - timedelta(days=40)).timestamp()
     os.utime(old / "threadwright.sqlite", (long_ago, long_ago))
-    await Retention(MemoryStore(), 0, home=tmp_path).round()
+    await Retention(fresh_store(), 0, home=tmp_path).round()
     assert old.exists()
-    await Retention(MemoryStore(), 30, home=tmp_path).round()
+    await Retention(fresh_store(), 30, home=tmp_path).round()
     assert (old.exists(), young.exists()) == (False, True)

@@ -10,12 +10,12 @@ from agentic.core.state.conversation import ToolSpec
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import ExecutionRow
 from agentic.runtime.request_refs import SegmentKeeper
-from agentic.stores.memory import MemoryStore
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
 from bot.console.views.sent_request import SentRequest, requests_of
 from bot.rendering.secrets import Discretion
 from tests.integration.console.logs import THREAD, enveloped, written
+from tests.stores import fresh_store
 
 SHELL = ToolSpec(
     "shell", "Runs a command.", {"type": "object", "properties": {"command": {"type": "string"}}}, "unkeyed", "execute"
@@ -58,7 +58,7 @@ async def rebuilt(log: Iterable[Event]) -> tuple[list[Envelope], list[SentReques
 
 async def from_store(log: Sequence[Event], blobs: Blobs) -> tuple[list[Envelope], list[SentRequest]]:
     """The same for a log that is written as it is."""
-    store = MemoryStore()
+    store = fresh_store()
     await written(store, "x", log, blobs=tuple(blobs.values()))
     task = TaskLog(ExecutionRow("x", THREAD, "", len(log)), None)
     task.take(enveloped("x", log), Discretion())

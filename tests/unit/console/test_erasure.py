@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from agentic.core.events.execution_events import InputReceived, Person
-from agentic.stores.memory import MemoryStore
 from bot.console.logs.log_cache import LogCache
 from bot.console.logs.sent_requests import SentRequests
 from bot.console.logs.task_log import TaskLog
@@ -14,6 +13,7 @@ from bot.rendering.secrets import Discretion
 from bot.retention.expiry import Retention, forget_logs
 from bot.retention.personal_data import PersonalData
 from tests.integration.console import logs
+from tests.stores import fresh_store
 
 BOB = Person(id="8", name="Bob Miller", level="executor")
 SAID = InputReceived(inbox="m1", sort="guidance", author=BOB, text="my phone is 555-0199")
@@ -28,7 +28,7 @@ def words(log: TaskLog | None) -> str:
 
 
 async def test_nothing_that_is_kept_survives_an_erasure() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     cache, requests = LogCache(store, Discretion()), SentRequests(store)
     summaries = TaskSummaries(store, cache, lambda model, used: None)
     others = [logs.started(), logs.triaged(), *logs.turn(1), SAID, *logs.turn(2), *logs.end()]
@@ -59,7 +59,7 @@ async def test_nothing_that_is_kept_survives_an_erasure() -> None:
 
 
 async def test_a_thread_that_is_forgotten_leaves_what_is_kept_too() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     cache = LogCache(store, Discretion())
     await store.release(await logs.written(store, "e", logs.events(1)))
     log = await cache.task("e")
@@ -72,7 +72,7 @@ async def test_a_thread_that_is_forgotten_leaves_what_is_kept_too() -> None:
 
 async def test_a_log_that_was_being_read_meanwhile_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The erasure comes between the look and the end of the reading."""
-    store = MemoryStore()
+    store = fresh_store()
     cache = LogCache(store, Discretion())
     others = [logs.started(), logs.triaged(), *logs.turn(1), SAID, *logs.end()]
     await store.release(await logs.written(store, "others", others))

@@ -1,6 +1,6 @@
 """Ten thousand times over restarts, set clocks and clock changes: each comes once, or is said to have passed.
 
-The real ticker over the store in memory; only the clock and Discord are the test's. A process may end at any await: before
+The real ticker over the real store; only the clock and Discord are the test's. A process may end at any await: before
 a time is claimed, after it, before and after its task lies in an inbox.
 """
 
@@ -15,12 +15,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agentic.core.events.execution_events import InboxItem, Person
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.schedules.book import ScheduleBook
 from bot.schedules.schedule import GRACE, Begun, ScheduledTask, firing_id
 from bot.schedules.ticker import Later, Ticker
 from bot.schedules.time_rules import Timing, next_firing
 from bot.schedules.words import read_timing
+from tests.stores import fresh_inline_store
 
 PLANS = (
     ("Europe/Berlin", "every day at 2:30"), ("America/New_York", "weekdays at 1:15"),
@@ -61,7 +62,7 @@ class World:
     """What outlives a process, and the dice."""
 
     dice: random.Random
-    store: MemoryStore = field(default_factory=MemoryStore)
+    store: SQLiteStore = field(default_factory=fresh_inline_store)
     clock: Clock = field(default_factory=Clock)
     begun: Counter[str] = field(default_factory=Counter[str])
     """How often the task of each time began."""
@@ -72,15 +73,14 @@ class World:
     deaths: int = 0
     jumps: int = 0
 
-    def pass_time(self, wait: timedelta) -> None:
+    async def pass_time(self, wait: timedelta) -> None:
         """Until the next time, or a little before or after it: what a sleeping ticker would not notice is left out."""
-        near = min(self.dues(), default=self.clock.now()) - self.clock.now()
+        near = min(await self.dues(), default=self.clock.now()) - self.clock.now()
         off = timedelta(seconds=self.dice.choice((-40, 0, 1, 1, 1, 30, 1_000, 5_000)))
         self.clock.true += max(wait, near + off, timedelta(seconds=1))
 
-    def dues(self) -> list[datetime]:
-        rows = self.store._schedules.values()  # pyright: ignore[reportPrivateUsage]
-        return [row.due for row in rows if row.due is not None]
+    async def dues(self) -> list[datetime]:
+        return [row.due for row in await self.store.schedules() if row.due is not None]
 
     def may_die(self) -> None:
         if self.dice.random() < 0.04:
@@ -117,7 +117,7 @@ async def live(world: World, moments: int) -> None:
                 await asyncio.wait([task])
                 if isinstance(error := task.exception(), Died):
                     raise error
-            world.pass_time(wait)
+            await world.pass_time(wait)
             if world.dice.random() < 0.01:
                 world.jumps += 1
                 world.clock.wrong = timedelta(hours=world.dice.choice((-1, 0, 0, 1)))

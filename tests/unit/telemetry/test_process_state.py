@@ -9,9 +9,10 @@ from agentic.core.events.execution_events import OutboxItem
 from agentic.models.scripted.model import answer
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import Lease, OutboxRow
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.telemetry import names
 from bot.telemetry.process_state import ProcessState
+from tests.stores import fresh_store
 from tests.unit.threads.house import Bench, house
 
 
@@ -31,7 +32,7 @@ class Hands:
         self.seconds += seconds
 
 
-class Failing(MemoryStore):
+class Failing(SQLiteStore):
     fails = False
 
     async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
@@ -41,7 +42,7 @@ class Failing(MemoryStore):
 
 
 async def test_a_thread_that_another_owner_took_is_counted_and_gone_on_with() -> None:
-    store, bench, lost = MemoryStore(), Bench(), list[str]()
+    store, bench, lost = fresh_store(), Bench(), list[str]()
     bench.hold = asyncio.Event()
     script = [answer("", ("work", {})), *[answer("", ("finish", {}))] * 3]
     async with house(script, store=store, bench=bench, lease_lost=lambda: lost.append("lost")) as home:
@@ -65,7 +66,7 @@ def item(key: str) -> OutboxItem:
 
 
 async def test_the_oldest_message_ages_until_it_is_delivered_and_a_store_that_fails_changes_nothing() -> None:
-    store, clock = Failing(), Hands()
+    store, clock = fresh_store(Failing), Hands()
     state = ProcessState(store, clock, lambda within: within / 100, lambda: {"working": 2, "asking": 1})
 
     def seen() -> dict[str, list[float]]:

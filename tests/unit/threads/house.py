@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -41,13 +41,12 @@ from agentic.ports.runtime import (
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.runtime.shutdown import Leaving
-from agentic.stores.memory import MemoryStore
 from bot.sessions.dependencies import Acts, Ground
 from bot.sessions.slots import Slots
 from bot.sessions.start import Beginning, Receive
 from bot.threads.registry import Roster, Threads
 from reflexion.service import Reflexion
-from reflexion.stores.memory import MemoryLessonStore
+from tests.stores import passing_lessons, passing_store
 
 NUMBERS = itertools.count(1)
 """Ids that no two messages share, whichever house they were said in."""
@@ -183,9 +182,10 @@ async def house(
     lease_lost: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end."""
-    kept = store or MemoryStore()
+    stack = AsyncExitStack()
+    kept = store or await stack.enter_async_context(passing_store())
     model, tools, clock, slots = ScriptedModel(script), bench or Bench(), clock or SystemClock(), Slots(limit)
-    reflexion = Reflexion(kept, MemoryLessonStore(), model, clock)
+    reflexion = Reflexion(kept, await stack.enter_async_context(passing_lessons()), model, clock)
 
     class OneBench:
         def toolbox(self, thread: str) -> Bench:
@@ -222,5 +222,4 @@ async def house(
         yield built
     finally:
         await threads.close()
-        if store is None:
-            await kept.close()
+        await stack.aclose()

@@ -23,9 +23,10 @@ from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import AgenticError
 from agentic.ports.runtime import Answer, Lease, SessionRow
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.backlog import ROOM, Crowd
 from bot.sessions.dependencies import Acted
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -331,7 +332,7 @@ async def test_an_act_on_what_was_left_is_done_between_executions_under_the_leas
 
 
 async def test_who_reads_a_receipt_may_do_the_next_thing_at_once() -> None:
-    class Watched(MemoryStore):
+    class Watched(SQLiteStore):
         states: tuple[str, ...] = ()
 
         async def put_outbox(self, items: Sequence[OutboxItem]) -> None:
@@ -339,7 +340,7 @@ async def test_who_reads_a_receipt_may_do_the_next_thing_at_once() -> None:
                 self.states = (*self.states, home.threads.state("100"))
             await super().put_outbox(items)
 
-    store = Watched()
+    store = fresh_store(Watched)
     async with asyncio.timeout(30), house([FINISH], store=store, acts=Undoing()) as home:
         await home.say("first")
         await home.threads.idle("100")

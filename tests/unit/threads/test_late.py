@@ -14,8 +14,9 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import StoreCorrupt
 from agentic.ports.runtime import Answer
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.thread_state.message_meaning import CLOSED
+from tests.stores import fresh_store
 from tests.unit.threads.house import House, house
 from tests.unit.threads.test_stopping import Settling, held, item, tasks
 
@@ -160,7 +161,7 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
 
 
 async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_what_runs_after_the_next_start() -> None:
-    store, bench, fetching = MemoryStore(), held(), asyncio.Event()
+    store, bench, fetching = fresh_store(), held(), asyncio.Event()
 
     async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
@@ -182,7 +183,7 @@ async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_wha
 
 
 async def test_what_had_ended_but_was_not_evaluated_is_evaluated_at_the_next_start() -> None:
-    store, bench = MemoryStore(), Settling()
+    store, bench = fresh_store(), Settling()
     async with asyncio.timeout(10), house([FINISH], store=store, bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
@@ -196,7 +197,7 @@ async def test_what_had_ended_but_was_not_evaluated_is_evaluated_at_the_next_sta
 
 
 async def test_a_damaged_log_concerns_its_own_thread_only() -> None:
-    class Damaged(MemoryStore):
+    class Damaged(SQLiteStore):
         bad = ""
 
         async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -205,7 +206,7 @@ async def test_a_damaged_log_concerns_its_own_thread_only() -> None:
             async for envelope in super().read(execution, after):
                 yield envelope
 
-    store, bench = Damaged(), held()
+    store, bench = fresh_store(Damaged), held()
     async with asyncio.timeout(10), house([WORK, WORK], store=store, bench=bench) as home:
         await home.say("a", thread="100")
         await home.say("b", thread="200")

@@ -8,7 +8,8 @@ import pytest
 
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.runtime import Answer
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
+from tests.stores import fresh_store
 from tests.unit.threads.house import house
 from tests.unit.threads.test_outages import until_told
 from tests.unit.threads.test_stopping import held, item
@@ -17,7 +18,7 @@ FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
 
 
-async def left_aside(store: MemoryStore, *, stops: bool) -> None:
+async def left_aside(store: SQLiteStore, *, stops: bool) -> None:
     """A process that ends while a side question is answered whose task has ended; ``stops``: then it is stopped."""
     asked_aside, bench = asyncio.Event(), held()
 
@@ -46,7 +47,7 @@ async def left_aside(store: MemoryStore, *, stops: bool) -> None:
 @pytest.mark.parametrize("before", [False, True])
 async def test_a_side_question_that_is_all_that_is_left_can_be_stopped(before: bool) -> None:
     """Before the start that takes it up, or after."""
-    store, asked_aside = MemoryStore(), asyncio.Event()
+    store, asked_aside = fresh_store(), asyncio.Event()
     await left_aside(store, stops=before)
 
     async def script(asked: Asked) -> Answer:
@@ -67,7 +68,7 @@ async def test_a_side_question_that_is_all_that_is_left_can_be_stopped(before: b
 
 
 async def test_a_side_question_that_is_all_that_is_left_is_answered() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await left_aside(store, stops=False)
     async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
         await home.threads.recover()

@@ -18,12 +18,13 @@ from agentic.ports.runtime import (
     SessionRow,
 )
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions import session_work
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
 
 
-class Away(MemoryStore):
+class Away(SQLiteStore):
     """Takes nothing while ``away``."""
 
     away = False
@@ -52,7 +53,7 @@ async def until_told(house: House, words: str) -> None:
 async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """The word itself needs the disk: it is said later rather than never."""
     monkeypatch.setattr(session_work, "TELL_AGAIN_SECONDS", 0.02)
-    store, bench = Away(), Bench()
+    store, bench = fresh_store(Away), Bench()
     bench.hold = asyncio.Event()
     async with house(
         [answer("", ("work", {})), answer("", ("finish", {"answer": "Done."}))], store=store, bench=bench
@@ -74,14 +75,14 @@ async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monke
 async def test_an_end_that_was_kept_though_the_store_said_no_is_an_end() -> None:
     """Its answer was lost on the way: what people say of the result afterwards is about a result, and it is learned from."""
 
-    class Doubtful(MemoryStore):
+    class Doubtful(SQLiteStore):
         async def append(self, *args: object, **named: object) -> None:
             await super().append(*args, **named)
             events = args[3]
             if isinstance(events, list) and any(e.event.kind == "finished" for e in cast("list[Envelope]", events)):
                 raise StoreUnavailable("the disk hiccuped")
 
-    store = Doubtful()
+    store = fresh_store(Doubtful)
     async with asyncio.timeout(20), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
         await home.say("go")
         await home.threads.idle("100")
@@ -113,7 +114,7 @@ async def test_a_stop_that_another_process_kept_first_is_obeyed_by_the_owner() -
 async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered() -> None:
     """It came when the lease was held and the first event was still on its way to the disk."""
 
-    class Slow(MemoryStore):
+    class Slow(SQLiteStore):
         first = True
 
         async def append(self, *args: object, **named: object) -> None:
@@ -126,7 +127,7 @@ async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered()
                 await asyncio.sleep(0.2)
             await super().append(*args, **named)
 
-    store, bench = Slow(), Bench()
+    store, bench = fresh_store(Slow), Bench()
     bench.hold = asyncio.Event()
     steps = iter((answer("", ("work", {})), answer("", ("finish", {"answer": "Done."}))))
 
@@ -144,7 +145,7 @@ async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered()
 
 
 async def test_a_side_question_whose_process_died_is_answered_although_its_task_waits_for_a_person() -> None:
-    store, asked_aside = MemoryStore(), asyncio.Event()
+    store, asked_aside = fresh_store(), asyncio.Event()
 
     async def first(asked: Asked) -> Answer:
         if asked.prompt.tools:
@@ -192,7 +193,7 @@ def queued(id: str, text: str) -> InboxItem:
 
 
 async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -> None:
-    class Damaged(MemoryStore):
+    class Damaged(SQLiteStore):
         damaged = False
 
         async def read(self, execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -201,7 +202,7 @@ async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -
             async for envelope in super().read(execution, after):
                 yield envelope
 
-    store = Damaged()
+    store = fresh_store(Damaged)
     async with asyncio.timeout(30), house([answer("", ("ask", {}))], store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
@@ -214,7 +215,7 @@ async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -
 
 
 async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_unanswered() -> None:
-    class Hiccup(MemoryStore):
+    class Hiccup(SQLiteStore):
         failed = False
 
         async def pending(self, thread: str) -> list[InboxItem]:
@@ -223,7 +224,7 @@ async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_una
                 raise StoreUnavailable("the disk is slow")
             return await super().pending(thread)
 
-    store = Hiccup()
+    store = fresh_store(Hiccup)
     async with asyncio.timeout(30), house(asking_and_answering, store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
@@ -240,7 +241,7 @@ def asking_and_answering(asked: Asked) -> Answer:
 @pytest.mark.parametrize("ended", [False, True])
 async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for_no_answer(ended: bool) -> None:
     """Also where what it was asked beside has just ended."""
-    store, asked_aside, bench = MemoryStore(), asyncio.Event(), Bench()
+    store, asked_aside, bench = fresh_store(), asyncio.Event(), Bench()
     bench.hold = asyncio.Event()
 
     async def script(asked: Asked) -> Answer:
@@ -265,7 +266,7 @@ async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for
 
 
 async def test_where_a_thread_could_not_be_kept_but_its_first_task_was_it_is_kept_after_all() -> None:
-    class Hiccup(MemoryStore):
+    class Hiccup(SQLiteStore):
         times = 0
 
         async def save_session(self, row: SessionRow) -> None:
@@ -274,7 +275,7 @@ async def test_where_a_thread_could_not_be_kept_but_its_first_task_was_it_is_kep
                 raise StoreUnavailable("busy for a moment")
             await super().save_session(row)
 
-    store = Hiccup()
+    store = fresh_store(Hiccup)
     async with house([answer("", ("finish", {"answer": "Done."}))], store=store) as place:
         await place.say("do it")
         await place.threads.idle("100")
@@ -284,7 +285,7 @@ async def test_where_a_thread_could_not_be_kept_but_its_first_task_was_it_is_kep
 
 
 async def test_a_stop_where_nothing_runs_that_was_kept_and_then_failed_lies_nowhere_afterwards() -> None:
-    class Hiccup(MemoryStore):
+    class Hiccup(SQLiteStore):
         failed = False
 
         async def discard(self, ids: Sequence[str]) -> None:
@@ -293,7 +294,7 @@ async def test_a_stop_where_nothing_runs_that_was_kept_and_then_failed_lies_nowh
                 raise StoreUnavailable("busy for a moment")
             await super().discard(ids)
 
-    store = Hiccup()
+    store = fresh_store(Hiccup)
     done = answer("", ("finish", {"answer": "Done."}))
     async with asyncio.timeout(30), house([done, done], store=store) as place:
         await place.say("do it")

@@ -9,9 +9,10 @@ import pytest
 
 from agentic.core.events.execution_events import Envelope
 from agentic.models.scripted.model import answer
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.inbound.parse import scene_of
 from bot.messages.embeds import status_embed
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -20,7 +21,7 @@ ASK = answer("", ("ask", {}))
 
 
 async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     bench = Bench()
     bench.hold = asyncio.Event()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
@@ -36,7 +37,7 @@ async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> No
 
 
 async def test_a_question_outlives_the_process_that_asked_it() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([ASK], store=store) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
@@ -58,7 +59,7 @@ async def test_what_words_and_signs_mean_is_known_without_reading_the_log_of_wha
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A stop reaches a task with the longest of logs as soon as any other."""
-    store, unread = MemoryStore(), list[str]()
+    store, unread = fresh_store(), list[str]()
     read = store.read
 
     def noted(execution: str, after: int = 0) -> AsyncIterator[Envelope]:
@@ -86,7 +87,7 @@ async def test_what_words_and_signs_mean_is_known_without_reading_the_log_of_wha
 
 
 async def test_a_vote_that_was_not_taken_in_before_a_crash_is_taken_in_at_the_next_start() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         item = await home.say("fix it")
         await home.threads.idle("100")
@@ -100,7 +101,7 @@ async def test_a_vote_that_was_not_taken_in_before_a_crash_is_taken_in_at_the_ne
 
 
 async def test_a_stop_given_while_the_bot_is_down_is_obeyed_at_its_start() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     bench = Bench()
     bench.hold = asyncio.Event()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
@@ -115,7 +116,7 @@ async def test_a_stop_given_while_the_bot_is_down_is_obeyed_at_its_start() -> No
 
 
 async def test_a_task_given_while_the_bot_is_down_begins_at_its_start() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([], store=store) as home:
         item = await home.say("one", thread="100", sort="stop")
     await store.put(item.model_copy(update={"id": "7", "sort": "task", "text": "begin"}))
@@ -126,7 +127,7 @@ async def test_a_task_given_while_the_bot_is_down_begins_at_its_start() -> None:
 
 
 async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([], store=store) as home:
         await home.threads.close()
         await home.say("one", thread="100")
@@ -139,7 +140,7 @@ async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() ->
 
 
 async def test_a_task_that_came_while_the_process_ends_can_still_be_stopped() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([], store=store) as home:
         await home.threads.close()
         await home.say("one")
@@ -153,7 +154,7 @@ async def test_a_task_that_came_while_the_process_ends_can_still_be_stopped() ->
 
 
 async def test_an_answer_that_comes_while_the_process_ends_is_the_answer_after_the_next_start() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([ASK], store=store) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
@@ -169,7 +170,7 @@ async def test_an_answer_that_comes_while_the_process_ends_is_the_answer_after_t
 
 
 async def test_a_stop_that_comes_while_the_process_ends_is_obeyed_after_the_next_start() -> None:
-    store, bench = MemoryStore(), Bench()
+    store, bench = fresh_store(), Bench()
     bench.hold = asyncio.Event()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
         await home.say("fix it")
@@ -184,7 +185,7 @@ async def test_a_stop_that_comes_while_the_process_ends_is_obeyed_after_the_next
         assert home.model.asked == []
 
 
-async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
+async def interrupt(store: SQLiteStore, *, in_order: bool) -> bool:
     """Take up what there is, or begin it, and end the process while a tool runs; whether it was taken up."""
     bench = Bench()
     bench.hold = asyncio.Event()
@@ -201,7 +202,7 @@ async def interrupt(store: MemoryStore, *, in_order: bool) -> bool:
     return bench.began.is_set()
 
 
-async def logged(store: MemoryStore, kind: str) -> None:
+async def logged(store: SQLiteStore, kind: str) -> None:
     """Wait until an event of a kind stands in the newest log."""
     while True:
         for row in await store.newest_executions(1_000):
@@ -211,7 +212,7 @@ async def logged(store: MemoryStore, kind: str) -> None:
 
 
 async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_until_a_person_says_something() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     assert [await interrupt(store, in_order=False) for _ in range(5)] == [True, True, True, False, False]
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         assert await home.threads.recover() == 0
@@ -227,12 +228,12 @@ async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_unti
 
 
 async def test_processes_that_ended_in_order_are_no_crashes() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     assert [await interrupt(store, in_order=True) for _ in range(5)] == [True] * 5
 
 
 async def test_what_is_left_alone_holds_no_slot_when_something_else_has_its_thread_looked_at() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     for _ in range(4):
         await interrupt(store, in_order=False)
     async with asyncio.timeout(10), house([FINISH], store=store) as home:

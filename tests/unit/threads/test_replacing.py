@@ -8,8 +8,9 @@ from agentic.core.events.execution_events import InboxItem, Sort
 from agentic.models.scripted.model import answer
 from agentic.ports.runtime import SessionRow
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.backlog import ROOM
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -47,7 +48,7 @@ async def test_an_edit_takes_the_place_of_guidance_that_waits_also_where_nothing
 
 
 async def test_what_was_kept_by_somebody_who_was_cancelled_in_that_moment_is_begun_when_it_comes_again() -> None:
-    class Slow(MemoryStore):
+    class Slow(SQLiteStore):
         kept = asyncio.Event()
 
         async def put(self, item: InboxItem) -> bool:
@@ -57,7 +58,7 @@ async def test_what_was_kept_by_somebody_who_was_cancelled_in_that_moment_is_beg
                 await asyncio.Event().wait()
             return new
 
-    store = Slow()
+    store = fresh_store(Slow)
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         item = said("200", "do it", "task")
         first = asyncio.create_task(home.threads.deliver(item, guild="1"))
@@ -71,7 +72,7 @@ async def test_what_was_kept_by_somebody_who_was_cancelled_in_that_moment_is_beg
 
 
 async def test_a_message_whose_files_had_just_come_when_the_process_ended_is_one_message_for_the_next() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await store.save_session(SessionRow("200", "", "1"))
     await store.put(said("5001", "look at the file", "queue"))
     await store.put(said("5001.files", "look at the file", message="5001"))

@@ -18,11 +18,12 @@ from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import SandboxUnavailable, StoreUnavailable
 from agentic.ports.runtime import Answer
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.start import Receive
 from bot.threads import take_up
 from bot.threads.registry import Threads
 from bot.threads.take_up import TakeUp
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -80,7 +81,7 @@ def script(asked: Asked) -> Answer:
 class Town:
     """Houses over one store."""
 
-    store: MemoryStore
+    store: SQLiteStore
     stack: AsyncExitStack
     mute: bool = False
     loops: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
@@ -127,7 +128,7 @@ async def town(monkeypatch: pytest.MonkeyPatch, *, mute: bool = False) -> AsyncG
         monkeypatch.setattr(module, name, 0.02)
     monkeypatch.setattr(take_up, "SWEEP_SECONDS", 0.05 if mute else 600.0)
     async with AsyncExitStack() as stack:
-        one = Town(MemoryStore(), stack, mute)
+        one = Town(fresh_store(), stack, mute)
         try:
             yield one
         finally:
@@ -287,7 +288,7 @@ class Looker:
         return False
 
 
-class ManyOpen(MemoryStore):
+class ManyOpen(SQLiteStore):
     """Executions that nobody has."""
 
     async def open_threads(self, most: int, after: str = "") -> list[tuple[str, str]]:
@@ -302,7 +303,7 @@ class Lineless(MuteBell):
 
 async def looked_into(threads: Looker, bell: MuteBell) -> list[str]:
     """What is looked into, in order, until it is as much as was wanted."""
-    working = TakeUp(cast("Threads", threads), ManyOpen(), bell, SystemClock(), 4, lambda _: None)
+    working = TakeUp(cast("Threads", threads), fresh_store(ManyOpen), bell, SystemClock(), 4, lambda _: None)
     running = asyncio.create_task(working.run())
     async with asyncio.timeout(SECONDS):
         await threads.done.wait()

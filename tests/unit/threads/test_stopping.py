@@ -10,8 +10,9 @@ from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import SandboxLost, SandboxUnavailable, StoreUnavailable
 from agentic.ports.runtime import Answer, Observation, Prepared
 from agentic.runtime.clock import SystemClock
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.ports.conversation import Receipt
+from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -164,7 +165,7 @@ async def test_a_task_of_somebody_else_never_becomes_guidance_for_what_runs() ->
 
 
 async def test_a_stop_that_cannot_be_kept_interrupts_all_the_same_and_says_what_that_means() -> None:
-    class FullDisk(MemoryStore):
+    class FullDisk(SQLiteStore):
         full = False
 
         async def put(self, item: InboxItem) -> bool:
@@ -172,7 +173,7 @@ async def test_a_stop_that_cannot_be_kept_interrupts_all_the_same_and_says_what_
                 raise StoreUnavailable("the disk is full")
             return await super().put(item)
 
-    store, bench = FullDisk(), held()
+    store, bench = fresh_store(FullDisk), held()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
         await home.say("fill the disk")
         await bench.began.wait()
@@ -254,7 +255,7 @@ async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
 
 
 async def test_a_stop_ends_the_wait_for_another_process_and_says_what_it_was() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await store.acquire("100", "another", 60)
     async with asyncio.timeout(5), house([FINISH], store=store) as home:
         await home.say("first")
@@ -277,7 +278,7 @@ async def test_a_stop_right_after_the_task_waits_in_no_line() -> None:
 
 
 async def test_a_stop_given_while_the_bot_was_down_waits_in_no_line_after_the_start() -> None:
-    store, bench = MemoryStore(), held()
+    store, bench = fresh_store(), held()
     async with asyncio.timeout(10), house([WORK, WORK], store=store, bench=bench) as home:
         await home.say("a", thread="050")
         await home.say("b", thread="100")

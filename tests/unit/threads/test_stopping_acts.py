@@ -7,9 +7,9 @@ import asyncio
 from agentic.core.events.execution_events import InboxItem
 from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Lease, SessionRow
-from agentic.stores.memory import MemoryStore
 from bot.sessions.dependencies import Acted
 from bot.threads.inbox import ACTING
+from tests.stores import fresh_store
 from tests.unit.threads.house import house
 from tests.unit.threads.test_stopping import FINISH, item
 
@@ -51,7 +51,7 @@ async def test_a_stop_during_an_act_is_answered_at_once_and_begins_nothing_that_
 
 
 async def test_a_stop_while_an_act_waits_for_another_process_calls_it_off_and_says_so() -> None:
-    acts, store = Slow(), MemoryStore()
+    acts, store = Slow(), fresh_store()
     await store.acquire("100", "another", 60)
     acts.go.set()
     async with asyncio.timeout(20), house([FINISH], acts=acts, store=store) as home:

@@ -10,7 +10,7 @@ import pytest
 
 from agentic.ports.errors import LeaseLost, StoreUnavailable
 from agentic.ports.runtime import Lease
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.lease import (
     LEASE_SECONDS,
     SAFETY_SECONDS,
@@ -20,6 +20,7 @@ from bot.sessions.lease import (
     unless,
     while_held,
 )
+from tests.stores import fresh_store
 
 
 class FastClock:
@@ -45,7 +46,7 @@ async def some_turns() -> None:
         await asyncio.sleep(0)
 
 
-class FullDisk(MemoryStore):
+class FullDisk(SQLiteStore):
     """A store that can no longer renew."""
 
     async def renew(self, lease: Lease, seconds: float = 20.0) -> bool:
@@ -54,7 +55,7 @@ class FullDisk(MemoryStore):
 
 async def test_work_outlives_the_first_lease_because_it_is_renewed() -> None:
     clock = FastClock()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_store(seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
 
     async def work() -> float:
@@ -69,7 +70,7 @@ async def test_work_outlives_the_first_lease_because_it_is_renewed() -> None:
 
 async def test_work_ends_before_a_lease_that_cannot_be_renewed_runs_out() -> None:
     clock = FastClock()
-    store = FullDisk(clock.monotonic)
+    store = fresh_store(FullDisk, seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
     ended: list[float] = []
 
@@ -89,7 +90,7 @@ async def test_work_ends_before_a_lease_that_cannot_be_renewed_runs_out() -> Non
 async def test_effects_are_allowed_until_the_work_would_be_ended_and_no_longer_asked_about_after_it() -> None:
     """Each renewal allows them for longer; so they end before the lease does, also where nothing here can end them."""
     clock = FastClock()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_store(seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
     allowed: list[tuple[str, float | None]] = []
 
@@ -109,7 +110,7 @@ async def test_effects_are_allowed_until_the_work_would_be_ended_and_no_longer_a
 
 async def test_work_ends_when_another_has_the_thread() -> None:
     clock = FastClock()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_store(seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
     await store.release(lease)
     assert await store.acquire("t", "another") is not None
@@ -120,7 +121,7 @@ async def test_work_ends_when_another_has_the_thread() -> None:
 
 async def test_a_thread_that_another_process_works_in_is_not_taken() -> None:
     clock = FastClock()
-    store = MemoryStore(lambda: 0.0)
+    store = fresh_store(seconds=lambda: 0.0)
     assert await store.acquire("t", "another") is not None
     async with asyncio.timeout(30):
         with pytest.raises(ThreadTaken, match="running twice"):
@@ -129,7 +130,7 @@ async def test_a_thread_that_another_process_works_in_is_not_taken() -> None:
 
 async def test_a_failure_of_the_work_is_its_own() -> None:
     clock = FastClock()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_store(seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
 
     async def work() -> None:
@@ -141,7 +142,7 @@ async def test_a_failure_of_the_work_is_its_own() -> None:
 
 
 async def test_a_stop_ends_the_wait_for_the_lease_of_another_process() -> None:
-    store = MemoryStore(lambda: 0.0)
+    store = fresh_store(seconds=lambda: 0.0)
     assert await store.acquire("t", "another") is not None
     halt = asyncio.Event()
     taking = asyncio.create_task(take(store, FastClock(), "t", "me", halt))
@@ -153,7 +154,7 @@ async def test_a_stop_ends_the_wait_for_the_lease_of_another_process() -> None:
 
 
 async def test_who_is_cancelled_while_giving_the_lease_back_gives_it_back_first() -> None:
-    class Slow(MemoryStore):
+    class Slow(SQLiteStore):
         asked, answers = asyncio.Event(), asyncio.Event()
 
         async def release(self, lease: Lease) -> None:
@@ -161,7 +162,7 @@ async def test_who_is_cancelled_while_giving_the_lease_back_gives_it_back_first(
             await self.answers.wait()
             await super().release(lease)
 
-    store = Slow(lambda: 0.0)
+    store = fresh_store(Slow, seconds=lambda: 0.0)
     lease = await take(store, FastClock(), "t", "me")
     giving = asyncio.create_task(give_back(store, lease))
     async with asyncio.timeout(30):
@@ -178,7 +179,7 @@ async def test_who_is_cancelled_while_giving_the_lease_back_gives_it_back_first(
 async def test_however_often_it_is_called_off_the_work_has_ended_before_the_lease_is_given_back(turns: int) -> None:
     """Whoever gives the lease back does so when ``while_held`` returns: the second call may come at any moment."""
     clock = FastClock()
-    store = MemoryStore(clock.monotonic)
+    store = fresh_store(seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
     told, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -236,7 +237,7 @@ async def test_a_wait_that_is_called_off_twice_ends_what_it_waited_for() -> None
 async def test_a_lease_whose_grant_came_late_is_asked_for_anew_because_it_may_have_run_out() -> None:
     clock = FastClock()
 
-    class Stalled(MemoryStore):
+    class Stalled(SQLiteStore):
         times = 0
 
         async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
@@ -246,7 +247,7 @@ async def test_a_lease_whose_grant_came_late_is_asked_for_anew_because_it_may_ha
                 clock.seconds += LEASE_SECONDS + 1.0
             return lease
 
-    store = Stalled(clock.monotonic)
+    store = fresh_store(Stalled, seconds=clock.monotonic)
     lease = await take(store, clock, "t", "me")
     assert (store.times, lease.fence) == (2, 2)
     assert await store.acquire("t", "another") is None
@@ -256,13 +257,13 @@ async def test_where_several_work_nobody_wants_a_thread_that_another_is_seen_to_
     """What is refused is written and counts as a conflict; a look is neither."""
     wanted = list[str]()
 
-    class Wanted(MemoryStore):
+    class Wanted(SQLiteStore):
         async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
             wanted.append(owner)
             return await super().acquire(thread, owner, seconds)
 
     clock = FastClock()
-    store = Wanted(clock.monotonic)
+    store = fresh_store(Wanted, seconds=clock.monotonic)
     await take(store, clock, "t", "one", patient=False)
     with pytest.raises(ThreadTaken, match="another process"):
         await take(store, clock, "t", "other", patient=False)

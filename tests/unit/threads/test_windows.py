@@ -11,8 +11,9 @@ from agentic.core.events.execution_events import FileRef, InboxItem, InputReceiv
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import Answer
-from agentic.stores.memory import MemoryStore
+from agentic.stores.sqlite.store import SQLiteStore
 from bot.threads.inbox import OVERTAKEN
+from tests.stores import fresh_store
 from tests.unit.threads.house import house
 from tests.unit.threads.test_late import taken_in
 from tests.unit.threads.test_outages import until_told
@@ -24,11 +25,11 @@ ASK = answer("", ("ask", {}))
 FILES = (FileRef(name="a.txt", path="https://example.org/a.txt", size=3),)
 
 
-class Gated(MemoryStore):
+class Gated(SQLiteStore):
     """Discards nothing before the test lets it, once ``shut``."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *parts: object, **options: object) -> None:
+        super().__init__(*parts, **options)
         self.shut, self.waits, self.go = False, asyncio.Event(), asyncio.Event()
 
     async def discard(self, ids: Sequence[str]) -> None:
@@ -38,7 +39,7 @@ class Gated(MemoryStore):
         await super().discard(ids)
 
 
-async def left_working(store: MemoryStore) -> None:
+async def left_working(store: SQLiteStore) -> None:
     """A process that ends in the middle of a task."""
     bench = held()
     async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
@@ -50,7 +51,7 @@ async def left_working(store: MemoryStore) -> None:
 
 
 async def test_a_stop_in_the_very_moment_of_a_start_stops_what_an_earlier_process_left() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await left_working(store)
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         await home.threads.recover()
@@ -63,7 +64,7 @@ async def test_a_stop_in_the_very_moment_of_a_start_stops_what_an_earlier_proces
 
 
 async def test_words_in_the_very_moment_of_a_start_are_guidance_for_what_an_earlier_process_left() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await left_working(store)
     async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
         await home.threads.recover()
@@ -74,7 +75,7 @@ async def test_words_in_the_very_moment_of_a_start_are_guidance_for_what_an_earl
 
 
 async def test_a_stop_in_the_very_moment_of_a_start_calls_off_a_task_that_an_earlier_process_kept() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     await store.put(item("7", "task", "fix it"))
     async with asyncio.timeout(10), house([FINISH], store=store) as home:
         await home.threads.recover()
@@ -86,7 +87,7 @@ async def test_a_stop_in_the_very_moment_of_a_start_calls_off_a_task_that_an_ear
 
 
 async def test_a_side_question_that_is_open_too_does_not_hide_who_paused_the_task() -> None:
-    store, asked_aside, bench = MemoryStore(), asyncio.Event(), held()
+    store, asked_aside, bench = fresh_store(), asyncio.Event(), held()
 
     async def script(asked: Asked) -> Answer:
         if asked.prompt.tools:
@@ -114,7 +115,7 @@ async def test_a_side_question_that_is_open_too_does_not_hide_who_paused_the_tas
 
 
 async def test_a_stop_while_what_was_left_over_is_answered_calls_off_what_is_about_to_begin() -> None:
-    store = Gated()
+    store = fresh_store(Gated)
     await store.put(item("6", "escalate"))
     await store.put(item("7", "task", "fix it"))
     store.shut = True
@@ -163,7 +164,7 @@ async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_tha
 
 
 async def test_what_is_deleted_in_the_moment_in_which_it_begins_is_withdrawn() -> None:
-    store, bench = Gated(), held()
+    store, bench = fresh_store(Gated), held()
     second = asyncio.Event()
 
     async def script(asked: Asked) -> Answer:
@@ -238,7 +239,7 @@ async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the
 
 
 async def test_an_answer_whose_file_was_being_fetched_as_the_process_ended_is_the_answer() -> None:
-    store, fetching = MemoryStore(), asyncio.Event()
+    store, fetching = fresh_store(), asyncio.Event()
 
     async def never(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
@@ -262,7 +263,7 @@ async def test_an_answer_whose_file_was_being_fetched_as_the_process_ended_is_th
 
 
 async def test_a_vote_on_an_earlier_result_does_not_wait_for_who_waits_for_a_person() -> None:
-    store = MemoryStore()
+    store = fresh_store()
     async with asyncio.timeout(10), house([FINISH, ASK, *[answer("{}")] * 5], store=store) as home:
         await home.say("first")
         await home.threads.idle("100")
@@ -280,13 +281,13 @@ async def test_a_vote_on_an_earlier_result_does_not_wait_for_who_waits_for_a_per
 async def test_a_question_of_what_broke_off_can_still_be_answered_by_its_buttons(at_once: bool) -> None:
     """Also while it is still ending."""
 
-    class Full(MemoryStore):
+    class Full(SQLiteStore):
         async def put(self, item: InboxItem) -> bool:
             if item.sort == "stop":
                 raise StoreUnavailable("the disk is full")
             return await super().put(item)
 
-    async with asyncio.timeout(10), house([ASK, FINISH], store=Full()) as home:
+    async with asyncio.timeout(10), house([ASK, FINISH], store=fresh_store(Full)) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         question = (await home.threads.status("100")).question
