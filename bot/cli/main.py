@@ -26,11 +26,15 @@ from bot.cli.console import (
     open_standard_streams,
     say,
 )
+from bot.cli.life_line import LifeLine
+from bot.cli.stop_signals import heed_interrupts
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
     from bot.config.settings_sources import Sources
 
+STOPPED = 3
+"""The exit code of a task that was stopped, also before it began."""
 MISTAKEN = 64
 """``EX_USAGE`` of sysexits.h: nothing was begun."""
 INTERRUPTED = 130
@@ -53,17 +57,27 @@ log = logging.getLogger(__name__)
 def main(argv: Sequence[str] | None = None) -> None:
     """The console script; ends the process with the command's exit code."""
     open_standard_streams()
-    sys.exit(perform(argv))
+    wanted = parser().parse_args(argv)
+    heed_interrupts(termination=wanted.command == "task")
+    sys.exit(_ended(wanted))
 
 
 def perform(argv: Sequence[str] | None = None) -> int:
     """Read the command line and the settings, carry out the command, return its exit code."""
-    wanted = parser().parse_args(argv)
-    with private_files():
-        return _performed(wanted)
+    return _ended(parser().parse_args(argv))
 
 
-def _performed(wanted: argparse.Namespace) -> int:
+def _ended(wanted: argparse.Namespace) -> int:
+    try:
+        with private_files(), LifeLine() as life:
+            if wanted.command == "task":
+                life.now("Starting", printed=True)
+            return _performed(wanted, life)
+    except KeyboardInterrupt:
+        return STOPPED if wanted.command == "task" else INTERRUPTED
+
+
+def _performed(wanted: argparse.Namespace, life: LifeLine) -> int:
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
     from agentic.ports.errors import AgenticError, StoreCorrupt
@@ -83,7 +97,7 @@ def _performed(wanted: argparse.Namespace) -> int:
         )
         if wanted.command in ("backup", "export", "import"):
             return _keep(wanted, settings)
-        return asyncio.run(_command(wanted, settings))
+        return asyncio.run(_command(wanted, settings, life))
     except SettingsMistaken as mistaken:
         note("These settings cannot be used:\n" + "\n".join(f"- {mistake}" for mistake in mistaken.mistakes))
         return MISTAKEN
@@ -103,8 +117,6 @@ def _performed(wanted: argparse.Namespace) -> int:
             "" if error.errno is None else "This machine refused something: "
         )  # without a number the words are ours
         return fail(f"{opener}{error}. `threadwright doctor` checks every part.")
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 @contextmanager
@@ -132,7 +144,7 @@ def _tell_of_unread(sources: Sources | None) -> None:
         note(NOT_READ.format(file=one_line(file), home=one_line(home / ENV_FILE)))
 
 
-def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+def _command(wanted: argparse.Namespace, settings: Settings, life: LifeLine) -> Coroutine[None, None, int]:
     """Return the command's coroutine; only its own modules are imported."""
     if wanted.command in ("run", "gateway", "worker"):
         from bot.cli.run import run
@@ -145,7 +157,7 @@ def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
         answers = tuple(wanted.answer)
         order = TaskOrder(wanted.text, wanted.dir, wanted.json, wanted.timeout, answers, yes=wanted.yes)
-        return task(settings, order)
+        return task(settings, order, life)
     if wanted.command == "health":
         from bot.cli.checks.health_command import health
 
@@ -272,10 +284,7 @@ def _setup(wanted: argparse.Namespace) -> int:
         getattr(wanted, "env_file", None), wanted.local, wanted.discord_token_file, models,
         wanted.sandbox, wanted.usd, wanted.turns, wanted.minutes, proposals=wanted.yes,
     )  # fmt: skip
-    try:
-        return setup(order)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return setup(order)
 
 
 class _Parser(argparse.ArgumentParser):

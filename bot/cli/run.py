@@ -11,7 +11,6 @@ import errno
 import fcntl
 import json
 import os
-import signal
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ from bot.cli.console import (
     note,
     say,
 )
+from bot.cli.stop_signals import stop_signals
 from bot.config.home import own, usable, why_unusable
 from bot.config.settings import Settings
 
@@ -113,7 +113,7 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
     if settings.sandbox == "host":
         say(NO_WALLS)
     stopped = asyncio.Event()
-    with _stop_signals(stopped):
+    with stop_signals(stopped):
         async with AsyncExitStack() as stack:
             guild, joins = None, settings.discord_token is None and not roles.talks
             if joins:
@@ -361,25 +361,3 @@ def _lock_holders(lock: TextIO) -> tuple[str, ...]:
     found = [line.split() for line in lines]
     held = [f for f in found if len(f) == 8 and f[1] == "FLOCK" and f[5] == place]
     return tuple(dict.fromkeys(f[4] for f in held if f[4].isdecimal() and f[4] != "0"))
-
-
-@contextmanager
-def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
-    """End in order at the first Ctrl-C or SIGTERM, at once at the second, as a crash would: everything that matters is
-    durable.
-    """
-    loop = asyncio.get_running_loop()
-
-    def ask(signal_number: int) -> None:
-        if stopped.is_set():
-            os._exit(128 + signal_number)
-        stopped.set()
-
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signal_number, ask, signal_number)
-    try:
-        yield
-    finally:
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError):
-                loop.remove_signal_handler(signal_number)
