@@ -1,4 +1,4 @@
-"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
+"""`threadwright setup | run | demo | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
 search | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
@@ -150,7 +150,7 @@ def _command(wanted: argparse.Namespace, settings: Settings, life: LifeLine) -> 
         from bot.cli.run import run
 
         return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
-    if wanted.command in ("page", "console"):
+    if wanted.command in ("demo", "page", "console"):
         return _in_a_browser(wanted, settings)
     if wanted.command == "task":
         from bot.cli.task_command.command import TaskOrder, task
@@ -206,6 +206,10 @@ def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 
 def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "demo":
+        from bot.cli.demo import demo
+
+        return demo(settings)
     if wanted.command == "page":
         from bot.cli.page_link import page
 
@@ -317,8 +321,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | "
-        "replay | calibration | costs | lessons | backup | export | import"
+        "setup | run | demo | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | "
+        "search | replay | calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -343,6 +347,12 @@ def parser() -> argparse.ArgumentParser:
     add_setup(commands)
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
+    )
+    commands.add_parser(
+        "demo",
+        help="try a repository without an account: a failing test on a local forge, a pull request, red, then green",
+        description="Starts a local forge with a repository, and a local server with the bot. With a model it does the work; "
+        "without one a scripted story plays. All of it is in demo/ in the home, and begins anew with each start.",
     )
     commands.add_parser(
         "gateway", help="talk with Discord, and leave the work to `threadwright worker` on the same store"

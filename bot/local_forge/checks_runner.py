@@ -16,7 +16,8 @@ from bot.local_forge.git_endpoint import git
 
 SECONDS = 60.0
 _WALLS = (
-    "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin",
+    "bwrap", "--unshare-all", "--die-with-parent", "--new-session",
+    "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin",
     "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
     "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",  # noqa: S108
 )  # fmt: skip
