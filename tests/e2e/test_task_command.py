@@ -34,7 +34,7 @@ SLEEP = Reply(calls=(("shell", {"command": "touch begun; sleep 100"}),))
 
 async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path: Path) -> None:
     make = Reply(calls=(("shell", {"command": "touch made"}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([make, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([make, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "do it", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended() == 0, running.output
@@ -55,7 +55,7 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
 
 async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
     talk = [Reply(text="Sure! hello.txt: hello"), Reply(text="hello.txt is there now."), Reply(text="none")]
-    async with asyncio.timeout(60), ScriptedEndpoint.start(talk) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(talk) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "Create hello.txt", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1, running.output
@@ -67,7 +67,7 @@ async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> 
 
 async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([ask]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([ask]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "paint it", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 2, running.output
@@ -90,7 +90,7 @@ def coloured(request: CapturedRequest) -> Reply:
 @pytest.mark.parametrize("how", ["arguments", "input"])
 async def test_questions_are_answered_by_arguments_or_standard_input(tmp_path: Path, how: str) -> None:
     given = ("--answer", "2", "--answer", "seven") if how == "arguments" else ("--answer", "-")
-    async with asyncio.timeout(60), ScriptedEndpoint.start(coloured) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(coloured) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "paint it", *given, env=env, cwd=tmp_path, typed=b"blue\nseven\n") as running:
             assert await running.ended() == 0, running.output
@@ -104,7 +104,7 @@ async def test_an_approval_is_given_by_yes_alone(tmp_path: Path, given: tuple[st
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "kept.txt").write_text("kept")
     remove = Reply(calls=(("shell", {"command": "rm -rf ./*"}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         folder = ("--dir", str(tmp_path / "work"))
         async with started("task", "clean up", *folder, *given, env=env, cwd=tmp_path) as running:
@@ -213,7 +213,7 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
 
 
 async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         code, events, running = await task("sleep", "--timeout", "4", env=env, cwd=tmp_path)
     assert code == 1, running.output
@@ -224,7 +224,7 @@ async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
 
 
 async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "sleep", "--timeout", "4", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1, running.output
@@ -239,7 +239,7 @@ async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> 
     command = (
         f"{sys.executable} -m bot.cli.main task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
     )
-    async with asyncio.timeout(60), ScriptedEndpoint.start([work, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([work, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=tmp_path,
@@ -263,7 +263,7 @@ async def test_a_task_longer_than_a_message_comes_as_a_file_that_the_agent_can_r
         assert found, "the agent is told of the file"
         return Reply(calls=(("shell", {"command": f"cat {found[0]}"}),))
 
-    async with asyncio.timeout(60), ScriptedEndpoint.start(script) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(script) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         code, events, running = await task(text, env=env, cwd=tmp_path)
         assert code == 0, running.output
@@ -273,7 +273,7 @@ async def test_a_task_longer_than_a_message_comes_as_a_file_that_the_agent_can_r
 
 async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) -> None:
     run = Reply(calls=(("shell", {"command": "echo hello-from-inside"}),))
-    async with asyncio.timeout(90), ScriptedEndpoint.start([run, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([run, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "say hello", "--json", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 0, running.output
@@ -297,7 +297,7 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
 
 
 async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_nobody(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("run", env=env, cwd=tmp_path) as first:
             await first.until_said("Open http")
@@ -312,7 +312,7 @@ async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_n
 
 
 async def test_without_a_model_nothing_is_begun_and_it_says_what_to_do(tmp_path: Path) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         env = environment(tmp_path / "home", {})
         async with started("task", "do it", "--dir", str(tmp_path), env=env, cwd=tmp_path) as running:
             assert await running.ended() == 64, running.output
