@@ -37,7 +37,7 @@ SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers harbor wheel bare run test rest check types core coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup embeddings servers harbor wheel bare run demo test rest check types core coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -101,6 +101,9 @@ $(FILLED): | $(STAMP)
 
 run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)
+
+demo: setup ## try it on a repository without an account: a local forge, a failing test, a pull request, red, green
+	@$(BIN)/threadwright demo $(if $(wildcard .env),--env-file .env)
 
 # Most tests wait more than they compute, so there are more jobs than a small machine has cores.  Files go out in the
 # order of their folders, which has the long ones first: none is left to run alone at the end.

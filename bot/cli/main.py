@@ -1,4 +1,4 @@
-"""`threadwright setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
+"""`threadwright setup | run | demo | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills |
 search | replay | calibration | costs | lessons | backup | export | import`.
 
 Exit codes: 0 done, 1 failed, 2 waiting for a person, 3 stopped, 4 not verified because other rules decided it, 64 a
@@ -26,11 +26,15 @@ from bot.cli.console import (
     open_standard_streams,
     say,
 )
+from bot.cli.life_line import LifeLine
+from bot.cli.stop_signals import heed_interrupts
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
     from bot.config.settings_sources import Sources
 
+STOPPED = 3
+"""The exit code of a task that was stopped, also before it began."""
 MISTAKEN = 64
 """``EX_USAGE`` of sysexits.h: nothing was begun."""
 INTERRUPTED = 130
@@ -53,17 +57,27 @@ log = logging.getLogger(__name__)
 def main(argv: Sequence[str] | None = None) -> None:
     """The console script; ends the process with the command's exit code."""
     open_standard_streams()
-    sys.exit(perform(argv))
+    wanted = parser().parse_args(argv)
+    heed_interrupts(termination=wanted.command == "task")
+    sys.exit(_ended(wanted))
 
 
 def perform(argv: Sequence[str] | None = None) -> int:
     """Read the command line and the settings, carry out the command, return its exit code."""
-    wanted = parser().parse_args(argv)
-    with private_files():
-        return _performed(wanted)
+    return _ended(parser().parse_args(argv))
 
 
-def _performed(wanted: argparse.Namespace) -> int:
+def _ended(wanted: argparse.Namespace) -> int:
+    try:
+        with private_files(), LifeLine() as life:
+            if wanted.command == "task":
+                life.now("Starting", printed=True)
+            return _performed(wanted, life)
+    except KeyboardInterrupt:
+        return STOPPED if wanted.command == "task" else INTERRUPTED
+
+
+def _performed(wanted: argparse.Namespace, life: LifeLine) -> int:
     if wanted.command == "setup":  # it also repairs settings that cannot be used, so they are not read before
         return _setup(wanted)
     from agentic.ports.errors import AgenticError, StoreCorrupt
@@ -83,7 +97,7 @@ def _performed(wanted: argparse.Namespace) -> int:
         )
         if wanted.command in ("backup", "export", "import"):
             return _keep(wanted, settings)
-        return asyncio.run(_command(wanted, settings))
+        return asyncio.run(_command(wanted, settings, life))
     except SettingsMistaken as mistaken:
         note("These settings cannot be used:\n" + "\n".join(f"- {mistake}" for mistake in mistaken.mistakes))
         return MISTAKEN
@@ -103,8 +117,6 @@ def _performed(wanted: argparse.Namespace) -> int:
             "" if error.errno is None else "This machine refused something: "
         )  # without a number the words are ours
         return fail(f"{opener}{error}. `threadwright doctor` checks every part.")
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 @contextmanager
@@ -132,20 +144,20 @@ def _tell_of_unread(sources: Sources | None) -> None:
         note(NOT_READ.format(file=one_line(file), home=one_line(home / ENV_FILE)))
 
 
-def _command(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+def _command(wanted: argparse.Namespace, settings: Settings, life: LifeLine) -> Coroutine[None, None, int]:
     """Return the command's coroutine; only its own modules are imported."""
     if wanted.command in ("run", "gateway", "worker"):
         from bot.cli.run import run
 
         return run(settings, talks=wanted.command != "worker", works=wanted.command != "gateway")
-    if wanted.command in ("page", "console"):
+    if wanted.command in ("demo", "page", "console"):
         return _in_a_browser(wanted, settings)
     if wanted.command == "task":
         from bot.cli.task_command.command import TaskOrder, task
 
         answers = tuple(wanted.answer)
         order = TaskOrder(wanted.text, wanted.dir, wanted.json, wanted.timeout, answers, yes=wanted.yes)
-        return task(settings, order)
+        return task(settings, order, life)
     if wanted.command == "health":
         from bot.cli.checks.health_command import health
 
@@ -206,6 +218,10 @@ def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
 
 
 def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
+    if wanted.command == "demo":
+        from bot.cli.demo import demo
+
+        return demo(settings)
     if wanted.command == "page":
         from bot.cli.page_link import page
 
@@ -284,10 +300,7 @@ def _setup(wanted: argparse.Namespace) -> int:
         getattr(wanted, "env_file", None), wanted.local, wanted.discord_token_file, models,
         wanted.sandbox, wanted.usd, wanted.turns, wanted.minutes, proposals=wanted.yes,
     )  # fmt: skip
-    try:
-        return setup(order)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    return setup(order)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -320,8 +333,8 @@ class _Version(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     names = (
-        "setup | run | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | search | "
-        "replay | calibration | costs | lessons | backup | export | import"
+        "setup | run | demo | gateway | worker | page | console | task | health | doctor | logs | top | mcp | skills | "
+        "search | replay | calibration | costs | lessons | backup | export | import"
     )
     whole = _Parser(
         prog="threadwright",
@@ -347,6 +360,12 @@ def parser() -> argparse.ArgumentParser:
     add_setup(commands)
     commands.add_parser(
         "run", help="start the bot: on Discord if DISCORD_TOKEN is set, else in a local server with a page to chat in"
+    )
+    commands.add_parser(
+        "demo",
+        help="try a repository without an account: a failing test on a local forge, a pull request, red, then green",
+        description="Starts a local forge with a repository, and a local server with the bot. With a model it does the work; "
+        "without one a scripted story plays. All of it is in demo/ in the home, and begins anew with each start.",
     )
     commands.add_parser(
         "gateway", help="talk with Discord, and leave the work to `threadwright worker` on the same store"

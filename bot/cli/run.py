@@ -11,8 +11,7 @@ import errno
 import fcntl
 import json
 import os
-import signal
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -28,6 +27,7 @@ from bot.cli.console import (
     note,
     say,
 )
+from bot.cli.stop_signals import stop_signals
 from bot.config.home import own, usable, why_unusable
 from bot.config.settings import Settings
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from bot.app.app import App
     from bot.app.services import Roles
     from bot.local_discord import LocalGuild
+
+    Begun = Callable[[App], Awaitable[None]]
+    """What is done, and said, once the bot is online."""
 
 
 MOVE = "Set THREADWRIGHT_HOME to another folder."
@@ -70,8 +73,8 @@ class NoGateway(Exception):
     """A worker has no Discord to deliver to; the message says what to do."""
 
 
-async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> int:
-    """Start everything or a part of it, say where to chat, and end cleanly."""
+async def run(settings: Settings, *, talks: bool = True, works: bool = True, begun: Begun | None = None) -> int:
+    """Start everything or a part of it, say where to chat (``begun`` instead, if given), and end cleanly."""
     from bot.app.services import Roles
 
     roles = Roles(talks, works)
@@ -84,7 +87,7 @@ async def run(settings: Settings, *, talks: bool = True, works: bool = True) -> 
     try:
         with only_one(settings.home) if roles.alone else one_of_several(settings.home, names=talks) as lock:
             async with _among_machines(settings, roles):
-                return await _run(settings, lock, roles)
+                return await _run(settings, lock, roles, begun)
     except (AlreadyRunning, NoGateway, SharedWithOthers) as why:
         return fail(str(why))
 
@@ -106,14 +109,14 @@ async def _among_machines(settings: Settings, roles: Roles) -> AsyncGenerator[No
         await store.close()
 
 
-async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
+async def _run(settings: Settings, lock: TextIO, roles: Roles, begun: Begun | None) -> int:
     from bot.app.app import App, AppHome
     from bot.app.discord_connection import CannotConnect
 
     if settings.sandbox == "host":
         say(NO_WALLS)
     stopped = asyncio.Event()
-    with _stop_signals(stopped):
+    with stop_signals(stopped):
         async with AsyncExitStack() as stack:
             guild, joins = None, settings.discord_token is None and not roles.talks
             if joins:
@@ -144,7 +147,7 @@ async def _run(settings: Settings, lock: TextIO, roles: Roles) -> int:
             unsound: list[str] = []
             try:
                 if await app.online(stopped):
-                    _greet(app)
+                    await (begun or _greet)(app)
                     app.begin_console()
                     app.beside("where to look", _tell_of_console(app))
                     app.beside("soundness", _end_if_damaged(settings, unsound, stopped))
@@ -246,7 +249,7 @@ async def _show_components(app: App, *, joined: bool) -> None:
     doctor.show(components)
 
 
-def _greet(app: App) -> None:
+async def _greet(app: App) -> None:
     """Say where to chat."""
     if not app.roles.talks:
         say("Working on what the gateway hears. Ctrl-C hands over and ends it.")
@@ -361,25 +364,3 @@ def _lock_holders(lock: TextIO) -> tuple[str, ...]:
     found = [line.split() for line in lines]
     held = [f for f in found if len(f) == 8 and f[1] == "FLOCK" and f[5] == place]
     return tuple(dict.fromkeys(f[4] for f in held if f[4].isdecimal() and f[4] != "0"))
-
-
-@contextmanager
-def _stop_signals(stopped: asyncio.Event) -> Generator[None]:
-    """End in order at the first Ctrl-C or SIGTERM, at once at the second, as a crash would: everything that matters is
-    durable.
-    """
-    loop = asyncio.get_running_loop()
-
-    def ask(signal_number: int) -> None:
-        if stopped.is_set():
-            os._exit(128 + signal_number)
-        stopped.set()
-
-    for signal_number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(signal_number, ask, signal_number)
-    try:
-        yield
-    finally:
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(ValueError):
-                loop.remove_signal_handler(signal_number)

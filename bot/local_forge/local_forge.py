@@ -17,6 +17,7 @@ from bot.local_forge.checks_runner import run_check
 from bot.local_forge.forge_records import BOT, FORGE_TOKEN, Account, HostedRepository, Note
 from bot.local_forge.git_endpoint import commit, make_bare, serve
 from bot.local_forge.misbehaviour import Kind, Misbehaviour
+from bot.local_forge.pull_page import HEADERS, pull_page
 from bot.local_forge.rest_api import Json, Shape, answer, no
 from bot.local_forge.webhook_sender import Webhook, send
 
@@ -158,6 +159,8 @@ class LocalForge:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         parts = request.path.strip("/").split("/")
+        if request.method == "GET" and len(parts) == 4 and parts[2] in ("pull", "pulls"):
+            return await self._page(f"{parts[0]}/{parts[1]}".lower(), parts[3])
         who = self._account(request)
         if who is None:
             return web.Response(
@@ -192,6 +195,15 @@ class LocalForge:
         if request.method == "GET" and shape.kind == "github" and answered.status == 200:
             answered.headers["ETag"] = tag
         return answered
+
+    async def _page(self, full: str, number: str) -> web.Response:
+        """A pull request's page: a browser has no token, so there is none in private repositories."""
+        held = self.repositories.get(full)
+        pull = held.pull(int(number)) if held is not None and not held.private and number.isdecimal() else None
+        if held is None or pull is None:
+            return no(404, "Not Found")
+        text = await asyncio.to_thread(pull_page, held, pull)
+        return web.Response(text=text, content_type="text/html", headers=HEADERS)
 
     async def _git(self, request: web.Request, full: str, rest: str) -> web.StreamResponse:
         full = full.lower()

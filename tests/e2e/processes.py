@@ -50,11 +50,18 @@ class Running:
 
     async def until_said(self, pattern: str, seconds: float = 30.0) -> re.Match[str]:
         """The first match in standard output."""
+        return await self._until(pattern, self.said, seconds)
+
+    async def until_noted(self, pattern: str, seconds: float = 60.0) -> re.Match[str]:
+        """The first match in standard error."""
+        return await self._until(pattern, self.troubles, seconds)
+
+    async def _until(self, pattern: str, lines: Sequence[str], seconds: float) -> re.Match[str]:
         try:
             async with asyncio.timeout(seconds):
                 while True:
                     self._heard.clear()
-                    if found := re.search(pattern, "".join(self.said)):
+                    if found := re.search(pattern, "".join(lines)):
                         return found
                     if self.process.returncode is not None:
                         pytest.fail(

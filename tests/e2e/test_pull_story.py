@@ -1,23 +1,21 @@
 """The moving picture of a pull request: a failing test is fixed, the check is red, its log wakes the task, it turns green.
 
 The process, its sandbox, git, the check and the page are real; the host is a forge on loopback, and the model's words are
-written here.
+those of `threadwright demo`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from playwright.async_api import Locator, Page, expect
 
-from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
-from agentic.models.scripted.replies import Reply
+from bot.cli.demo_story import CHECK, SHOP, TASK, steps
 from bot.local_forge import HostedRepository, LocalForge
 from bot.local_forge.git_endpoint import tip
 from tests.e2e.browsing import CHROMIUM, browsing, looked_at
@@ -25,80 +23,13 @@ from tests.e2e.film import Film
 from tests.e2e.living import ADDRESS
 from tests.e2e.paced_mind import PacedMind, message
 from tests.e2e.processes import environment, started
-from tests.e2e.scenes import finishes, uses
 
 pytestmark = [
     pytest.mark.chromium,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
 ]
 
-TASK = "Fix the failing test in test_price.py repo:ada/shop"
-SHOP = {
-    "price.py": "def to_pay(cents, voucher=0):\n    return sum(cents) - voucher\n",
-    "receipt.py": """from price import to_pay
-
-
-def receipt(cents, voucher=0):
-    total = to_pay(cents, voucher)
-    left = max(-total, 0)
-    return f"{max(total, 0)} to pay, {left} left"
-""",
-    "test_price.py": """import unittest
-
-from price import to_pay
-
-
-class ToPay(unittest.TestCase):
-    def test_a_large_voucher_leaves_nothing_to_pay(self):
-        self.assertEqual(to_pay([500], voucher=800), 0)
-""",
-    "test_receipt.py": """import unittest
-
-from receipt import receipt
-
-
-class Receipt(unittest.TestCase):
-    def test_it_says_what_is_left_of_a_voucher(self):
-        self.assertEqual(receipt([500], voucher=800), "0 to pay, 300 left")
-""",
-}
-CHECK = ("/usr/bin/python3", "-m", "unittest")
-ONE, ALL = "python3 -m unittest test_price", "python3 -m unittest"
-PULL = {"title": "A voucher makes no price negative", "body": "What is left of it was subtracted from nothing."}
-FIRST = (
-    uses("shell", "I run that test first.", command=ONE),
-    uses("read", "It fails. I look at the code.", path="price.py"),
-    uses(
-        "edit", "A large voucher gives a price below zero.", path="price.py",
-        old="return sum(cents) - voucher", new="return max(sum(cents) - voucher, 0)",
-    ),
-    uses("shell", "The same test again.", command=ONE),
-    uses("shell", "Now it passes; I commit.", command="git commit -qam 'A voucher makes no price negative'"),
-    uses("publish", **PULL),
-    finishes("The test passes now, and the pull request is open.", {"text": "It passes", "command": ONE, "exit_code": 0}),
-)  # fmt: skip
-SECOND = (
-    uses("shell", "The check ran all tests, I only one. All of them, then.", command=ALL),
-    uses("read", "Another one fails: the receipt.", path="receipt.py"),
-    uses(
-        "edit", "The receipt counted on the price below zero.", path="receipt.py",
-        old="left = max(-total, 0)", new="left = max(voucher - sum(cents), 0)",
-    ),
-    uses("shell", "All of them again.", command=ALL),
-    uses("shell", "All pass; I commit.", command="git commit -qam 'The receipt counts by itself'"),
-    uses("publish", **PULL),
-    finishes(
-        "The receipt relied on the price below zero.", {"text": "All tests pass", "command": ALL, "exit_code": 0}
-    ),
-)  # fmt: skip
-
-
-def script(request: CapturedRequest) -> Sequence[Reply]:
-    """The first task, or the one that the check has begun, with the end of its log."""
-    if "of the checks of pull request" not in request.text():
-        return FIRST
-    assert "'0 to pay, 0 left' != '0 to pay, 300 left'" in request.text()
-    return SECOND
+ASKED = f"{TASK} repo:ada/shop"
 
 
 async def in_view(said: Locator) -> None:
@@ -109,7 +40,7 @@ async def in_view(said: Locator) -> None:
 
 
 async def test_a_pull_request_whose_check_is_red_is_mended_and_turns_green(tmp_path: Path) -> None:
-    mind = PacedMind(script)
+    mind = PacedMind(steps)
     async with (
         asyncio.timeout(200),
         ScriptedEndpoint.start(mind) as endpoint,
@@ -141,7 +72,7 @@ async def _played(page: Page, film: Film, mind: PacedMind, forge: LocalForge, sh
     """The story, frame by frame."""
     log = page.get_by_role("log")
     await expect(log).to_contain_text("Nothing here yet")  # a page that is still opening empties its box
-    await page.get_by_label("Message", exact=True).fill(f"@Threadwright {TASK}")
+    await page.get_by_label("Message", exact=True).fill(f"@Threadwright {ASKED}")
     await film.take("A test of your repository fails. You ask for a fix.", 2.5)
     await page.keyboard.press("Enter")
     opened = log.get_by_role("button", name=re.compile("Fix the failing test"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import signal
 import sys
@@ -19,7 +20,9 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.stores.sqlite.store import SQLiteStore
 from tests.e2e.processes import ANEW, environment, started, task
+from tests.e2e.terminals import terminal
 
 MODEL = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"}
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -28,7 +31,7 @@ SLEEP = Reply(calls=(("shell", {"command": "touch begun; sleep 100"}),))
 
 async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path: Path) -> None:
     make = Reply(calls=(("shell", {"command": "touch made"}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([make, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([make, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "do it", env=env, cwd=tmp_path, program=ANEW) as running:
             assert await running.ended() == 0, running.output
@@ -42,12 +45,14 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
     assert (Path(files[1]) / "made").is_file()
     assert execution, said
     assert f"threadwright replay {execution[1]}" in said
-    assert [line for line in running.troubles if not line.startswith("🔧")] == []
+    assert running.troubles[0] == "Starting …\n"
+    assert "Starting: sandbox, model claude-haiku-4-5 …\n" in running.troubles
+    assert [line for line in running.troubles if not re.fullmatch(r"🔧 .*\n|.* …\n", line)] == []
 
 
 async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
     talk = [Reply(text="Sure! hello.txt: hello"), Reply(text="hello.txt is there now."), Reply(text="none")]
-    async with asyncio.timeout(60), ScriptedEndpoint.start(talk) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(talk) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "Create hello.txt", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1, running.output
@@ -59,7 +64,7 @@ async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> 
 
 async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([ask]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([ask]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "paint it", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 2, running.output
@@ -82,7 +87,7 @@ def coloured(request: CapturedRequest) -> Reply:
 @pytest.mark.parametrize("how", ["arguments", "input"])
 async def test_questions_are_answered_by_arguments_or_standard_input(tmp_path: Path, how: str) -> None:
     given = ("--answer", "2", "--answer", "seven") if how == "arguments" else ("--answer", "-")
-    async with asyncio.timeout(60), ScriptedEndpoint.start(coloured) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(coloured) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "paint it", *given, env=env, cwd=tmp_path, typed=b"blue\nseven\n") as running:
             assert await running.ended() == 0, running.output
@@ -96,7 +101,7 @@ async def test_an_approval_is_given_by_yes_alone(tmp_path: Path, given: tuple[st
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "kept.txt").write_text("kept")
     remove = Reply(calls=(("shell", {"command": "rm -rf ./*"}),))
-    async with asyncio.timeout(60), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         folder = ("--dir", str(tmp_path / "work"))
         async with started("task", "clean up", *folder, *given, env=env, cwd=tmp_path) as running:
@@ -105,23 +110,107 @@ async def test_an_approval_is_given_by_yes_alone(tmp_path: Path, given: tuple[st
     assert "🔧" in "".join(running.troubles), "steps are shown also where nobody sits at a terminal"
 
 
-async def test_ctrl_c_is_a_stop_and_exit_3(tmp_path: Path) -> None:
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+SILENT = Reply(delay=3_600)
+"""A model that says nothing for an hour."""
+
+
+def processes_of(home: Path) -> list[str]:
+    """The command lines of the processes that were started for this home."""
+    found: list[str] = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(each.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in found if str(home) in line]
+
+
+async def ends_of(home: Path) -> list[str]:
+    """How each task of this home ended, '' for one that is open."""
+    ends: list[str] = []
+    for file in home.glob("tasks/*/threadwright.sqlite"):
+        store = SQLiteStore.open(file)
+        try:
+            ends += [row.finished async for row in store.all_executions()]
+        finally:
+            await store.close()
+    return ends
+
+
+@SIGNALS
+async def test_ctrl_c_and_sigterm_are_a_stop_and_exit_3(tmp_path: Path, number: signal.Signals) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+    owner = folder.stat().st_uid
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "sleep", "--dir", str(folder), "--json", env=env, cwd=tmp_path) as running:
-            while not (folder / "begun").exists():
-                await asyncio.sleep(0.02)
-            running.process.send_signal(signal.SIGINT)
+            await running.until_said('"kind":"tool_started"', 120)
+            running.process.send_signal(number)
             assert await running.ended() == 3, running.output
     last = Envelope.model_validate_json(running.said[-1]).event
     assert isinstance(last, Finished)
     assert last.reason == "stopped"
+    assert await ends_of(tmp_path / "home") == ["stopped"]
+    assert processes_of(tmp_path / "home") == []
+    assert folder.stat().st_uid == owner
+
+
+@SIGNALS
+async def test_a_silent_model_is_told_of_and_a_signal_ends_the_wait(tmp_path: Path, number: signal.Signals) -> None:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SILENT]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "do it", env=env, cwd=tmp_path) as running:
+            for seconds in (2, 5):
+                await running.until_noted(
+                    rf"(?m)^Asked claude-haiku-4-5; waiting for its first words \({seconds} s\) …$"
+                )
+            running.process.send_signal(number)
+            assert await running.ended() == 3, running.output
+    assert "Stopping …\n" in running.troubles
+    assert await ends_of(tmp_path / "home") == ["stopped"]
+    assert processes_of(tmp_path / "home") == []
+
+
+async def test_at_a_terminal_the_seconds_move_in_one_line(tmp_path: Path) -> None:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SILENT]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with terminal(tmp_path, env, *ANEW, "task", "do it") as screen:
+            await screen.sees("\r\x1b[KStarting (0 s)\r")
+            for seconds in (1, 2):
+                await screen.sees(f"\r\x1b[KAsked claude-haiku-4-5; waiting for its first words ({seconds} s)\r", 120)
+            screen.process.send_signal(signal.SIGTERM)
+            await screen.sees("🛑 Stopped")
+            assert await screen.process.wait() == 3
+    assert "\n" not in screen.shown.partition("🛑 Stopped")[0].partition("# do it")[0]
+
+
+@SIGNALS
+async def test_a_signal_right_after_its_first_words_is_exit_3_and_leaves_nothing_open(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SILENT]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "do it", env=env, cwd=tmp_path, program=ANEW) as running:
+            await running.until_noted("Starting")
+            running.process.send_signal(number)
+            assert await running.ended() == 3, running.output
+    assert "Traceback" not in running.output
+    assert "" not in await ends_of(tmp_path / "home")
+    assert endpoint.requests == []
+
+
+async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SILENT]) as endpoint:
+        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
+        async with started("task", "do it", env=env, cwd=tmp_path) as running:
+            await running.until_noted("waiting for its first words")
+            for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):  # it hears both at once
+                running.process.send_signal(number)
+            assert await running.ended() in (128 + signal.SIGINT, 128 + signal.SIGTERM), running.output
 
 
 async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         code, events, running = await task("sleep", "--timeout", "4", env=env, cwd=tmp_path)
     assert code == 1, running.output
@@ -132,7 +221,7 @@ async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
 
 
 async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([SLEEP]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "sleep", "--timeout", "4", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1, running.output
@@ -147,7 +236,7 @@ async def test_a_reader_that_goes_away_does_not_end_the_work(tmp_path: Path) -> 
     command = (
         f"{sys.executable} -m bot.cli.main task 'do it' --json --dir {folder} <&- | head -1; exit ${{PIPESTATUS[0]}}"
     )
-    async with asyncio.timeout(60), ScriptedEndpoint.start([work, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([work, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, env={**env, "PYTHONPATH": str(Path(__file__).parents[2])}, cwd=tmp_path,
@@ -171,7 +260,7 @@ async def test_a_task_longer_than_a_message_comes_as_a_file_that_the_agent_can_r
         assert found, "the agent is told of the file"
         return Reply(calls=(("shell", {"command": f"cat {found[0]}"}),))
 
-    async with asyncio.timeout(60), ScriptedEndpoint.start(script) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start(script) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         code, events, running = await task(text, env=env, cwd=tmp_path)
         assert code == 0, running.output
@@ -181,7 +270,7 @@ async def test_a_task_longer_than_a_message_comes_as_a_file_that_the_agent_can_r
 
 async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) -> None:
     run = Reply(calls=(("shell", {"command": "echo hello-from-inside"}),))
-    async with asyncio.timeout(90), ScriptedEndpoint.start([run, FINISH]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([run, FINISH]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("task", "say hello", "--json", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 0, running.output
@@ -205,7 +294,7 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
 
 
 async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_nobody(tmp_path: Path) -> None:
-    async with asyncio.timeout(60), ScriptedEndpoint.start([]) as endpoint:
+    async with asyncio.timeout(180), ScriptedEndpoint.start([]) as endpoint:
         env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
         async with started("run", env=env, cwd=tmp_path) as first:
             await first.until_said("Open http")
@@ -220,7 +309,7 @@ async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_n
 
 
 async def test_without_a_model_nothing_is_begun_and_it_says_what_to_do(tmp_path: Path) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         env = environment(tmp_path / "home", {})
         async with started("task", "do it", "--dir", str(tmp_path), env=env, cwd=tmp_path) as running:
             assert await running.ended() == 64, running.output

@@ -11,29 +11,37 @@ import asyncio
 import contextlib
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from agentic.core.events.execution_events import Asked, Envelope, InboxItem, Person, ToolStarted
+from agentic.core.events.execution_events import (
+    Asked,
+    Envelope,
+    InboxItem,
+    ModelFailed,
+    ModelRequested,
+    Person,
+    ToolStarted,
+)
+from agentic.core.state.tiers import short
 from agentic.ports.errors import AgenticError
 from bot.cli.console import (
     NO_WALLS,
-    fail,
-    note,
     plainly,
     print_to,
 )
+from bot.cli.life_line import LifeLine
+from bot.cli.stop_signals import stop_signals
 from bot.cli.task_command.answers import Answers
 from bot.config.home import new_task_folder
 from bot.config.settings import Settings
 from bot.progress.model import Progress
-from bot.progress.text import progress_text
+from bot.progress.text import UNANSWERED, progress_text
 from bot.workspace.folders import lent
 
 if TYPE_CHECKING:
@@ -58,22 +66,38 @@ class JsonLines:
 
 
 class Steps:
-    """A sink that prints a line when a step begins."""
+    """A sink that says what is waited for, and prints a line when a step begins, if these are ``printed``."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
+    def __init__(self, life: LifeLine, *, printed: bool = True) -> None:
+        self._life = life
+        self._printed = printed
+        self._asked = ""
+        """The model that was asked and has not said anything yet."""
 
     def saw(self, envelope: Envelope) -> None:
-        """Print the event if it is a step."""
-        if isinstance(envelope.event, ToolStarted):
-            alone = Progress(envelope.execution)
-            alone.take(envelope)
-            with contextlib.suppress(OSError):
-                self._out.write(plainly(progress_text(alone).partition("\n")[0]) + "\n")
-                self._out.flush()
+        """Follow what is done; children count as well."""
+        event = envelope.event
+        self._asked = short(event.model) if isinstance(event, ModelRequested) else ""
+        match event:
+            case ModelRequested():
+                self._life.now(f"Asked {self._asked}; waiting for its first words")
+            case ToolStarted():
+                alone = Progress(envelope.execution)
+                alone.take(envelope)
+                step = plainly(progress_text(alone).partition("\n")[0])
+                if self._printed:
+                    self._life.note(step)
+                self._life.now(step)
+            case ModelFailed():
+                self._life.now(f"Trying the model again: {UNANSWERED.get(event.failure, 'it gave no answer')}")
+            case _:
+                self._life.now("Working")
 
     def streamed(self, execution: str, text: str) -> None:
-        """Ignore streamed text."""
+        """Note a model's first words."""
+        if self._asked:
+            self._life.now(f"{self._asked} answers")
+            self._asked = ""
 
 
 def as_people_see_it(guild: LocalGuild) -> str:
@@ -107,7 +131,8 @@ UNCONFIGURED = 64
 MESSAGE_CHARACTERS = 1_900
 """Room in a message beside the mention; a longer task is sent as a file, as Discord's own client does."""
 BEGIN_SECONDS = 60.0
-STOP_SECONDS = 10.0
+STOP_SECONDS = 60.0
+"""How long its end is waited for; whoever does not want to wait sends the signal again."""
 ANSWER_LOOKS, LOOK_SECONDS = 600, 0.05
 """How often, and how many seconds apart, it is looked whether an answer was taken."""
 TIMED_OUT = "the time limit ended it"
@@ -128,53 +153,79 @@ class TaskOrder:
     """Whether every approval is given."""
 
 
-async def task(settings: Settings, order: TaskOrder) -> int:
+async def task(settings: Settings, order: TaskOrder, life: LifeLine) -> int:
     """Run the task; the exit code says how it ended. Without a model nothing begins: a script cannot use a tour."""
-    from bot.config.models import NO_MODEL, has_model
+    from bot.config.models import NO_MODEL, has_model, models_from, prices_from, usual_start
 
     if not has_model(settings, os.environ):
-        note(f"Nothing was started. {NO_MODEL}")
+        life.note(f"Nothing was started. {NO_MODEL}")
         return UNCONFIGURED
     if settings.sandbox == "host":
-        note(NO_WALLS)
-    from bot.app.app import App, AppHome
-    from bot.local_discord import LocalGuild
+        life.note(NO_WALLS)
+    stopped = asyncio.Event()
+    with stop_signals(stopped), _pure_standard_output() as out, lent(order.folder):
+        tiers = models_from(settings, os.environ, prices_from(settings)).tiers
+        model = next(short(tier.models[0]) for tier in tiers if tier.number == usual_start(tiers))
+        life.now(f"Starting: sandbox, model {model}", printed=True)
+        from bot.app.app import App, AppHome
+        from bot.local_discord import LocalGuild
 
-    with _pure_standard_output() as out, lent(order.folder):
         async with await LocalGuild.start() as guild:
             home = new_task_folder(settings.home, datetime.now(UTC))
             answers = Answers(order.answers, yes=order.yes)
             place = AppHome(home, bound=order.folder, attended=answers.possible, recovers=False)
-            sinks: tuple[Sink, ...] = (JsonLines(out),) if order.as_json else (Steps(sys.stderr),)
+            steps = Steps(life, printed=not order.as_json)
+            sinks: tuple[Sink, ...] = (JsonLines(out), steps) if order.as_json else (steps,)
             async with App.open(settings, place, guild=guild, sinks=sinks) as app:
-                await app.online()
-                with contextlib.suppress(AgenticError):  # without a sandbox the thread itself says so
-                    await app.workshop.choice()
-                watch = _Watch(app, guild, order, answers)
+                if not await app.online(stopped) or not await _unless(stopped, _choose_sandbox(app)):
+                    return STOPPED
+                watch = _Watch(app, guild, order, answers, stopped, life)
                 code = await watch.follow()
                 if not order.as_json:
                     print_to(out, f"{as_people_see_it(guild)}\n\n{await watch.left_behind(home)}")
                 if code == ASKING:
-                    note(watch.how_to_answer(home))
+                    life.note(watch.how_to_answer(home))
                 return code
 
 
-class _Watch:
-    """Posts the task, answers what it asks, and waits for its end, Ctrl-C or the time-out."""
+async def _choose_sandbox(app: App) -> None:
+    with contextlib.suppress(AgenticError):  # without a sandbox the thread itself says so
+        await app.workshop.choice()
 
-    def __init__(self, app: App, guild: LocalGuild, order: TaskOrder, answers: Answers) -> None:
+
+async def _unless(stopped: asyncio.Event, work: Coroutine[None, None, None]) -> bool:
+    """Do the work; False where a stop came first and called it off."""
+    working, stop = asyncio.create_task(work), asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait((working, stop), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+            return True
+        return False
+    finally:
+        working.cancel()
+        stop.cancel()
+        await asyncio.gather(working, stop, return_exceptions=True)
+
+
+class _Watch:
+    """Posts the task, answers what it asks, and waits for its end, a stop or the time-out."""
+
+    def __init__(
+        self, app: App, guild: LocalGuild, order: TaskOrder, answers: Answers, stopped: asyncio.Event, life: LifeLine
+    ) -> None:
         self._app = app
         self._guild = guild
         self._order = order
         self._answers = answers
-        self._interrupted = asyncio.Event()
+        self._stopped = stopped
+        self._life = life
         self._thread = ""
 
     async def follow(self) -> int:
         """Wait for the end; returns the exit code."""
         message = await self._post()
         self._thread = thread = str(message)
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted.set)
         limit = asyncio.timeout(self._order.timeout)
         try:
             async with limit:
@@ -183,9 +234,8 @@ class _Watch:
             if not limit.expired():
                 raise
             await self._end(thread)
-            return fail(f"Not done after {self._order.timeout:g} s: {TIMED_OUT}.")
-        finally:
-            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            self._life.note(f"Not done after {self._order.timeout:g} s: {TIMED_OUT}.")
+            return FAILED
 
     async def left_behind(self, home: Path) -> str:
         """Say where the files are, and how to call `replay`."""
@@ -219,31 +269,24 @@ class _Watch:
         return posted.id
 
     async def _until_settled(self, message: int, thread: str) -> int:
-        try:
-            await self._guild.wait_for(lambda _: self._app.threads.took_up(thread), BEGIN_SECONDS)
-        except TimeoutError:
-            return fail("The bot didn't start the task. `threadwright doctor` shows what is missing.")
-        worked = asyncio.create_task(self._work(thread))
-        interrupted = asyncio.create_task(self._interrupted.wait())
-        try:
-            await asyncio.wait((worked, interrupted), return_when=asyncio.FIRST_COMPLETED)
-            if worked.done():
-                worked.result()
-            else:
-                note("Stopping …")
-                await self._stop(message, thread)
-            return await self._verdict(thread)
-        finally:
-            worked.cancel()
-            interrupted.cancel()
-            await asyncio.gather(worked, interrupted, return_exceptions=True)
+        if not await _unless(self._stopped, self._work(thread)):
+            self._life.now("Stopping", printed=True)
+            await self._guild.react(message, "🛑")  # as a person would
+            await self._idle(thread)
+        self._life.now("Ending")
+        return await self._verdict(thread)
 
     async def _work(self, thread: str) -> None:
         """Wait for the end, or for a question that there is no answer to."""
+        with contextlib.suppress(TimeoutError):
+            await self._guild.wait_for(lambda _: self._app.threads.took_up(thread), BEGIN_SECONDS)
         while True:
             await self._app.threads.settled(thread)
             asked = (await self._app.threads.status(thread)).asked
-            if asked is None or (answer := await self._answers.to(asked)) is None:
+            if asked is None:
+                return
+            self._life.now("")  # it waits for a person
+            if (answer := await self._answers.to(asked)) is None:
                 return
             await self._app.delivered(thread)
             await self._answer(int(thread), asked, answer)
@@ -265,12 +308,7 @@ class _Watch:
             if (await self._app.threads.status(thread)).question != asked.question:
                 return
             await asyncio.sleep(LOOK_SECONDS)
-        note("The answer was not accepted in time.")
-
-    async def _stop(self, message: int, thread: str) -> None:
-        """Stop as a person would: 🛑 on the task's message."""
-        await self._guild.react(message, "🛑")
-        await self._idle(thread)
+        self._life.note("The answer was not accepted in time.")
 
     async def _end(self, thread: str) -> None:
         """Stop because of the time-out."""
@@ -285,15 +323,17 @@ class _Watch:
             async with asyncio.timeout(STOP_SECONDS):
                 await self._app.threads.idle(thread)
         except TimeoutError:
-            note("The task did not stop in time.")
+            self._life.note("The task did not stop in time.")
 
     async def _verdict(self, thread: str) -> int:
         status = await self._app.threads.status(thread)
         await self._app.delivered(thread)
         if status.state == "asking":
             return ASKING
-        if self._interrupted.is_set() and not status.execution:
-            return STOPPED  # it was called off before it began
+        if not status.execution:
+            if self._stopped.is_set():
+                return STOPPED  # it was called off before it began
+            self._life.note("The bot didn't start the task. `threadwright doctor` shows what is missing.")
         return {"done": DONE, "stopped": STOPPED}.get(status.finished, FAILED)
 
 

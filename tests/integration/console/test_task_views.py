@@ -47,10 +47,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_task_is_followed_into_the_next_one_until_ctrl_c(tmp_path: Path) -> None:
-    """As processes of their own, beside whoever writes."""
+    """As processes of their own, beside whoever writes; Ctrl-C is ignored at their start, as in a script's background."""
     store = open_store(tmp_path / DATABASE)
     lease = await written(store, "x1", events(2, ended=False))
-    command = partial(processes.started, env=processes.environment(tmp_path, {}), cwd=tmp_path, program=processes.ANEW)
+    background = ("sh", "-c", 'trap "" INT; exec "$@"', "sh", *processes.ANEW)
+    command = partial(processes.started, env=processes.environment(tmp_path, {}), cwd=tmp_path, program=background)
     async with command("logs", LINK, "--follow") as running:
         await running.until_said(
             r"\ATask x1 .*\n09:00:02    1  Ann asked: .*\n(.*\n)*09:00:24   12  turn 2 ended, confidence 62\n"

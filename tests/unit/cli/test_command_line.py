@@ -157,8 +157,8 @@ def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ..
     Path("a-file").write_text("this is a file")
     ended = command(*arguments, THREADWRIGHT_HOME=str(Path.cwd() / home), OPENAI_API_KEY="nobody-asks-with-it")
     assert ended.returncode == 1
-    assert "THREADWRIGHT_HOME" in ended.stderr
-    assert ended.stderr.count("\n") == 1, ended.stderr
+    (told,) = (line for line in ended.stderr.splitlines() if not line.endswith(" …"))
+    assert "THREADWRIGHT_HOME" in told
     assert "Errno" not in ended.stderr
 
 

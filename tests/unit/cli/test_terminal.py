@@ -16,6 +16,7 @@ from agentic.core.events.execution_events import (
     ToolStarted,
 )
 from bot.cli.console import plainly, print_to
+from bot.cli.life_line import LifeLine
 from bot.cli.task_command.command import Steps
 
 
@@ -62,6 +63,8 @@ def test_a_step_is_one_line_when_it_begins() -> None:
     )
     ended = ToolFinished(call="c", outcome="ok", preview="")
     events: tuple[Event, ...] = (began, ended)
-    for number, event in enumerate(events, 1):
-        Steps(out).saw(Envelope(execution="x1", seq=number, at=datetime(2026, 1, 2, tzinfo=UTC), fence=1, event=event))
+    with LifeLine(out) as life:
+        for number, event in enumerate(events, 1):
+            at = datetime(2026, 1, 2, tzinfo=UTC)
+            Steps(life).saw(Envelope(execution="x1", seq=number, at=at, fence=1, event=event))
     assert out.getvalue() == "🔧 Looking around (`ls`)\n"
