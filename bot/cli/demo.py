@@ -7,7 +7,6 @@ its own and begins anew with each start. Without a model a story plays, of which
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -30,7 +29,6 @@ HOME = "demo"
 TOKEN = "THREADWRIGHT_DEMO_FORGE_TOKEN"  # noqa: S105 - the name of a variable
 STORY = "openai/scripted-story"
 """What stands where a model's name would: nobody is to take it for one."""
-NO_WALLS = "The forge runs the repository's tests behind bubblewrap (`bwrap`), which is not here. Install it first."
 SCRIPTED = (
     "No model is configured, so a story plays: its words are scripted, all else is real. With a key such as ANTHROPIC_API_KEY "
     "a model does the work."
@@ -39,8 +37,6 @@ SCRIPTED = (
 
 async def demo(settings: Settings) -> int:
     """Run the demo until Ctrl-C or SIGTERM."""
-    if shutil.which("bwrap") is None:
-        return fail(NO_WALLS)
     home = settings.home / HOME
     try:
         with only_one(home):

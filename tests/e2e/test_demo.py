@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from pathlib import Path
 
 import aiohttp
-import pytest
 
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.cli.demo import SCRIPTED
@@ -17,8 +15,6 @@ from bot.local_forge.git_endpoint import branches, git
 from tests.e2e.living import ADDRESS
 from tests.e2e.person import person
 from tests.e2e.processes import Running, environment, started
-
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 TESTS = ("python3", "-m", "unittest")
 
