@@ -162,8 +162,8 @@ async def test_f71_a_missing_image_is_a_typed_error_that_says_how_to_make_it(tmp
     """With both ways."""
     choice = await choose("docker", tmp_path / "state", docker_url=docker_url, image="no-such-image:local")
     assert choice.rung is None
-    assert "docker build" in choice.why
-    assert "make-image" in choice.why
+    assert "docker build" in choice.todo
+    assert "make-image" in choice.todo
 
 
 async def test_f71_a_sandbox_that_dies_is_a_typed_error_and_its_remains_are_reaped(ground: Ground) -> None:
