@@ -10,6 +10,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TypeVar
 
 BOUND = 60.0
@@ -53,3 +54,36 @@ async def promised(seconds: float, what: str) -> AsyncIterator[None]:
             yield
     except TimeoutError as error:
         raise AssertionError(f"promised within {seconds:g} s: {what}") from error
+
+
+@dataclass
+class LoopTime:
+    """The time of an event loop, in seconds; ``each`` is how many each of its passes takes."""
+
+    began: float
+    now: float
+    each: float
+
+    @property
+    def passed(self) -> float:
+        return self.now - self.began
+
+
+@asynccontextmanager
+async def loop_time(each: float) -> AsyncIterator[LoopTime]:
+    """Virtual time of the running loop, which passes with its passes: where no thread, socket or process takes part."""
+    loop = asyncio.get_running_loop()
+    time = LoopTime(loop.time(), loop.time(), each)
+
+    async def passes() -> None:
+        while True:
+            time.now += time.each
+            await asyncio.sleep(0)
+
+    passing = asyncio.create_task(passes())
+    vars(loop)["time"] = lambda: time.now
+    try:
+        yield time
+    finally:
+        del vars(loop)["time"]
+        passing.cancel()

@@ -174,7 +174,7 @@ async def test_a_search_that_was_given_up_hinders_no_later_one(aws_place: AwsPla
 
         def slow(_: object) -> None:
             begun.set()
-            held.wait(30)
+            held.wait(60)
 
         given_up = asyncio.create_task(store._aws.words.do(slow))  # pyright: ignore[reportPrivateUsage]
         await asyncio.to_thread(begun.wait, 30)

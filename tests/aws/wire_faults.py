@@ -7,7 +7,6 @@ is passed on twice.
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import random
@@ -20,6 +19,8 @@ from typing import Literal, Self
 
 from aiohttp import ClientConnectionError, ClientSession, ClientTimeout, TCPConnector, web
 from yarl import URL
+
+from tests.waiting import eventually
 
 Fault = Literal["conflict", "throttled", "broken", "denied", "cut", "silent", "lost", "half", "doubled"]
 """How a request breaks:
@@ -149,8 +150,8 @@ class WireFaults:
         if fault == "cut":
             return _hung_up(request)
         if fault == "silent":
-            while request.transport is not None and not request.transport.is_closing():
-                await asyncio.sleep(0.02)
+            transport = request.transport
+            await eventually(lambda: transport is None or transport.is_closing(), "it hangs up", seconds=600)
             return web.Response()
         if fault == "doubled":
             await self._passed_on(request, body)

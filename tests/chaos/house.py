@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from bot.local_discord.model.records import Message
 from tests.chaos.mind import CALLS, Mind
 from tests.chaos.nursery import Child, Nursery
 from tests.e2e.processes import MODEL, environment
+from tests.waiting import eventually
 
 SECONDS = 60.0
 REST = (
@@ -125,10 +125,8 @@ class House(Ground):
     async def rest(self, asking: int = 0, seconds: float = SECONDS) -> None:
         """Wait until nothing is open, waits or is undelivered; ``asking`` executions may wait for a person."""
         try:
-            async with asyncio.timeout(seconds):
-                while self.waits() != (asking, 0, 0):
-                    await asyncio.sleep(0.1)
-        except TimeoutError:
+            await eventually(lambda: self.waits() == (asking, 0, 0), seconds=seconds)
+        except AssertionError:
             raise NotAtRest(
                 f"open executions, inbox, undelivered: {self.waits()}; the log ends with:\n{self.lives[-1].said[-3000:]}"
             ) from None
@@ -139,9 +137,7 @@ class House(Ground):
 
     async def until(self, holds: Callable[[], object], seconds: float = SECONDS) -> None:
         """Wait for something that no change of the guild announces."""
-        async with asyncio.timeout(seconds):
-            while not holds():
-                await asyncio.sleep(0.02)
+        await eventually(holds, seconds=seconds)
 
 
 def read_through(database: Path, channel: int) -> int:

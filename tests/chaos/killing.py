@@ -24,6 +24,7 @@ from tests.chaos.mind import Mind
 from tests.chaos.nursery import Child, Nursery
 from tests.chaos.outside import judged
 from tests.chaos.people import People
+from tests.waiting import eventually
 
 HOUSES = 2
 """Bots that live and die beside each other, each at a guild of its own."""
@@ -116,13 +117,15 @@ class _Town:
     async def _rested(self, place: House) -> list[str]:
         """The last life, which is left in peace; what does not come to rest in it."""
         await place.live()
+
+        async def rests() -> bool:
+            await self.people.look_after(place)
+            return place.waits() == (0, 0, 0)
+
         try:
-            async with asyncio.timeout(REST_SECONDS):
-                while place.waits() != (0, 0, 0):
-                    await self.people.look_after(place)
-                    await asyncio.sleep(0.2)
-                await place.rest()
-        except (TimeoutError, NotAtRest):
+            await eventually(rests, seconds=REST_SECONDS)
+            await place.rest()
+        except (AssertionError, NotAtRest):
             return [f"seed {self.seed}: at the end there wait {place.waits()}; {place.lives[-1].said[-2000:]}"]
         finally:
             await place.lives[-1].end()

@@ -145,7 +145,7 @@ class Child:
     async def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """As if the machine had lost power: no handler runs.  Returns when it is gone."""
         self._life.send_signal(number)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await self.ended.wait()
 
     def strike(self) -> None:

@@ -12,7 +12,7 @@ import aiohttp
 # Nothing privileged: what is asked for here, every bot has.
 INTENTS = 1 << 0 | 1 << 9 | 1 << 10 | 1 << 11
 TRIES = 6
-SECONDS = 15.0
+SECONDS = 60.0
 AGENT = "DiscordBot (https://github.com/threadwright, 1)"
 
 

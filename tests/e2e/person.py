@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -13,6 +12,8 @@ from typing import TypeAlias, cast
 import aiohttp
 import pytest
 from pydantic import JsonValue
+
+from tests.waiting import eventually
 
 Row: TypeAlias = dict[str, JsonValue]
 
@@ -81,17 +82,18 @@ class Person:
 
     async def _until(self, thread: str, wanted: Callable[[Said], bool], what: str, seconds: float, after: int) -> Said:
         messages: list[Said] = []
+
+        async def said() -> Said | None:
+            messages[:] = await self.reads(thread)
+            return next((m for m in messages[after:] if m.author == "Threadwright" and wanted(m)), None)
+
         try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    messages = await self.reads(thread)
-                    if found := next((m for m in messages[after:] if m.author == "Threadwright" and wanted(m)), None):
-                        return found
-                    await asyncio.sleep(0.03)
-        except TimeoutError:
-            pytest.fail(
-                f"nobody said {what!r} in the thread; what stands there:\n" + "\n---\n".join(m.whole for m in messages)
-            )
+            found = await eventually(said, what, seconds=seconds)
+        except AssertionError:
+            there = "\n---\n".join(m.whole for m in messages)
+            pytest.fail(f"nobody said {what!r} in the thread; what stands there:\n{there}")
+        assert found is not None
+        return found
 
     async def _ask(self, method: str, path: str, body: Row | None = None) -> JsonValue:
         async with self._session.request(method, self._url + path, json=body) as response:

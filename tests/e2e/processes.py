@@ -48,7 +48,7 @@ class Running:
         """Standard output and error, for a failure's message."""
         return "".join((*self.said, "\n--- standard error ---\n", *self.troubles))
 
-    async def until_said(self, pattern: str, seconds: float = 30.0) -> re.Match[str]:
+    async def until_said(self, pattern: str, seconds: float = 60.0) -> re.Match[str]:
         """The first match in standard output."""
         return await self._until(pattern, self.said, seconds)
 

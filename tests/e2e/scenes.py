@@ -35,7 +35,7 @@ import time
 for page, links in (("setup.md", 12), ("deploy.md", 31), ("backup.md", 8)):
     print(f"{page}: {links} links, all reachable", flush=True)
 while not pathlib.Path("go").exists():
-    time.sleep(0.05)
+    time.sleep(0)
 """
 UNIT = "python3 -m unittest"
 

@@ -18,8 +18,9 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from tests.e2e.processes import Running, environment, started
+from tests.waiting import eventually
 
-SECONDS = 40.0
+SECONDS = 60.0
 ONLINE = r"is online"
 WORKS = r"Working on what the gateway hears"
 
@@ -82,10 +83,8 @@ class Several:
     async def until(self, holds: Callable[[], object], what: str) -> None:
         """Wait for something that nothing announces."""
         try:
-            async with asyncio.timeout(SECONDS):
-                while not holds():
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
+            await eventually(holds, what)
+        except AssertionError:
             pytest.fail(f"it never came to this: {what}\n{self.output}")
 
     async def log(self, thread: int) -> list[Envelope]:

@@ -21,6 +21,7 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from tests.e2e.person import person
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.docker,
@@ -71,16 +72,19 @@ class Project:
         """What the engine says of a service's container."""
         name = self("ps", "-q", service).strip()
         told = subprocess.run(
-            ["docker", "inspect", name], capture_output=True, text=True, check=True, timeout=30
+            ["docker", "inspect", name], capture_output=True, text=True, check=True, timeout=60
         ).stdout
         return json.loads(told)[0]
 
     async def until_healthy(self, service: str) -> None:
         """Wait for what its health check says."""
-        async with asyncio.timeout(90):
-            while (found := self.container(service)["State"]["Health"])["Status"] != "healthy":  # type: ignore[index]
-                assert found["Status"] == "starting", found["Log"][-1]
-                await asyncio.sleep(0.5)
+
+        def healthy() -> bool:
+            found = self.container(service)["State"]["Health"]  # type: ignore[index]
+            assert found["Status"] in ("healthy", "starting"), found["Log"][-1]
+            return found["Status"] == "healthy"
+
+        await eventually(healthy, f"{service} is healthy", seconds=90)
 
 
 def free_port() -> int:
@@ -94,7 +98,7 @@ def left_of(project: str) -> list[str]:
     found: list[str] = []
     for command in (["ps", "-aq"], ["volume", "ls", "-q"]):
         listing = ["docker", *command, "--filter", f"label=com.docker.compose.project={project}"]
-        found += subprocess.run(listing, capture_output=True, text=True, check=True, timeout=30).stdout.split()
+        found += subprocess.run(listing, capture_output=True, text=True, check=True, timeout=60).stdout.split()
     return found
 
 

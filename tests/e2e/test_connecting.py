@@ -30,20 +30,20 @@ def settings(home: Path, token: str) -> Settings:
 
 
 async def test_a_wrong_token_is_said_with_where_to_get_a_right_one(guild: LocalGuild, tmp_path: Path) -> None:
-    async with asyncio.timeout(20), App.open(settings(tmp_path, "not.the.token"), AppHome(tmp_path)) as app:
+    async with asyncio.timeout(60), App.open(settings(tmp_path, "not.the.token"), AppHome(tmp_path)) as app:
         with pytest.raises(CannotConnect, match="DISCORD_TOKEN"):
             await app.online()
 
 
 async def test_a_missing_intent_is_said_with_where_to_switch_it_on(guild: LocalGuild, tmp_path: Path) -> None:
     guild.grant_intents(message_content=False)
-    async with asyncio.timeout(20), App.open(settings(tmp_path, guild.bot_token), AppHome(tmp_path)) as app:
+    async with asyncio.timeout(60), App.open(settings(tmp_path, guild.bot_token), AppHome(tmp_path)) as app:
         with pytest.raises(CannotConnect, match="Message Content Intent"):
             await app.online()
 
 
 async def test_with_a_token_it_works_as_on_discord(guild: LocalGuild, tmp_path: Path) -> None:
-    async with asyncio.timeout(40), App.open(settings(tmp_path, guild.bot_token), AppHome(tmp_path)) as app:
+    async with asyncio.timeout(60), App.open(settings(tmp_path, guild.bot_token), AppHome(tmp_path)) as app:
         await app.online()
         message = await guild.post(guild.channel().id, f"{guild.bot.mention} hello")
         await guild.wait_for(

@@ -8,7 +8,8 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import aiohttp
@@ -23,17 +24,9 @@ from bot.console.bot_channel import BotChannel
 from bot.console.process import serve
 from bot.rendering.console_links import ConsoleLinks
 from tests.e2e.processes import environment, started
+from tests.waiting import eventually
 
-SECONDS = 30.0
-
-
-async def until(holds: Callable[[], bool], what: str) -> None:
-    try:
-        async with asyncio.timeout(SECONDS):
-            while not holds():
-                await asyncio.sleep(0.02)
-    except TimeoutError:
-        pytest.fail(f"it never came to this: {what}")
+SECONDS = 60.0
 
 
 def consoles(home: Path) -> list[int]:
@@ -69,13 +62,11 @@ async def test_a_console_that_dies_is_back_where_it_was_and_dies_with_the_bot(tm
         oom = Path(f"/proc/{first}/oom_score_adj").read_text()
         assert int(oom) >= 800, "the kernel takes it before the bot"
         os.kill(first, signal.SIGKILL)
-        await until(lambda: first not in consoles(tmp_path) and len(consoles(tmp_path)) == 1, "another one")
-        async with asyncio.timeout(SECONDS):
-            while not await answers(url):
-                await asyncio.sleep(0.05)
+        await eventually(lambda: first not in consoles(tmp_path) and len(consoles(tmp_path)) == 1, "another one")
+        await eventually(lambda: answers(url))
         assert "is started again" in bot.output
         await bot.kill()
-        await until(lambda: not consoles(tmp_path), "the console ends by itself")
+        await eventually(lambda: not consoles(tmp_path), "the console ends by itself")
 
 
 async def nothing(_: Mapping[str, object]) -> Mapping[str, object]:
@@ -169,13 +160,14 @@ async def test_the_usual_port_gives_way_where_nobody_chose_it(tmp_path: Path) ->
     assert usual is not None
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        async with asyncio.timeout(SECONDS):
-            while True:
-                try:
-                    other.bind(usual)
-                    break
-                except OSError:  # somebody else has it now, and may give it back
-                    await asyncio.sleep(0.05)
+
+        def bound() -> bool:
+            with suppress(OSError):  # somebody else has it now, and may give it back
+                other.bind(usual)
+                return True
+            return False
+
+        await eventually(bound)
         other.listen()
         told = Told()
         await serve(Settings(home=tmp_path), told, asyncio.Event())

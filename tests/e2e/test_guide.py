@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from tests.e2e.browsing import CHROMIUM, browsing, picture
 from tests.e2e.living import ADDRESS
 from tests.e2e.processes import environment, started
 from tests.integration.bot.seeded_lessons import seed_few
+from tests.waiting import eventually
 
 pytestmark = [
     pytest.mark.chromium,
@@ -72,9 +72,7 @@ class Stage:
         await expect(self.page.locator("#room-note")).to_contain_text("Thread in")
         here = await self.page.locator(".place-link[aria-current]").get_attribute("data-key")
         folder = self.home / "workspaces" / str(here)
-        async with asyncio.timeout(30):
-            while not folder.is_dir():
-                await asyncio.sleep(0.02)
+        await eventually(folder.is_dir)
         for name, content in (files or {}).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(content)

@@ -15,6 +15,7 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.e2e.living import living
 from tests.e2e.orders import CHECK, REVIEWER, Orders
 from tests.e2e.processes import environment, started
+from tests.waiting import eventually
 
 TASK = f"Write the total of the attached orders into total.txt. `{CHECK}` says whether it is right."
 FAILED, DONE = r"the total is wrong", r"The total is in total\.txt"
@@ -28,9 +29,11 @@ def beginnings(endpoint: ScriptedEndpoint) -> list[CapturedRequest]:
 async def until(home: Path, holds: Callable[[Lesson], bool]) -> None:
     """Wait until it holds of the one lesson there is: what is learned is learned after the answer."""
     store = SQLiteLessonStore(home / LESSONS)
-    async with asyncio.timeout(60):
-        while [holds(lesson) for lesson in await store.lessons(None)] != [True]:
-            await asyncio.sleep(0.05)
+
+    async def learned() -> bool:
+        return [holds(lesson) for lesson in await store.lessons(None)] == [True]
+
+    await eventually(learned)
     await store.close()
 
 

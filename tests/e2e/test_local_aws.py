@@ -23,7 +23,8 @@ from bot.cli.replay.replay import newest, replay
 from bot.cli.word_search import search
 from bot.config.settings import read_settings
 from deploy.aws_local.resources import client, environment
-from tests.e2e.several import SECONDS, Several, several
+from tests.e2e.several import Several, several
+from tests.waiting import eventually
 
 MONTH = 30 * 24 * 3600
 
@@ -58,9 +59,11 @@ def works(request: CapturedRequest) -> Reply:
 async def outcome(them: Several, thread: int) -> None:
     """Wait until the files are saved as the thread's task left them."""
     (row,) = await them.store.executions(str(thread))
-    async with asyncio.timeout(SECONDS):
-        while not any(isinstance(one.event, CheckpointSaved) for one in await them.store.read_outcome(row.execution)):
-            await asyncio.sleep(0.02)
+
+    async def saved() -> bool:
+        return any(isinstance(one.event, CheckpointSaved) for one in await them.store.read_outcome(row.execution))
+
+    await eventually(saved)
 
 
 async def test_a_gateway_shows_files_of_another_machine_whose_worker_is_killed_and_what_is_stored_reads_as_promised(

@@ -20,7 +20,8 @@ from bot.config.settings import Settings
 from tests.e2e.living import ADDRESS
 from tests.e2e.person import person
 from tests.e2e.processes import environment, started
-from tests.e2e.several import ONLINE, SECONDS, WORKS, Several, several
+from tests.e2e.several import ONLINE, WORKS, Several, several
+from tests.waiting import eventually
 
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 PROMISED = timedelta(seconds=2)
@@ -47,16 +48,11 @@ async def waits(them: Several, words: str) -> tuple[int, Path]:
 
 async def noted(them: Several, thread: int, kind: type[Event]) -> Envelope:
     """The first event of a kind in the log of a thread, once it is there."""
-    found: list[Envelope] = []
 
-    async def look() -> bool:
-        found[:] = [envelope for envelope in await them.log(thread) if isinstance(envelope.event, kind)]
-        return bool(found)
+    async def found() -> list[Envelope]:
+        return [envelope for envelope in await them.log(thread) if isinstance(envelope.event, kind)]
 
-    async with asyncio.timeout(SECONDS):
-        while not await look():
-            await asyncio.sleep(0.02)
-    return found[0]
+    return (await eventually(found, f"{kind.__name__} is in the log"))[0]
 
 
 async def goes_on_elsewhere(them: Several, thread: int, file: Path, before: str) -> None:
@@ -119,9 +115,7 @@ async def test_a_spare_gateway_takes_over_the_shard_of_a_dead_one(tmp_path: Path
         several(tmp_path, endpoint, shards=2) as them,
     ):
         spare = await them.start("gateway", "spare", ready=False)
-        async with asyncio.timeout(SECONDS):
-            while "stands by" not in spare.output:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: "stands by" in spare.output)
         await them.says(await them.mention("hello"), r"It is done\.")
         home = them.guild.guild_id >> 22
         holder = await them.store.holder(f"shard: {home % 2}/2")
@@ -132,9 +126,7 @@ async def test_a_spare_gateway_takes_over_the_shard_of_a_dead_one(tmp_path: Path
         await them.says(meanwhile, r"It is done\.")
         await them.says(await them.mention("hello again"), r"It is done\.")
         last = await them.start("gateway", "last", ready=False)
-        async with asyncio.timeout(SECONDS):
-            while "stands by" not in last.output:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: "stands by" in last.output)
         assert await last.end() == 0, "one that stands by can be ended"
         left = them.guild._api.ratelimits.session_start_limit()["remaining"]
         assert left == 1_000 - 3, "no start was wasted on a turn that came too early"

@@ -28,6 +28,7 @@ from bot.local_forge import Account, HostedRepository, LocalForge, Pull
 from bot.local_forge.ssh_server import SshServer, usable
 from bot.workspace.linked_accounts import LinkedAccount, LinkedAccounts
 from tests.e2e.living import Living, living
+from tests.waiting import eventually
 
 FIX = "test -e fixed || { touch fixed; git add -A; git commit -qm Fix; }"
 STEPS = (
@@ -110,7 +111,7 @@ async def test_an_account_that_is_linked_between_a_kill_and_the_next_start_opens
 
 KILLS = int(os.environ.get("THREADWRIGHT_TEST_KILLS", "4"))
 PER_TASK = 4
-A_LIFE, QUIET = 40, 60.0
+A_LIFE, QUIET, A_MOMENT = 40, 60.0, 2_000
 """Requests that a process makes for each open task before it is killed, at the most; and seconds, if it has no more to ask."""
 SHOP = {
     "price.py": "def total(cents):\n    return sum(cents) + 1\n",
@@ -166,20 +167,23 @@ class Way:
                     await self.encourage(bot)
                     unfinished = sum(not self.is_green(thread) for thread in self.threads)
                     await self.happen(endpoint, self.luck.randint(0, A_LIFE * unfinished))
-                    await asyncio.sleep(self.luck.uniform(0, 0.2))
+                    for _ in range(self.luck.randint(0, A_MOMENT)):
+                        await asyncio.sleep(0)
                     await bot.running.kill()
                     self.moments.update(map(self.stage, self.threads))
             async with living(self.home, endpoint, **self.settings) as bot:
-                async with asyncio.timeout(120 + 60 * self.tasks):
-                    while not all([await self.is_mended(bot, thread) for thread in self.threads]):
-                        await self.encourage(bot)
-                        await asyncio.sleep(0.1)  # neither a forge nor a thread tells anybody
+
+                async def mended() -> bool:
+                    await self.encourage(bot)
+                    return all([await self.is_mended(bot, thread) for thread in self.threads])
+
+                await eventually(mended, seconds=120 + 60 * self.tasks)
                 for thread in self.threads:
                     await self.told_once(bot, thread)
                 asked, looks = len(endpoint.requests), self.looks()
-                async with asyncio.timeout(120):
-                    while any(count < looks[path] + 3 for path, count in self.looks().items()):
-                        await asyncio.sleep(0.05)  # a forge tells nobody
+                await eventually(
+                    lambda: all(count >= looks[path] + 3 for path, count in self.looks().items()), seconds=120
+                )
                 assert len(endpoint.requests) == asked, "tokens were spent where nothing changed"
                 assert await bot.running.end() == 0
         await self.once_at_the_host()
@@ -187,10 +191,10 @@ class Way:
     async def happen(self, endpoint: ScriptedEndpoint, more: int) -> None:
         """Wait until the process has asked its host and its model so many times, however fast this machine is."""
         asked = self.asked(endpoint)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(QUIET):
-                while self.asked(endpoint) < asked + more and not all(map(self.is_green, self.threads)):
-                    await asyncio.sleep(0.01)  # neither tells anybody
+        with contextlib.suppress(AssertionError):
+            await eventually(
+                lambda: self.asked(endpoint) >= asked + more or all(map(self.is_green, self.threads)), seconds=QUIET
+            )
 
     def asked(self, endpoint: ScriptedEndpoint) -> int:
         """How often the process has asked its host about its repository, and its model."""

@@ -13,16 +13,26 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.stores.sqlite.store import SQLiteStore
+from bot.sessions.lease import LEASE_SECONDS
 from tests.e2e.living import living
+from tests.waiting import eventually
 
 REVIEWER = "You review one attempt"
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 
 
-async def until(path: Path) -> None:
-    async with asyncio.timeout(30):
-        while not path.exists():
-            await asyncio.sleep(0.02)
+async def reflected(home: Path) -> None:
+    """Wait until a reflection is kept."""
+    store = SQLiteStore.open(home / "threadwright.sqlite")
+
+    async def kept() -> bool:
+        rows = await store.newest_executions(1_000)
+        return "reflected" in [e.event.kind for row in rows for e in await store.read_outcome(row.execution)]
+
+    try:
+        await eventually(kept)
+    finally:
+        await store.close()
 
 
 async def taken_up(home: Path) -> datetime:
@@ -50,7 +60,7 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
     async with asyncio.timeout(120), ScriptedEndpoint.start(script) as endpoint:
         async with living(tmp_path, endpoint) as bot:
             thread = await bot.person.mention("count")
-            await until(bot.workspace(thread) / "runs.txt")
+            await eventually((bot.workspace(thread) / "runs.txt").exists)
             await bot.running.kill()
         async with living(tmp_path, endpoint) as bot:
             online = datetime.now(UTC)
@@ -71,7 +81,9 @@ async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tm
             assert len(answers) == 1
             assert re.search(r"Outcome unknown: .*once >> runs\.txt", answers[0])
             assert await bot.running.end() == 0
-    assert await taken_up(tmp_path) - online < timedelta(seconds=2), "no lease of the dead is waited for"
+    assert await taken_up(tmp_path) - online < timedelta(seconds=LEASE_SECONDS / 2), (
+        "no lease of the dead is waited for"
+    )
 
 
 async def test_f74_a_read_whose_result_was_lost_runs_again_and_that_of_a_command_is_known(tmp_path: Path) -> None:
@@ -126,10 +138,7 @@ async def test_what_a_failing_command_said_reaches_the_next_attempt_of_its_threa
             before = len(await bot.person.reads(thread))
             await bot.person.say(thread, "assemble the clock")
             await bot.person.sees(thread, r"could not be assembled", after=before)
-            async with asyncio.timeout(20):
-                while not seen:
-                    await asyncio.sleep(0.02)
-            await asyncio.sleep(0.3)  # the reflection is kept after its answer has come
+            await reflected(tmp_path)
             assert await bot.running.end() == 0
         async with living(tmp_path, endpoint) as bot:
             first = len(endpoint.requests)

@@ -14,9 +14,10 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from tests.e2e.living import Living, living
+from tests.waiting import BOUND, eventually
 
 GROWING = (
-    "setsid sh -c 'trap \"\" TERM INT HUP; while :; do echo x >> grows.txt; sleep 0.01; done' </dev/null >/dev/null 2>&1 & "
+    "setsid sh -c 'trap \"\" TERM INT HUP; while :; do echo x >> grows.txt; done' </dev/null >/dev/null 2>&1 & "
     "sleep 600"
 )
 PROMISED = 2.0
@@ -32,22 +33,14 @@ def works(request: CapturedRequest) -> Reply:
 
 async def begins_to_grow(file: Path, bot: Living) -> None:
     try:
-        async with asyncio.timeout(30):
-            while not file.exists() or file.stat().st_size < 10:
-                await asyncio.sleep(0.02)
-    except TimeoutError:
+        await eventually(lambda: file.exists() and file.stat().st_size >= 10)
+    except AssertionError:
         pytest.fail(f"the command did not begin\n{bot.running.output}")
 
 
-async def stops_growing(file: Path, since: float, seconds: float) -> float:
-    """When it grew last, seen from outside of the sandbox; fails if it grows after ``since + seconds``."""
-    last, size = since, file.stat().st_size
-    while time.monotonic() < since + seconds + 1.5:
-        await asyncio.sleep(0.01)
-        if (now := file.stat().st_size) != size:
-            last, size = time.monotonic(), now
-    assert last - since <= seconds, f"it grew for {last - since:.2f} s"
-    return last - since
+def grew(file: Path, since: float) -> float:
+    """For how many seconds it grew, seen from outside of the sandbox."""
+    return file.stat().st_mtime - since
 
 
 async def test_f22_a_stop_during_a_tool_ends_what_it_started_within_two_seconds(tmp_path: Path) -> None:
@@ -55,12 +48,14 @@ async def test_f22_a_stop_during_a_tool_ends_what_it_started_within_two_seconds(
         thread = await bot.person.mention("grow")
         file = bot.workspace(thread) / "grows.txt"
         await begins_to_grow(file, bot)
-        stopped = time.monotonic()
+        stopped = time.time()
         await bot.person.react(thread, "🛑")
-        await stops_growing(file, stopped, PROMISED)
         await bot.person.sees(thread, r"🛑 Stopped by")
+        size = file.stat().st_size
+        assert grew(file, stopped) <= PROMISED
         assert len(endpoint.requests) == 1, "nothing was asked after the stop"
         assert await bot.running.end() == 0
+        assert file.stat().st_size == size, "nothing ran when it was said"
 
 
 async def test_f22_a_stop_during_the_stream_closes_it_within_two_seconds(tmp_path: Path) -> None:
@@ -70,7 +65,7 @@ async def test_f22_a_stop_during_the_stream_closes_it_within_two_seconds(tmp_pat
         await bot.person.sees(thread, r"word word")
         stopped = time.monotonic()
         await bot.person.react(thread, "🛑")
-        async with asyncio.timeout(PROMISED):
+        async with asyncio.timeout(BOUND):
             await endpoint.left.wait()
         assert endpoint.left_at[1] - stopped <= PROMISED
         await bot.person.sees(thread, r"🛑 Stopped by")
@@ -82,11 +77,14 @@ async def test_f22_when_the_owner_freezes_what_runs_ends_without_it(tmp_path: Pa
         thread = await bot.person.mention("grow")
         file = bot.workspace(thread) / "grows.txt"
         await begins_to_grow(file, bot)
-        frozen = time.monotonic()
+        frozen = time.time()
         os.kill(bot.running.process.pid, signal.SIGSTOP)
         try:
-            await stops_growing(file, frozen, HEARTBEAT + PROMISED)
+            await eventually(lambda: time.time() - file.stat().st_mtime > 1.0, "it grows no more")
+            size = file.stat().st_size
         finally:
             os.kill(bot.running.process.pid, signal.SIGCONT)
-        await bot.person.sees(thread, r"sandbox|unknown", 40)
+        await bot.person.sees(thread, r"sandbox|unknown")
         assert await bot.running.end() == 0
+        assert grew(file, frozen) <= HEARTBEAT + PROMISED
+        assert file.stat().st_size == size, "it had ended before its owner went on"

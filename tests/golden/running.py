@@ -36,13 +36,14 @@ from agentic.models.scripted.model import (
     answer,
 )
 from agentic.ports.errors import ModelKeyRefused, ModelUnavailable
-from agentic.ports.runtime import Answer, Prepared, Refused
+from agentic.ports.runtime import Answer, Observation, Prepared, Refused
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from bot import BUILD
 from tests.golden.writing import FOLDER
 from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage
+from tests.waiting import eventually
 
 NAME = execution_id(THREAD, "1")
 FORK = execution_id("200", "9")
@@ -55,6 +56,13 @@ class Gated(Bench):
     """Tools, one of which a person must allow."""
 
     specs: tuple[ToolSpec, ...] = (*Bench.specs, ToolSpec("wipe", "Delete.", NAMED, "keyed", "execute"))
+    hangs: str = ""
+    """The tool whose calls do not end."""
+
+    async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
+        if tool == self.hangs:
+            await asyncio.Event().wait()
+        return await super().run(tool, call, prepared, on_output)
 
     def prepare(
         self, tool: str, arguments: dict[str, JsonValue], created: frozenset[str] = frozenset()
@@ -78,9 +86,11 @@ async def staged(script: Script) -> AsyncIterator[Stage]:
 
 async def until(stage: Stage, kind: str, count: int = 1) -> None:
     """An event of this kind is durable, the ``count``-th."""
-    async with asyncio.timeout(20):
-        while len([e async for e in stage.store.read(NAME) if e.event.kind == kind]) < count:
-            await asyncio.sleep(0.005)
+
+    async def durable() -> bool:
+        return len(await stage.events(kind)) >= count
+
+    await eventually(durable)
 
 
 async def work() -> list[Envelope]:
@@ -127,7 +137,7 @@ async def failing() -> list[Envelope]:
 
 async def stopped() -> list[Envelope]:
     """A stop in the middle of calls."""
-    async with staged([answer("", ("act", {"seconds": 9.0}), ("act", {})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"seconds": 600.0}), ("act", {})), FINISH]) as stage:
         running = asyncio.create_task(stage.run())
         await until(stage, "tool_started")
         await stage.say("guidance", "never mind")
@@ -160,13 +170,15 @@ async def interrupted() -> list[Envelope]:
     """Owners that die: in a request, in a read, in a call whose outcome is then unknown; after three it is left alone."""
 
     async def script(asked: Asked) -> Answer:
-        await asyncio.sleep(0.3)
+        if not stage.toolbox.hangs:
+            await asyncio.Event().wait()
         answered = any(message.answers for message in asked.prompt.messages)
-        return FINISH if answered else answer("", ("look", {"seconds": 0.3}), ("act", {"seconds": 0.3}))
+        return FINISH if answered else answer("", ("look", {}), ("act", {}))
 
     async with staged(script) as stage:
         task = asyncio.create_task(stage.run())
-        for owner, (kind, count) in enumerate((("model_requested", 1), ("tool_started", 1), ("tool_started", 3))):
+        dies = (("model_requested", 1, ""), ("tool_started", 1, "look"), ("tool_started", 3, "act"))
+        for owner, (kind, count, stage.toolbox.hangs) in enumerate(dies):
             await until(stage, kind, count)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -186,7 +198,7 @@ async def out_of_money() -> list[Envelope]:
 
 async def out_of_time() -> list[Envelope]:
     """The wall-time cap ends a call in the middle, and more time is given."""
-    async with staged([answer("", ("act", {"seconds": 9.0})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"seconds": 600.0})), FINISH]) as stage:
         await _answering(stage, asyncio.create_task(stage.run(max_minutes=0.003)), "20 minutes")
         return await _log(stage)
 
@@ -239,11 +251,15 @@ async def _plain(script: Script, task: str = "Do the work.", **policy: object) -
 async def _answering(stage: Stage, running: asyncio.Task[Execution], text: str) -> None:
     """The same answer to whatever is asked, until it ends."""
     asked = 0
-    while not running.done():
+
+    async def ended() -> bool:
+        nonlocal asked
         if asked < len(await stage.events("asked")):
             asked += 1
             await stage.say("answer", text)
-        await asyncio.sleep(0.005)
+        return running.done()
+
+    await eventually(ended)
     await running
 
 

@@ -46,7 +46,7 @@ def test_the_table_of_failpoints_names_all_that_stand_in_the_sources_once_each()
 def process(order: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", REACHES], env={VARIABLE: order, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        timeout=30, check=False,
+        timeout=60, check=False,
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def tracked() -> tuple[Path, ...]:
     """The files of the repository, as git or, without it, the folders have them."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, timeout=30, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     names = listed.stdout.splitlines() if listed.returncode == 0 else []
     found = [ROOT / name for name in names] or [

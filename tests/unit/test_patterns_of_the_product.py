@@ -38,12 +38,15 @@ from tests.unit.hostile_texts import Text, hostile_texts
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("agentic", "bot", "reflexion")
+_WORD = re.compile(r"\w+")
 VERBS = frozenset({"search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"})
 ANCHORED = frozenset({"match", "fullmatch"})
 
-SHORT, MIDDLE, LONG = 1_000, 10_000, 100_000
+FIRST, SHORT, MIDDLE, LONG = 300, 1_000, 10_000, 100_000
 GROWTH = 40
 """Ten times the text may take so many times as long; what grows with the square takes a hundred times."""
+NEAR = 0.1
+"""What comes no nearer to that at the middle length is spared the long one: a square would come ten times as near there."""
 FLOOR = 1e-6
 """Seconds of the processor that a character may take whatever the machine: its clock may be coarse."""
 WORST = 3
@@ -138,7 +141,7 @@ def test_what_reads_whole_texts_of_others_takes_linear_time(use: Callable[[str],
 
 def test_no_pattern_is_made_within_a_function() -> None:
     """There it would not be found and measured; those made of values are named here with what bounds them."""
-    made = {(path, name) for path, tree in _sources() for name in _makers(tree)}
+    made = {(path, name) for path, text in _sources() if "re." in text for name in _makers(_tree(path))}
     assert sorted(made - set(MADE_OF_VALUES)) == []
 
 
@@ -163,7 +166,7 @@ def _growth(use: Callable[[str], object], text: Text, longest: int) -> float:
     """How near the time comes to what it may grow up to this length, at which it is 1; given up as soon as it is."""
     took = share = 0.0
     for length, before in ((SHORT, SHORT), (MIDDLE, SHORT), (LONG, MIDDLE)):
-        if length <= longest and share < 1.0:
+        if length <= longest and share < 1.0 and (length < LONG or share >= NEAR):
             most = GROWTH * max(took, FLOOR * before)
             took = _took(use, text.of(length), most)
             share = took / most
@@ -189,12 +192,11 @@ def _use(compiled: re.Pattern[str], verb: str) -> Callable[[str], object]:
 def _worst(use: Callable[[str], object], texts: list[Text]) -> list[Text]:
     """The texts that take longest while they are short."""
     took: list[tuple[float, Text]] = []
+    most = GROWTH * FLOOR * FIRST
     for text in texts:
-        short = text.of(SHORT)
-        began = time.perf_counter()
-        if _took(use, short, GROWTH * FLOOR * SHORT) >= GROWTH * FLOOR * SHORT:
+        took.append((_took(use, text.of(FIRST), most), text))
+        if took[-1][0] >= most:
             return [text]
-        took.append((time.perf_counter() - began, text))
     return [text for _, text in sorted(took, reverse=True)[:WORST]]
 
 
@@ -203,14 +205,14 @@ class _Overdue(Exception):
 
 
 def _took(use: Callable[[str], object], text: str, most: float) -> float:
-    """Seconds of the processor that it takes, given up after ``most``: the least of three times, if the first is long."""
+    """Seconds of the processor that it takes, given up after ``most``: the least of three times, if the first is too long."""
     least = most
     for _ in range(3):
         began = time.process_time()
         with _given_up_after(most):
             use(text)
             least = min(least, time.process_time() - began)
-        if least <= most / 4:
+        if least <= (most / 4 if len(text) < LONG else most * 0.9):
             break
     return least
 
@@ -238,9 +240,10 @@ def patterns() -> list[Use]:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    verbs = _verbs()
+    named = [(where, name, value) for where, name, value in _globals() if any(_patterns(value))]
+    verbs = _verbs(frozenset(name for _, name, _ in named))
     found: dict[tuple[str, int], Use] = {}
-    for where, name, value in _globals():
+    for where, name, value in named:
         used = verbs.get((where, name), frozenset()) | verbs.get(("", name), frozenset())
         for text, flags in _patterns(value):
             before = found.get((text, flags), Use("", text, flags, frozenset()))
@@ -267,26 +270,34 @@ def _patterns(value: object) -> Iterator[tuple[str, int]]:
 
 
 @cache
-def _sources() -> list[tuple[str, ast.Module]]:
+def _sources() -> list[tuple[str, str]]:
     found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-    return [(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(found)]
+    return [(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")) for path in sorted(found)]
 
 
-def _verbs() -> dict[tuple[str, str], frozenset[str]]:
+@cache
+def _tree(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def _verbs(names: frozenset[str]) -> dict[tuple[str, str], frozenset[str]]:
     """By which methods each name of a module is used; one that is handed on, or in a collection, may be used by any.
 
     The module is empty for what is used as another module's (``words.FILE.search``).
     """
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for path, tree in _sources():
+    for path, text in _sources():
+        if names.isdisjoint(_WORD.findall(text)):
+            continue
         where = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         asked: set[int] = set()
-        for node in ast.walk(tree):
+        nodes = [*ast.walk(_tree(path))]
+        for node in nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS:
                 from_a_place = node.func.attr == "match" and len(node.args) > 1
                 _used(found, where, node.func.value, "finditer" if from_a_place else node.func.attr)
                 asked.add(id(node.func.value))
-        for node in ast.walk(tree):
+        for node in nodes:
             if id(node) not in asked and isinstance(getattr(node, "ctx", None), ast.Load):
                 _used(found, where, node, "finditer")
     return {key: frozenset(verbs) for key, verbs in found.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ from botocore.exceptions import ClientError
 
 from agentic.stores.aws.layout import definition
 
-EVENTUALLY = 20.0
 """Seconds for which something that is eventually consistent is waited for."""
 Wire = dict[str, Any]
 
@@ -118,14 +116,6 @@ def refused(code: str, call: Callable[[], Any]) -> Wire:
         assert got in code.split("|"), f"it refused with {got}, not {code}"
         return dict(error.response)
     raise AssertionError(f"it was taken, not refused with {code}")
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until it holds."""
-    until = time.monotonic() + EVENTUALLY
-    while not holds():
-        assert time.monotonic() < until, f"it did not come within {EVENTUALLY:g} s"
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -6,7 +6,8 @@ import json
 import threading
 import time
 
-from tests.aws.conformance.account import Account, eventually, refused
+from tests.aws.conformance.account import Account, refused
+from tests.waiting import eventually_true
 
 KB = 1024
 
@@ -38,7 +39,7 @@ def a_standard_queue_takes_a_group(aws: Account) -> None:
             got[each["Body"]] = each.get("Attributes", {}).get("MessageGroupId", "")
         return len(got) == 3
 
-    eventually(received)  # none of them was deleted, so a locked group would give one
+    eventually_true(received)  # none of them was deleted, so a locked group would give one
     assert got == {"0": "guild", "1": "guild", "2": "guild"}
 
 
@@ -53,7 +54,7 @@ def a_heartbeat_keeps_a_message_hidden(aws: Account) -> None:
         messages.update({each["Body"]: each["ReceiptHandle"] for each in aws.receive(queue, 1)})
         return len(messages) == 2
 
-    eventually(both)
+    eventually_true(both)
     aws.sqs.change_message_visibility(QueueUrl=queue, ReceiptHandle=messages["held"], VisibilityTimeout=60)
     back: list[str] = []
     until = time.monotonic() + 10
@@ -75,7 +76,7 @@ def what_nobody_can_work_on_goes_to_the_dead_letters(aws: Account) -> None:
         seen += len(aws.receive(queue))
         return bool(aws.receive(dead, VisibilityTimeout=0))
 
-    eventually(gone)
+    eventually_true(gone)
     assert seen == 2
 
 
@@ -139,7 +140,7 @@ def how_many_wait_is_told(aws: Account) -> None:
     for number in range(3):
         aws.sqs.send_message(QueueUrl=queue, MessageBody=str(number))
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    eventually(
+    eventually_true(
         lambda: aws.sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=names)["Attributes"][names[0]] == "3"
     )
 

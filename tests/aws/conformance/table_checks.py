@@ -6,7 +6,8 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.aws.conformance.account import Account, eventually, item, refused
+from tests.aws.conformance.account import Account, item, refused
+from tests.waiting import eventually_true
 
 ABSENT = "attribute_not_exists(pk)"
 MANY = 8
@@ -266,11 +267,11 @@ def an_index_holds_only_what_has_its_attributes(aws: Account) -> None:
         assert all("body" not in each for each in found)
         return [each["sk"]["S"] for each in found]
 
-    eventually(lambda: waiting() == ["1", "2", "3"])
+    eventually_true(lambda: waiting() == ["1", "2", "3"])
     aws.update(pk, "2", "REMOVE waits, waits_at")
-    eventually(lambda: waiting() == ["1", "3"])
+    eventually_true(lambda: waiting() == ["1", "3"])
     aws.dynamodb.delete_item(TableName=aws.table, Key=item(pk, "1"))
-    eventually(lambda: waiting() == ["3"])
+    eventually_true(lambda: waiting() == ["3"])
 
 
 def an_index_is_read_by_partition_and_page(aws: Account) -> None:
@@ -282,7 +283,7 @@ def an_index_is_read_by_partition_and_page(aws: Account) -> None:
         "TableName": aws.table, "IndexName": "gsi2", "KeyConditionExpression": "listed = :list",
         "ExpressionAttributeValues": {":list": {"S": f"{pk}#list"}}, "ScanIndexForward": False,
     }  # fmt: skip
-    eventually(lambda: aws.dynamodb.query(**arguments)["Count"] == 5)
+    eventually_true(lambda: aws.dynamodb.query(**arguments)["Count"] == 5)
     first = aws.dynamodb.query(**arguments, Limit=2)
     rest = aws.dynamodb.query(**arguments, ExclusiveStartKey=first["LastEvaluatedKey"])
     assert [each["sk"]["S"] for each in first["Items"] + rest["Items"]] == ["4", "3", "2", "1", "0"]

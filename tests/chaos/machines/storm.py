@@ -22,6 +22,7 @@ from tests.chaos.machines.table_contents import contents, turns
 from tests.chaos.nursery import Nursery
 from tests.chaos.outside import judgement
 from tests.chaos.people import People
+from tests.waiting import eventually
 
 GATEWAYS, WORKERS = 2, 3
 RATES: Mapping[Fault, float] = {
@@ -146,9 +147,11 @@ class _Storm:
     async def _read_through(self, message: int) -> None:
         """Wait until it is written that the channel of tasks was read so far: without a mark nothing old is answered."""
         place = self._place
-        async with asyncio.timeout(60.0):
-            while int(await place.store.fact(f"read: {place.general}") or 0) < message:
-                await asyncio.sleep(0.1)
+
+        async def read() -> bool:
+            return int(await place.store.fact(f"read: {place.general}") or 0) >= message
+
+        await eventually(read)
 
     async def _tell(self) -> None:
         while True:
@@ -217,12 +220,14 @@ class _Storm:
     async def _rested(self) -> list[str]:
         """What does not come to rest, now that nothing goes wrong any more."""
         place = self._place
+
+        async def rests() -> bool:
+            await self._people.look_after(place)
+            return await place.waits() == (0, 0, 0)
+
         try:
-            async with asyncio.timeout(REST_SECONDS):
-                while await place.waits() != (0, 0, 0):
-                    await self._people.look_after(place)
-                    await asyncio.sleep(0.3)
-        except TimeoutError:
+            await eventually(rests, seconds=REST_SECONDS)
+        except AssertionError:
             rows = await place.store.open_executions()
             left = "; ".join(f"{row.execution} at {row.head}: {self._last(row.thread)}" for row in rows)
             return [f"at the end there wait {await place.waits()}: {left}"]

@@ -13,9 +13,26 @@ import pytest
 
 from agentic.code_index import code_search, workspace_files
 from agentic.code_index.code_search import CodeFound, CodeSearch
+from tests.waiting import eventually
 
-SECONDS = 30
+SECONDS = 60.0
 HOPELESS = b"a|" * 100_000
+HALF_WAY = """
+import asyncio, sys
+from pathlib import Path
+from agentic.code_index.code_search import CodeSearch
+
+root, workspace = map(Path, sys.argv[1:])
+wal = root / "t1.sqlite-wal"
+
+def stop(event, _):
+    if event == "open" and wal.exists() and wal.stat().st_size > 200_000:
+        print("half way", flush=True)
+        sys.stdin.read()
+
+sys.addaudithook(stop)
+asyncio.run(CodeSearch(root).search("t1", workspace, (), "x", most=1))
+"""
 
 
 class Searcher:
@@ -170,12 +187,9 @@ async def test_a_stop_ends_the_reading_at_once_and_the_next_search_is_whole(sear
     hopeless = [searcher.put(f"m{number}.sh", HOPELESS) for number in range(8)]
     searcher.put("z.py", "canary\n")
     searching = asyncio.create_task(searcher.find("canary"))
-    await asyncio.sleep(0)
-    async with asyncio.timeout(SECONDS):
-        while not list(searcher.root.glob("*.sqlite")):
-            await asyncio.sleep(0.005)
+    await eventually(lambda: list(searcher.root.glob("*.sqlite")))
     searching.cancel()
-    async with asyncio.timeout(2.0):
+    async with asyncio.timeout(SECONDS):
         assert (await asyncio.gather(searching, return_exceptions=True))[0].__class__ is asyncio.CancelledError
     for file in hopeless:
         file.unlink()
@@ -185,17 +199,13 @@ async def test_a_stop_ends_the_reading_at_once_and_the_next_search_is_whole(sear
 async def test_a_kill_in_an_update_leaves_an_index_that_goes_on(searcher: Searcher) -> None:
     for number in range(900):
         searcher.put(f"m{number:03}.txt", f"canary_{number}\n" * 40)
-    program = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom agentic.code_index.code_search import CodeSearch\n"
-        "asyncio.run(CodeSearch(Path(sys.argv[1])).search('t1', Path(sys.argv[2]), (), 'x', most=1))"
-    )
     running = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", program, str(searcher.root), str(searcher.workspace)
-    )
-    wal = searcher.root / "t1.sqlite-wal"
+        sys.executable, "-c", HALF_WAY, str(searcher.root), str(searcher.workspace),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert running.stdout is not None
     async with asyncio.timeout(SECONDS):
-        while running.returncode is None and not (wal.exists() and wal.stat().st_size > 200_000):
-            await asyncio.sleep(0.002)
+        assert await running.stdout.readline() == b"half way\n"
     running.kill()
     await running.wait()
     found = await searcher.find("canary_899")

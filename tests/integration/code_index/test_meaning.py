@@ -12,8 +12,9 @@ from agentic.code_index import code_search
 from agentic.code_index.code_search import CodeFound, CodeSearch
 from agentic.code_index.score_fusion import fused
 from agentic.ports.errors import EmbeddingUnavailable
+from tests.waiting import eventually
 
-SECONDS = 30
+SECONDS = 60.0
 TOPICS = (("rain", "umbrella", "weather"), ("invoice", "payment", "bill"))
 
 
@@ -71,8 +72,12 @@ async def found_by(search: CodeSearch, workspace: Path, question: str) -> CodeFo
 
 
 async def until_embedded(search: CodeSearch, workspace: Path, question: str) -> CodeFound:
-    while (found := await found_by(search, workspace, question)).embedded < found.to_embed:
-        await asyncio.sleep(0.01)
+    async def whole() -> CodeFound | None:
+        found = await found_by(search, workspace, question)
+        return found if found.embedded >= found.to_embed else None
+
+    found = await eventually(whole, "all is embedded")
+    assert found is not None
     return found
 
 

@@ -142,7 +142,7 @@ class Door:
         cookies = "; ".join(f"{name}={value}" for name, value in self.jar.items())
         reader, writer = await asyncio.open_connection(self.host, self.port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.name}\r\nCookie: {cookies}\r\n\r\n".encode())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await reader.readuntil(b"Turn")
         yield reader
         writer.close()

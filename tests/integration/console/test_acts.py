@@ -41,6 +41,7 @@ from tests.faults.whole import Mind, Whole
 from tests.integration.bot.whole import whole as running_bot
 from tests.integration.console.overall import lesson
 from tests.integration.local_discord.pages import ON_THE_PAGE, chromium
+from tests.waiting import eventually
 
 __all__ = ["chromium"]
 pytestmark = ON_THE_PAGE
@@ -503,9 +504,11 @@ async def test_where_the_console_is_is_stored_once_the_store_takes_it(
     monkeypatch.setattr(app.store, "set_fact", set_fact)
     await app._found_console("http://127.0.0.1:9")  # pyright: ignore[reportPrivateUsage]
     assert await app.store.fact(CONSOLE) is None
-    async with asyncio.timeout(20):
-        while await app.store.fact(CONSOLE) != "http://127.0.0.1:9":
-            await asyncio.sleep(0.01)
+
+    async def found() -> bool:
+        return await app.store.fact(CONSOLE) == "http://127.0.0.1:9"
+
+    await eventually(found)
 
 
 def answers_of(here: Whole) -> ConsoleAnswers:

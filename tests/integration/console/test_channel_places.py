@@ -47,7 +47,7 @@ async def talking(bot: SlowBot, home: Path) -> AsyncGenerator[tuple[asyncio.Stre
     reader, writer = await asyncio.open_connection(sock=ours)
     there, back = await asyncio.open_connection(sock=theirs)
     talk = asyncio.create_task(host._talk(there, back))  # pyright: ignore[reportPrivateUsage]
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         yield reader, writer
         bot.go.set()
         writer.close()

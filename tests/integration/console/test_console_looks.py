@@ -99,7 +99,7 @@ def _everything(manifest: str = "") -> list[object]:
                 "changes": (change,),
             }
         )
-    call = CallBlock(provider_id="p", tool="shell", arguments={"command": "sleep 5"})
+    call = CallBlock(provider_id="p", tool="shell", arguments={"command": "sleep 60"})
     return [
         *log,
         logs.guidance(LONG),

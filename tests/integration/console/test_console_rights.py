@@ -28,6 +28,7 @@ from bot.console.pages.live import NOT_SEEN, SIGNED_OUT
 from bot.history import thread_search
 from tests.integration.console import logs, overall
 from tests.integration.console.doors import EXECUTION, LESSON, OTHER_THREAD, SECRET_WORDS, TOKEN, Door, open_door
+from tests.waiting import eventually
 
 EVE, ANN = Person(id="666", name="Eve", level="viewer"), Person(id="7", name="Ann", level="viewer")
 KNOWN, UNKNOWN = (logs.THREAD, EXECUTION), ("1575491652707949999", "x1-nosuc")
@@ -169,7 +170,7 @@ LIVE = f"/t/{logs.THREAD}/{EXECUTION}/live?view=status&since=0"
 
 async def rest(reader: asyncio.StreamReader) -> str:
     """What else comes until the stream ends."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         return (await reader.readuntil(b"\r\n0\r\n\r\n")).decode()
 
 
@@ -229,7 +230,7 @@ async def test_an_open_page_asks_again_whether_its_session_lasts_and_its_reader_
         door.jar = {f"threadwright-session-{door.port}": secret}
         door.channel.seen = {(ANN.id, logs.THREAD)}
         async with door.watching(LIVE) as tab:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await tab.readuntil(b": still here")
             door.channel.silent = True
             left = await rest(tab)
@@ -270,9 +271,7 @@ async def test_as_many_pages_as_may_be_are_kept_up_to_date_and_all_others_still_
                 door.jar = ann
                 async with door.watching(LIVE):
                     await refused(ann)
-            async with asyncio.timeout(20):
-                while not await lives(door):  # the server hears a moment later that a page was closed
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: lives(door), "the server hears a moment later that a page was closed")
 
 
 async def test_somebody_who_asked_for_too_much_is_told_so_and_nothing_is_denied(

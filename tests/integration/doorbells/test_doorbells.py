@@ -27,9 +27,10 @@ from bot.threads.take_up import TakeUp
 from tests.aws.wire_faults import WireFaults
 from tests.stores import fresh_store
 from tests.unit.threads.house import Bench, house
+from tests.waiting import eventually
 
 DEAD_AFTER = 2
-SECONDS = 20.0
+SECONDS = 60.0
 REGION = "eu-central-1"
 
 
@@ -190,7 +191,11 @@ async def test_a_worker_does_what_a_queue_rings_for_and_leaves_nothing_in_it(
         await bench.began.wait()
         assert await in_flight() == "1", "the more of its threads are at work, the longer a server waits"
         bench.hold.set()
-        while await gateway.reasons() != ["done"] or await in_flight() != "0":
-            await asyncio.sleep(0.05)
+        await gateway.becomes("done")
+
+        async def gone() -> bool:
+            return await in_flight() == "0"
+
+        await eventually(gone, "the ring is gone")
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)

@@ -16,7 +16,7 @@ from agentic.egress.proxy_checks import ALL, Checks
 from agentic.ports.way_out import RefusedHost
 
 PUBLIC, EVIL, INSIDE = "93.184.216.10", "93.184.216.66", "10.0.0.5"
-SECONDS = 3.0
+SECONDS = 60.0
 
 
 @dataclass

@@ -11,8 +11,9 @@ import pytest
 from agentic.egress.names import Names
 from agentic.egress.proxy import Door, Proxy
 from agentic.ports.way_out import RefusedHost
+from tests.waiting import eventually
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 class SilentServer:
@@ -46,9 +47,8 @@ async def test_a_door_whose_names_get_no_answer_holds_up_no_other_door_and_nothi
     one, two = door(), door()
     asking = [asyncio.create_task(names.resolve(one, f"{number}.silent.test", 443)) for number in range(80)]
     try:
+        await eventually(lambda: len(server.asked) >= 2)
         async with asyncio.timeout(SECONDS):
-            while len(server.asked) < 2:
-                await asyncio.sleep(0)
             assert await names.resolve(two, "allowed.test", 443) == ("93.184.216.10",)
             await asyncio.to_thread(lambda: None)
         assert server.asked == ["0.silent.test", "1.silent.test", "allowed.test"]

@@ -37,7 +37,7 @@ class Receiver:
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Wait until something is so, which can become so with each request."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not done():
                 self.heard.clear()
                 await self.heard.wait()

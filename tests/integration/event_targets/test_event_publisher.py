@@ -20,6 +20,7 @@ from agentic.ports.runtime import Lease, LogEntry, Store
 from agentic.runtime.clock import SystemClock
 from tests.integration.stores.samples import ANNA, NOW, STORES, Seconds, begin, envelopes, extend, notes, take
 from tests.unit.core.test_outline import turn
+from tests.waiting import eventually
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Outside(EventTarget):
         self.closed = True
 
     async def until(self, done: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not done():
                 self.changed.clear()
                 await self.changed.wait()
@@ -173,13 +174,15 @@ async def test_after_a_page_that_was_not_full_nothing_is_asked_until_there_is_ne
         looks.append(target.tries)
         return await look(name, limit)
 
+    async def all_told() -> bool:
+        return not await look("webhook", 1)
+
     monkeypatch.setattr(store, "unpublished", counted)
     async with publishing(store, target) as publisher:
         lease = await begin(store)
         await append(store, publisher, lease, 1, Triaged(talk=False), turn(1, 50))
         await target.until(lambda: len(target.got) == 2)
-        while await look("webhook", 1):  # a store tells nobody, so it is asked
-            await asyncio.sleep(0.005)
+        await eventually(all_told)
     assert looks.count(1) == 1, "the look at its end"
 
 
@@ -213,9 +216,7 @@ async def test_of_processes_that_share_a_target_each_delivers_what_happens_there
 
     async def told(number: int, publisher: EventPublisher) -> None:
         await append(store, publisher, lease, number - 1, turn(number, 50))
-        async with asyncio.timeout(20):
-            while len(got) < number - 1:  # by whichever of them, and so nothing announces it
-                await asyncio.sleep(0.005)
+        await eventually(lambda: len(got) >= number - 1, "it is told by whichever of them")
 
     monkeypatch.setattr(store, "read", counted)
     async with publishing(store, one, owner="one", shared=True) as first:
@@ -236,12 +237,15 @@ async def test_who_delivers_again_after_another_process_knows_what_that_one_told
     monkeypatch.setattr(event_publisher, "LOOK_SECONDS", 0.005)
     monkeypatch.setattr(event_publisher, "RENEW_SECONDS", 0.0)
     target = Outside()
+
+    async def all_told() -> bool:
+        return not await store.unpublished("webhook", 1)
+
     async with publishing(store, target, owner="one") as publisher:
         lease = await begin(store)
         await append(store, publisher, lease, 1, Triaged(talk=False), turn(1, 50))
         await target.until(lambda: len(target.got) == 2)
-        while await store.unpublished("webhook", 1):  # a store tells nobody, so it is asked
-            await asyncio.sleep(0.005)
+        await eventually(all_told)
         seconds.advance(1_000)
         other = await take(store, "events to webhook", "other")
         lease = await take(store)

@@ -13,7 +13,7 @@ from discord import app_commands
 
 from bot.local_discord import LocalGuild
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 
 
 class Client(discord.Client):

@@ -133,16 +133,23 @@ async def test_a_click_that_the_bot_does_not_answer_is_said(
 async def test_nothing_that_happens_while_the_page_opens_is_lost_or_shown_twice(page: Page, guild: LocalGuild) -> None:
     channel = guild.channel().id
 
-    async def talk() -> None:
-        for n in range(40):
-            await guild.post(channel, f"line {n}")
-            await asyncio.sleep(0.02)
+    opening, said = asyncio.Queue[object](), list[str]()
 
+    async def talk() -> None:
+        """Say a line whenever the page asks for something, and some when it has all."""
+        while await opening.get() is not None:
+            if len(said) < 40:  # so many are shown at once
+                said.append(f"line {len(said)}")
+                await guild.post(channel, said[-1])
+
+    page.on("request", opening.put_nowait)
     talking = asyncio.create_task(talk())
     for _ in range(3):
         await page.reload()
         await expect(page.get_by_text("Connected")).to_be_visible()
+        opening.put_nowait(page)
+    opening.put_nowait(None)
     await talking
-    await expect(page.get_by_text("line 39")).to_be_visible()
-    shown = await page.locator(".message .text").all_text_contents()
-    assert shown == [f"line {n}" for n in range(40)]
+    assert len(said) > 6
+    await expect(page.get_by_text(said[-1], exact=True)).to_be_visible()
+    assert await page.locator(".message .text").all_text_contents() == said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import io
 import re
@@ -105,9 +104,7 @@ async def test_long_code_is_folded_and_copied(page: Page, channel: discord.TextC
     watch = "said = []; new MutationObserver(() => said.push(node.textContent)).observe(node, {childList: true})"
     await copy.evaluate(f"node => {{ window.{watch} }}")  # it is said for a moment only
     await copy.click()
-    async with asyncio.timeout(40):
-        while await page.evaluate("said[0]") != "Copied":
-            await asyncio.sleep(0.05)  # a page tells nobody
+    await page.wait_for_function("said[0] === 'Copied'")
     assert await page.evaluate("navigator.clipboard.readText()") == code
 
 

@@ -15,6 +15,7 @@ from reflexion.judge.judge import JudgeCandidate
 from reflexion.lessons.judge_trust import LABELLED
 from tests.integration.reflexion.courtroom import JUDGE, calls_in, court, judging, reading
 from tests.unit.reflexion.logs import ANN, BEN, MODEL, Did, Log, edit
+from tests.waiting import eventually
 
 TODAY = "guild g1 2026-11-21"
 
@@ -163,8 +164,7 @@ async def test_the_judge_is_shown_neither_what_checks_came_to_nor_what_people_sa
 async def test_a_process_that_dies_while_it_judges_leaves_the_next_one_to_do_it(tmp_path: Path) -> None:
     async with asyncio.timeout(60), court(tmp_path, lambda _: Reply.stall_after(0)) as at:
         dying = asyncio.create_task(at.hears(works()))
-        while len(at.endpoint.requests) < 3:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(at.endpoint.requests) >= 3)
         dying.cancel()
         with pytest.raises(asyncio.CancelledError):
             await dying

@@ -160,7 +160,7 @@ async def test_what_was_retired_or_quarantined_is_not_brought_back_by_merging(le
 
 async def test_showings_that_come_at_once_are_all_counted(lesson_store: LessonStore) -> None:
     await lesson_store.amend(lesson("l"))
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
         for number in range(20):
             group.create_task(lesson_store.record(*went(["l", "unknown"], ok=number % 4 == 0, execution=f"x{number}")))
     counted = await lesson_store.lesson("g1", "l")

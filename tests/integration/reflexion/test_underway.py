@@ -53,7 +53,7 @@ async def test_the_next_attempt_waits_for_the_reflection_and_not_for_the_judge_w
     learns = asyncio.create_task(at.reflexion.after(execution))
     waits = asyncio.create_task(at.reflexion.known("900"))
     elsewhere = asyncio.create_task(at.reflexion.known("901"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await elsewhere
         while not model.asked:
             await asyncio.sleep(0)
@@ -74,7 +74,7 @@ async def test_nobody_waits_longer_than_learning_may_take(monkeypatch: pytest.Mo
     monkeypatch.setattr(in_progress, "PATIENCE", 0.05)
     at = house(lambda _: asyncio.Event().wait())  # type: ignore[arg-type, return-value]
     learns = asyncio.create_task(at.reflexion.after(await at.keep(failed())))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await at.reflexion.known("900")
         assert not learns.done()
         await at.reflexion.known("900")  # the second one finds that its patience is over

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import apsw
 
-STANDS_SECONDS = 5.0
+STANDS_SECONDS = 60.0
 """A sync that nobody lets go on goes on by itself after that."""
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -47,6 +50,7 @@ from tests.integration.stores.samples import (
     started,
     take,
 )
+from tests.waiting import eventually, eventually_true
 
 OLD = NOW - timedelta(days=40)
 BEFORE = NOW - timedelta(days=30)
@@ -346,6 +350,35 @@ async def test_a_large_content_goes_with_its_file_and_one_that_is_being_written_
         (left,) = [path for path in (tmp_path / "blobs").rglob("*") if path.is_file()]
         assert left.read_bytes()[:1] == b"2"
     assert integrity.whole(tmp_path / "threadwright.db") == ()
+
+
+async def test_a_large_content_that_is_needed_again_in_the_moment_in_which_its_file_is_deleted_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, unlink, deleting = b"1" * 1_100_000, Path.unlink, threading.Event()
+    async with sqlite(tmp_path) as store:
+        ref = await ended(store, "x1", content=content)
+        file = tmp_path / "blobs" / ref.sha[:2] / ref.sha[2:]
+        os.utime(file, (0, 0))
+        folder = f":{file.parent.stat().st_ino} "
+
+        def asked_for() -> bool:
+            return any("->" in line and folder in line for line in Path("/proc/locks").read_text().splitlines())
+
+        def slow(path: Path, missing_ok: bool = False) -> None:
+            if path == file:
+                deleting.set()
+                eventually_true(lambda: again.done() or asked_for(), "it is kept again, or waited for")
+            unlink(path, missing_ok)
+
+        monkeypatch.setattr(Path, "unlink", slow)
+        sweeping = asyncio.create_task(swept(store))
+        again = asyncio.get_running_loop().create_future()
+        await eventually(deleting.is_set)
+        await ended(store, "x2", NOW, "other", content=content)
+        again.set_result(None)
+        await sweeping
+        assert await store.get_blob(ref.sha) == content
 
 
 async def test_what_was_deleted_is_not_to_be_found_in_the_file_and_its_room_is_used_again(tmp_path: Path) -> None:

@@ -47,17 +47,18 @@ asyncio.run(main())
 OLD_LOGS, MORE = 6, 110
 
 
-async def deletes_until_killed(path: Path, pieces: int) -> bool:
-    """Whether the other process came to the end before it was killed, after so many pieces."""
+async def deletes_until_killed(path: Path, pieces: int, told: asyncio.Semaphore) -> bool:
+    """Whether the other process came to the end before it was killed, after so many pieces; each is ``told``."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", DELETING, str(path), cwd=Path(__file__).parents[3], stdout=asyncio.subprocess.PIPE
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(60):
-            for _ in range(pieces):
+        for _ in range(pieces):
+            async with asyncio.timeout(60):
                 if (await process.stdout.readline()) == b"whole\n":
                     return True
+            told.release()
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGKILL)
@@ -65,8 +66,10 @@ async def deletes_until_killed(path: Path, pieces: int) -> bool:
     return False
 
 
-async def writes_again(store: SQLiteStore, life: int, going: asyncio.Event) -> dict[str, bytes]:
-    """Logs that begin meanwhile, with contents that old ones had and with new ones; each goes to a thread of its own."""
+async def writes_again(
+    store: SQLiteStore, life: int, going: asyncio.Event, told: asyncio.Semaphore
+) -> dict[str, bytes]:
+    """Logs that begin meanwhile, one a piece, with contents that old ones had and new ones; each has its own thread."""
     written: dict[str, bytes] = {}
     number = 0
     while going.is_set() or number < 3:
@@ -75,7 +78,8 @@ async def writes_again(store: SQLiteStore, life: int, going: asyncio.Event) -> d
         await ended(store, name, NOW, name, content)
         written[name] = content
         number += 1
-        await asyncio.sleep(0.05)
+        if going.is_set():
+            await told.acquire()
     return written
 
 
@@ -91,11 +95,12 @@ async def test_a_process_that_is_killed_while_it_deletes_takes_nothing_with_it_t
     whole, life = False, 0
     while not whole:
         life += 1
-        store, going = SQLiteStore.open(path), asyncio.Event()
+        store, going, told = SQLiteStore.open(path), asyncio.Event(), asyncio.Semaphore(0)
         going.set()
-        writing = asyncio.create_task(writes_again(store, life, going))
-        whole = await deletes_until_killed(path, 3**life)
+        writing = asyncio.create_task(writes_again(store, life, going, told))
+        whole = await deletes_until_killed(path, 3**life, told)
         going.clear()
+        told.release()
         needed |= await writing
         for number in range(OLD_LOGS):
             assert len(await log_of(store, f"old{number}")) in (0, MORE + 3)

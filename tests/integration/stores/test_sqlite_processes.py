@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,7 @@ from agentic.stores.process_identity import provably_dead, seconds_since_boot, t
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.stores.processes import acknowledged, process
 from tests.integration.stores.samples import begin, envelopes, log_of, notes, sqlite, take
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize("lines", [1, 7, 40, 400])
@@ -42,22 +44,20 @@ async def test_a_dead_owner_is_succeeded_at_once(tmp_path: Path) -> None:
 
 async def freeze_between_commits(writer: asyncio.subprocess.Process, path: str) -> None:
     """Stop the process where it holds no lock; one that is stopped in mid-commit keeps every other writer out."""
-    for pause in range(1, 50):
+
+    def frozen() -> bool:
         writer.send_signal(signal.SIGSTOP)
-        connection = apsw.Connection(path)
-        connection.set_busy_timeout(50)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-        except apsw.BusyError:
-            writer.send_signal(signal.SIGCONT)
-            await asyncio.sleep(0.001 * pause)
-        else:
-            return
-        finally:
-            connection.close()
-    message = "the writer always holds the lock"
-    raise AssertionError(message)
+        with closing(apsw.Connection(path)) as connection:
+            connection.set_busy_timeout(50)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("ROLLBACK")
+            except apsw.BusyError:
+                writer.send_signal(signal.SIGCONT)
+                return False
+        return True
+
+    await eventually(frozen, "it is stopped while it does not hold the lock")
 
 
 async def test_f80_a_frozen_owner_is_refused_after_its_thread_was_taken(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as Wire
 
 Manner = Literal["takes", "refuses", "hangs", "endless"]
-SECONDS = 40.0
+SECONDS = 60.0
 BLOCK = b"x" * 65_536
 
 

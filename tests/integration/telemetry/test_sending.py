@@ -30,9 +30,10 @@ from bot.telemetry.trace_sink import TraceSink
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.integration.telemetry.collector import Collector, Received
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 MAIN = execution_id(THREAD, "1")
-SECONDS = 30.0
+SECONDS = 60.0
 
 
 @dataclass
@@ -96,9 +97,11 @@ async def test_an_execution_that_is_taken_up_goes_on_in_its_trace_with_a_link(co
         await asyncio.wait((running,))
     async with process(store, [answer("", ("ask_user", {}))], 2) as second:
         running = second.begin(toolbox)
-        async with asyncio.timeout(SECONDS):
-            while not [e async for e in store.read(MAIN) if e.event.kind == "asked"]:
-                await asyncio.sleep(0.01)  # a store tells nobody
+
+        async def asked() -> bool:
+            return "asked" in [e.event.kind async for e in store.read(MAIN)]
+
+        await eventually(asked)
         second.loop.leaving.until = SystemClock().monotonic()
         second.doorbell.set()
         await running
@@ -146,18 +149,13 @@ async def test_a_collector_that_fails_delays_nothing_is_told_of_once_and_holds_u
         tasks += 1
         assert (await here.begin(toolbox, execution=execution_id(THREAD, f"of {tasks}"))).finished is not None
 
-    async def until(holds: Callable[[], object]) -> None:
-        async with asyncio.timeout(SECONDS):
-            while not holds():
-                await asyncio.sleep(0.01)  # threads tell nobody
-
     with caplog.at_level(logging.INFO):
         async with process(store, script) as here:
             for manner in ("refuses", "endless"):
                 collector.manner = manner  # type: ignore[assignment]
                 lost = here.export.traces.lost if here.reporting.export else 0
                 await work(here)
-                await until(lambda lost=lost: here.reporting.export and here.export.traces.lost > lost)
+                await eventually(lambda lost=lost: here.reporting.export and here.export.traces.lost > lost)
             collector.manner = "hangs"
             asked = collector.asked
             await work(here)
@@ -168,7 +166,7 @@ async def test_a_collector_that_fails_delays_nothing_is_told_of_once_and_holds_u
             assert here.export.dropped
             collector.manner = "takes"
             collector.let_go.set()
-            await until(lambda: here.export.traces.taken)
+            await eventually(lambda: here.export.traces.taken)
             await collector.until(lambda: names.DROPPED.name in collector.names())
             collector.let_go.clear()
             collector.manner, asked = "hangs", collector.asked

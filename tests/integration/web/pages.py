@@ -108,12 +108,12 @@ async def huge(writer: asyncio.StreamWriter) -> None:
 
 
 async def drip(writer: asyncio.StreamWriter) -> None:
-    """An answer of which a byte comes now and then."""
+    """An answer that comes byte by byte, and does not end."""
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000000\r\n\r\n")
     while True:
         writer.write(b".")
         await writer.drain()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
 
 
 @contextlib.asynccontextmanager

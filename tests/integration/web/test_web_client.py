@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import threading
-import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +23,7 @@ from agentic.web.web_client import (
     WebTrouble,
     WebUnanswered,
 )
+from tests.waiting import eventually
 
 from .pages import (
     ARTICLE,
@@ -42,7 +43,7 @@ from .pages import (
 )
 
 ME = Asker()
-SMALL = WebBounds(seconds=1.0, size=100_000)
+SMALL = WebBounds(seconds=60.0, size=100_000)
 
 
 async def why(client: WebClient, there: Pages, url: str) -> WebTrouble:
@@ -134,9 +135,8 @@ async def test_no_thread_whose_names_get_no_answer_takes_the_look_ups_of_another
 
     waiting = [asyncio.create_task(client.page(f"http://silent{n}.test/", web, one)) for n in range(4)]
     try:
+        await eventually(lambda: len(asked) >= 2)
         async with asyncio.timeout(SECONDS):
-            while len(asked) < 2:
-                await asyncio.sleep(0.01)
             with pytest.raises(WebUnanswered, match="no address that can be found"):
                 await client.page("http://pages.test/", web, two)
         assert asked == ["silent0.test", "silent1.test", "pages.test"]
@@ -163,10 +163,8 @@ async def test_hostile_answers_take_no_more_than_their_bounds() -> None:
         for path in ("/huge", "/bomb"):
             answer = await client.page(f"{there.root}{path}", there.policy, ME)
             assert (answer.cut, len(answer.body)) == (True, SMALL.size)
-        begun = time.monotonic()
-        late = await why(client, there, f"{there.root}/drip")
+        late = await why(there.client(replace(SMALL, seconds=1.0)), there, f"{there.root}/drip")
         assert str(late) == "no whole answer came within 1 seconds"
-        assert time.monotonic() - begun < 10
         assert (await client.page(f"{there.root}/half", there.policy, ME)).cut
         assert "invalid gzip" in str(await why(client, there, f"{there.root}/invalid"))
         assert "packed in a way that is not read (br)" in str(await why(client, there, f"{there.root}/brotli"))

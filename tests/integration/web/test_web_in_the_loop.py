@@ -56,6 +56,7 @@ from bot.config.settings import Settings
 from tests.integration.loop.conftest import THREAD, YOU
 from tests.integration.loop.housing import MAIN
 from tests.integration.tools.bench import open_bench
+from tests.waiting import eventually
 
 from .pages import ARTICLE, ORDER, SECONDS, Pages, moved, pages, said
 
@@ -249,12 +250,12 @@ async def test_an_owner_that_dies_costs_no_digest_twice_and_mixes_up_no_source(t
         root, here.slow = here.there.root, "two"
         here.there.serves["/search"] = results(f"{root}/one", f"{root}/two")
         first = await here.own()
-        async with asyncio.timeout(SECONDS):
-            while not (
-                len(here.readers) == 2
-                and [one for one in await here.logs() if is_child(one[0].execution) and fold(one).finished]
-            ):
-                await asyncio.sleep(0.01)
+
+        async def one_has_read() -> bool:
+            logs = [one for one in await here.logs() if is_child(one[0].execution)]
+            return len(here.readers) == 2 and any(fold(one).finished for one in logs)
+
+        await eventually(one_has_read)
         first.cancel()
         await asyncio.wait((first,))
         here.there.serves["/search"] = results(f"{root}/four", f"{root}/three")

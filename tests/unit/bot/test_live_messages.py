@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -17,6 +17,7 @@ from bot.outbound.discord_api import ARCHIVED, Gone, Held
 from bot.outbound.live import live_message
 from bot.outbound.live.live_message import LiveMessages, View
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 FACT = "things.due"
 KEY = "x1.3.0"
@@ -71,24 +72,18 @@ async def running(live: LiveMessages, place: Place) -> AsyncGenerator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not true():
-            await asyncio.sleep(0)
-
-
 async def test_many_changes_while_an_edit_is_under_way_become_one_more_edit() -> None:
     fact, place = Fact("one"), Place()
     live = LiveMessages("thing", await posted(fresh_store()), fact)
     place.goes_on.clear()
     async with running(live, place):
         live.changed(KEY)
-        await until(lambda: place.tried == 1)
+        await eventually(lambda: place.tried == 1)
         for words in ("two", "three", "four"):
             fact.words = words
             live.changed(KEY)
         place.goes_on.set()
-        await until(lambda: not live.waits(KEY))
+        await eventually(lambda: not live.waits(KEY))
     assert place.edits == ["one", "four"]
 
 
@@ -99,10 +94,10 @@ async def test_what_discord_puts_off_is_tried_again_with_what_is_true_then(monke
     place.goes_on.clear()
     async with running(live, place):
         live.changed(KEY)
-        await until(lambda: place.tried == 1)
+        await eventually(lambda: place.tried == 1)
         fact.words = "two"
         place.goes_on.set()
-        await until(lambda: place.edits)
+        await eventually(lambda: place.edits)
     assert (place.tried, place.edits) == (3, ["two"])
 
 
@@ -111,12 +106,12 @@ async def test_a_message_in_an_archived_thread_waits_until_that_thread_is_used_a
     live = LiveMessages("thing", await posted(fresh_store()), fact)
     async with running(live, place):
         live.changed(KEY)
-        await until(lambda: place.tried == 1 and not place.refusals)
+        await eventually(lambda: place.tried == 1 and not place.refusals)
         live.awoken("901")
         assert live.waits(KEY)
         assert place.edits == []
         live.awoken("900")
-        await until(lambda: place.edits)
+        await eventually(lambda: place.edits)
     assert place.edits == ["one"]
 
 
@@ -125,7 +120,7 @@ async def test_a_change_that_one_process_noted_is_shown_by_the_next() -> None:
     await LiveMessages("thing", store, Fact("one"), FACT).expect(KEY)
     fact, place = Fact("two"), Place()
     async with running(LiveMessages("thing", store, fact, FACT), place):
-        await until(lambda: fact.settled_with)
+        await eventually(lambda: fact.settled_with)
     assert place.edits == ["two"]
     assert json.loads(await store.fact(FACT) or "") == []
 
@@ -135,7 +130,7 @@ async def test_what_an_older_version_noted_with_more_than_the_key_is_shown_too()
     await store.set_fact(FACT, json.dumps({KEY: ["x1", "q1"]}))
     place = Place()
     async with running(LiveMessages("thing", store, Fact("one"), FACT), place):
-        await until(lambda: place.edits)
+        await eventually(lambda: place.edits)
     assert place.edits == ["one"]
 
 
@@ -145,10 +140,10 @@ async def test_a_message_that_may_change_again_stays_noted_and_one_that_was_dele
     live = LiveMessages("thing", store, fact, FACT)
     await live.expect(KEY)
     async with running(live, place):
-        await until(lambda: place.edits and not live.waits(KEY))
+        await eventually(lambda: place.edits and not live.waits(KEY))
         assert json.loads(await store.fact(FACT) or "") == [KEY]
         place.refusals.append(Gone())
         live.changed(KEY)
-        await until(lambda: fact.settled_with)
-        await until(lambda: not live.waits(KEY))
+        await eventually(lambda: fact.settled_with)
+        await eventually(lambda: not live.waits(KEY))
     assert json.loads(await store.fact(FACT) or "") == []

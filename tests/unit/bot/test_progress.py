@@ -375,11 +375,11 @@ def test_a_call_that_never_began_is_listed_as_what_became_of_it(outcome: str) ->
     text = progress_text(after(STARTED, REQUESTED, answered, *results))
     assert f"Not done: running `rm -rf build` · {outcome}" in text
     assert f"Not done: editing `a.py` · {outcome}" in text
-    begun = progress_text(after(STARTED, REQUESTED, called(1, command="sleep 9"), ended(1, outcome=outcome)))
+    begun = progress_text(after(STARTED, REQUESTED, called(1, command="sleep 90"), ended(1, outcome=outcome)))
     if outcome == "cancelled":
-        assert "-# ◼ Stopped running `sleep 9`" in begun.splitlines()
+        assert "-# ◼ Stopped running `sleep 90`" in begun.splitlines()
     else:
-        assert f"Ran `sleep 9` · {outcome}" in begun
+        assert f"Ran `sleep 90` · {outcome}" in begun
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from bot.outbound.request_queue import (
     Sender,
     Urgency,
 )
+from tests.waiting import BOUND, eventually, loop_time
 
 
 async def test_a_cancelled_waiter_does_not_hold_the_others() -> None:
@@ -29,7 +30,7 @@ async def test_a_cancelled_waiter_does_not_hold_the_others() -> None:
     waiting = asyncio.create_task(sender.send(Urgency.RESULT, act))
     await asyncio.sleep(0)
     waiting.cancel()
-    async with asyncio.timeout(5):
+    async with loop_time(0.01):
         assert await sender.send(Urgency.EDIT, act) == 1
     with pytest.raises(asyncio.CancelledError):
         await waiting
@@ -47,7 +48,7 @@ async def test_what_finds_no_room_is_told_so_and_edits_make_room_for_answers() -
     await asyncio.sleep(0)
     with pytest.raises(Crowded):
         await sender.send(Urgency.EDIT, act)
-    async with asyncio.timeout(5):
+    async with loop_time(0.01):
         assert await sender.send(Urgency.RESULT, act) == "done"
     with pytest.raises(Crowded):
         await edit
@@ -65,7 +66,7 @@ async def test_an_edit_that_was_cancelled_in_the_same_moment_makes_room_as_well(
     await asyncio.sleep(0)
     result = asyncio.create_task(sender.send(Urgency.RESULT, act, lane="1", route="post"))
     edit.cancel()  # its task has not run yet when the other begins
-    async with asyncio.timeout(5):
+    async with loop_time(0.01):
         assert await result == "done"
         assert await sender.send(Urgency.RESULT, act, lane="1", route="post") == "done"
     with pytest.raises(asyncio.CancelledError):
@@ -79,7 +80,7 @@ async def test_how_long_things_waited_is_known() -> None:
     async def act() -> None:
         return None
 
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with loop_time(0.01), asyncio.TaskGroup() as group:
         for _ in range(8):
             group.create_task(sender.send(Urgency.MESSAGE, act))
     waited = sender.traffic.waited(Urgency.MESSAGE)
@@ -118,14 +119,17 @@ async def test_our_own_bug_is_not_tried_again() -> None:
     assert len(tries) == 1
 
 
-async def test_only_the_time_on_the_wire_is_bounded() -> None:
+async def test_only_the_time_on_the_wire_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request that hangs is sent again; sleeping for a rate limit between two requests is not cut off."""
-    asked: list[float] = []
-    loop = asyncio.get_running_loop()
+    asked, loop, ahead = list[str](), asyncio.get_running_loop(), [0.0]
+    real, over = loop.time, asyncio.Event()
+    monkeypatch.setattr(loop, "time", lambda: real() + ahead[0])
 
     async def slow_once(request: web.Request) -> web.Response:
-        asked.append(loop.time())
-        await asyncio.sleep(1.5 if len(asked) == 1 else 0)
+        asked.append(request.path)
+        if len(asked) == 1:
+            ahead[0] += 2 * BOUND
+            await over.wait()
         return web.Response(text="ok")
 
     app = web.Application()
@@ -135,18 +139,21 @@ async def test_only_the_time_on_the_wire_is_bounded() -> None:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    sender = Sender(wire_seconds=0.3, first_pause=0.01)
-    async with asyncio.timeout(10), aiohttp.ClientSession(trace_configs=[sender.trace()]) as session:
+    sender = Sender(wire_seconds=BOUND, first_pause=0.01)
+    async with aiohttp.ClientSession(trace_configs=[sender.trace()]) as session:
 
         async def act() -> str:
             async with session.get(f"http://127.0.0.1:{port}/") as response:
                 text = await response.text()
-            await asyncio.sleep(0.6)
+            ahead[0] += 2 * BOUND
+            for _ in range(20):  # what is due by now happens
+                await asyncio.sleep(0)
             return text
 
         assert await sender.send(Urgency.RESULT, act) == "ok"
         async with session.get(f"http://127.0.0.1:{port}/") as response:
             assert response.status == 200
+    over.set()
     assert len(asked) == 3
     assert sender.traffic.requests == 3
     await runner.shutdown()
@@ -170,7 +177,7 @@ async def test_nothing_on_the_wire_goes_around_the_limit_but_answers_to_interact
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     url = f"http://127.0.0.1:{runner.addresses[0][1]}/api/v10"
     sender = Sender(Schedule(per_second=5))
-    async with asyncio.timeout(20), aiohttp.ClientSession(trace_configs=[sender.trace()]) as session:
+    async with aiohttp.ClientSession(trace_configs=[sender.trace()]) as session:
 
         async def ask(path: str) -> None:
             async with session.post(url + path) as response:
@@ -202,10 +209,12 @@ async def test_turns_given_apart_and_used_together_by_a_late_loop_do_not_reach_t
 
     async def goes() -> None:
         await sender.room()
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(0)
+        late = time.now + 0.4
+        await eventually(lambda: time.now > late)
         sender.goes(exempt=False)
 
-    async with asyncio.timeout(30):
+    async with loop_time(0.01) as time:
         await asyncio.gather(*(goes() for _ in range(2 * PER_SECOND)))
     assert sender.traffic.requests == 2 * PER_SECOND
     assert sender.traffic.busiest <= PER_SECOND

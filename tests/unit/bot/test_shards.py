@@ -69,7 +69,7 @@ class Discord:
 async def together(clock: Jumping, *work: object) -> None:
     running = asyncio.create_task(clock.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asyncio.gather(*work)  # type: ignore[call-overload]
     finally:
         running.cancel()

@@ -78,7 +78,7 @@ async def test_a_page_that_may_show_what_was_erased_or_deleted_loads_itself_and_
     followers.add_view("view", lambda log, since: f"{len(log.events)}")
 
     async def told(one: Watcher) -> list[bytes | None]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             return [await one.updates.get(), await one.updates.get()]
 
     async with followers.watching("e", "view", 0) as one:
@@ -109,7 +109,7 @@ async def test_a_fault_in_a_view_ends_nothing() -> None:
         return f"{len(log.events)} since {since}"
 
     followers.add_view("view", update)
-    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+    async with asyncio.timeout(60), followers.watching("e", "view", 0) as one:
         await one.updates.get()
         growing.events.append(2)
         while one.told != (2, 0):
@@ -122,11 +122,12 @@ async def test_a_log_that_cannot_be_read_is_said_once_until_it_can_and_is_follow
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     growing, rests = Growing(), list[float]()
-    sleep = asyncio.sleep
 
     async def rest(seconds: float) -> None:
         rests.append(seconds)
-        await sleep(0)
+        turn = asyncio.Event()
+        asyncio.get_running_loop().call_soon(turn.set)
+        await turn.wait()
 
     monkeypatch.setattr(asyncio, "sleep", rest)
     followers = Followers(cast("LogCache", growing), 0.5)
@@ -135,13 +136,13 @@ async def test_a_log_that_cannot_be_read_is_said_once_until_it_can_and_is_follow
     async def news(one: Watcher, *fails: Exception) -> bytes | None:
         growing.fails += fails
         while growing.fails:
-            await sleep(0)
+            await asyncio.sleep(0)
         growing.events.append(1)
         return await one.updates.get()
 
-    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+    async with asyncio.timeout(60), followers.watching("e", "view", 0) as one:
         await one.updates.get()
-        await sleep(0)
+        await asyncio.sleep(0)
         first = await news(
             one, *(StoreUnavailable("away") for _ in range(3)), ValueError("odd"), StoreUnavailable("away")
         )
@@ -157,7 +158,7 @@ async def test_a_task_that_was_deleted_is_followed_no_more_and_whoever_watches_i
     growing = Growing([1])
     followers = Followers(cast("LogCache", growing), 0.0)
     followers.add_view("view", lambda log, since: f"{len(log.events)}")
-    async with asyncio.timeout(20), followers.watching("e", "view", 0) as one:
+    async with asyncio.timeout(60), followers.watching("e", "view", 0) as one:
         assert await one.updates.get() is not None
         growing.gone = True
         assert [await one.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
@@ -182,14 +183,15 @@ async def test_what_is_being_written_is_asked_for_once_for_all_pages_that_show_i
     for view in ("thoughts", "logs"):
         followers.add_view(view, lambda log, since: f"{len(log.events)}")
     tick = event_of("tick 1")
-    async with asyncio.timeout(20), followers.watching("e", "logs", 0) as other:
+    async with asyncio.timeout(60), followers.watching("e", "logs", 0) as other:
         assert await other.updates.get() == event_of("1", 1)
-        await asyncio.sleep(0.01)
+        growing.events.append(2)
+        assert await other.updates.get() == event_of("2", 2)
         assert asked == [], "nobody shows it"
         async with followers.watching("e", "thoughts", 0) as one:
-            assert [await one.updates.get(), await one.updates.get()] == [event_of("1", 1), tick]
+            assert [await one.updates.get(), await one.updates.get()] == [event_of("2", 2), tick]
             async with followers.watching("e", "thoughts", 0) as late:
-                assert [await late.updates.get(), await late.updates.get()] == [event_of("1", 1), tick]
+                assert [await late.updates.get(), await late.updates.get()] == [event_of("2", 2), tick]
                 said[0] = "tick 2"
                 assert [await one.updates.get(), await late.updates.get()] == [event_of("tick 2")] * 2
             growing.ended = True

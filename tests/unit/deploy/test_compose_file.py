@@ -81,10 +81,10 @@ def test_systemd_understands_the_unit_and_finds_it_closed(tmp_path: Path) -> Non
     assert "\nOOMPolicy=continue\n" in text
     unit.write_text(text.replace("/opt/threadwright/bin/threadwright", "/bin/true"))
     told = subprocess.run(
-        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False, timeout=30
+        ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False, timeout=60
     )
     assert [line for line in told.stderr.splitlines() if unit.name in line] == []
     assert told.returncode == 0
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=40", str(unit)]
-    judged = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    judged = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert judged.returncode == 0, judged.stdout[-300:]  # exposure of at most 4.0 of 10

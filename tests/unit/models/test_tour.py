@@ -36,7 +36,7 @@ async def go(task: str, specs: tuple[ToolSpec, ...] = SPECS, *, failing: str = "
     model = TourModel(pace=0)
     messages = (*before, Message("user", task))
     answers = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         for _ in range(10):
             answer = await model.answer("scripted/tour", Prompt("s", specs, messages), max_tokens=1, timeout=5)
             answers.append(answer)

@@ -91,7 +91,7 @@ NOTHING_SAID = [
     "ruff check --exit-zero", "ruff check . -e", "pylint --exit-zero app", "npm test --if-present",
     "npm run build --if-present",
     "make -i test", "make -ki test", "mvn -fn verify", "pytest -q & wait", "pytest -q &", "pytest -q || true",
-    "pytest -q 2>&1 & sleep 9",
+    "pytest -q 2>&1 & sleep 90",
 ]  # fmt: skip
 ORDINARY = [
     "cd x && pytest -q tests/a.py", "python -m pytest", "make test", "npm test -- --watch=false", "poetry run pytest",

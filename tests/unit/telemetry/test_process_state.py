@@ -47,17 +47,16 @@ async def test_a_thread_that_another_owner_took_is_counted_and_gone_on_with() ->
     script = [answer("", ("work", {})), *[answer("", ("finish", {}))] * 3]
     async with house(script, store=store, bench=bench, lease_lost=lambda: lost.append("lost")) as home:
         await home.say("work")
-        async with asyncio.timeout(20):
-            await bench.began.wait()
-            [first, *_] = await home.log()
-            await store.release(Lease("100", "this", first.fence))
-            other = await store.acquire("100", "another")
-            assert other is not None
-            await store.release(other)
-            bench.hold.set()
-            await home.threads.idle("100")
-            assert await home.reasons() == ["done"]
-            assert {envelope.fence for envelope in await home.log()} == {first.fence, other.fence + 1}
+        await bench.began.wait()
+        [first, *_] = await home.log()
+        await store.release(Lease("100", "this", first.fence))
+        other = await store.acquire("100", "another")
+        assert other is not None
+        await store.release(other)
+        bench.hold.set()
+        await home.threads.idle("100")
+        assert await home.reasons() == ["done"]
+        assert {envelope.fence for envelope in await home.log()} == {first.fence, other.fence + 1}
     assert lost == ["lost"]
 
 

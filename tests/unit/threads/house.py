@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -47,6 +47,7 @@ from bot.sessions.start import Beginning, Receive
 from bot.threads.registry import Roster, Threads
 from reflexion.service import Reflexion
 from tests.stores import passing_lessons, passing_store
+from tests.waiting import BOUND, eventually
 
 NUMBERS = itertools.count(1)
 """Ids that no two messages share, whichever house they were said in."""
@@ -127,7 +128,6 @@ class House:
     threads: Threads
     slots: Slots
     roster: Roster
-    told: list[OutboxItem] = field(default_factory=list[OutboxItem])
 
     async def say(
         self, text: str, thread: str = "100", sort: Sort = "task", target: str = "", *, unspoken: bool = False
@@ -163,6 +163,38 @@ class House:
     async def texts(self, thread: str = "100") -> list[str]:
         return [row.item.text for row in await self.store.undelivered(thread)]
 
+    async def told(self, words: str, thread: str = "100") -> str:
+        """Wait for a text with these words; the text."""
+
+        async def found() -> str:
+            return next((text for text in await self.texts(thread) if words in text), "")
+
+        return await eventually(found, f"“{words}” is said")
+
+    async def becomes(self, *reasons: str, thread: str = "100") -> None:
+        """Wait until the executions have these ends; '' is one that has not ended."""
+
+        async def are() -> bool:
+            return await self.reasons(thread) == [*reasons]
+
+        await eventually(are, f"the executions become {reasons}")
+
+    async def outcome(self, execution: str, kind: str) -> None:
+        """Wait until an event of a kind stands in what came of an execution."""
+
+        async def stands() -> bool:
+            return kind in [e.event.kind for e in await self.store.read_outcome(execution)]
+
+        await eventually(stands, f"{kind} stands in the outcome")
+
+    async def emptied(self, thread: str = "100") -> None:
+        """Wait until nothing lies in the inbox."""
+
+        async def empty() -> bool:
+            return not await self.store.pending(thread)
+
+        await eventually(empty, "the inbox is empty")
+
 
 @asynccontextmanager
 async def house(
@@ -181,7 +213,7 @@ async def house(
     doorbell: Doorbell | None = None,
     lease_lost: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[House]:
-    """Everything that stands behind ``Conversation``; closed in order at the end."""
+    """Everything that stands behind ``Conversation``; closed in order at the end, and given up after a minute."""
     stack = AsyncExitStack()
     kept = store or await stack.enter_async_context(passing_store())
     model, tools, clock, slots = ScriptedModel(script), bench or Bench(), clock or SystemClock(), Slots(limit)
@@ -219,7 +251,8 @@ async def house(
     threads = Threads(ground, roster, reflexion, receive)
     built = House(kept, model, tools, threads, slots, roster)
     try:
-        yield built
+        async with asyncio.timeout(BOUND):
+            yield built
     finally:
         await threads.close()
         await stack.aclose()

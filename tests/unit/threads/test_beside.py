@@ -27,7 +27,8 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.backlog import ROOM, Crowd
 from bot.sessions.dependencies import Acted
 from tests.stores import fresh_store
-from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
+from tests.unit.threads.house import ANN, NUMBERS, Bench, house
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -47,21 +48,14 @@ def held() -> Bench:
     return bench
 
 
-async def until(home: House, words: str) -> str:
-    async with asyncio.timeout(30):
-        while not (found := [text for text in await home.texts() if words in text]):
-            await asyncio.sleep(0.01)
-    return found[0]
-
-
 async def test_a_side_question_is_answered_while_the_execution_runs_and_changes_nothing_of_it() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, answer("it is half done"), FINISH], bench=bench) as home:
+    async with house([WORK, answer("it is half done"), FINISH], bench=bench) as home:
         task = await home.say("count the stars")
         await bench.began.wait()
         aside = item("side", "how far are you?")
         await home.threads.deliver(aside, guild="1")
-        await until(home, "it is half done")
+        await home.told("it is half done")
         assert home.threads.state("100") == "busy"
         asked = home.model.asked[1].prompt
         assert asked.tools == ()
@@ -89,11 +83,11 @@ async def test_a_side_question_that_fails_is_taken_up_after_the_task_as_its_pers
 
     monkeypatch.setattr("bot.sessions.side_questions._Sides._started", fails)
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("count the stars")
         await bench.began.wait()
         await home.threads.deliver(item("side", "how far are you?"), guild="1")
-        await until(home, "I'll take it up after this task: a bug in Threadwright (ValueError)")
+        await home.told("I'll take it up after this task: a bug in Threadwright (ValueError)")
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -107,21 +101,19 @@ async def test_a_stop_ends_a_side_question_that_outlives_its_task() -> None:
     async def script(asked: Asked) -> Answer:
         if not asked.prompt.tools:
             begun.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return FINISH if any(message.answers for message in asked.prompt.messages) else WORK
 
-    async with asyncio.timeout(30), house(script, bench=bench) as home:
+    async with house(script, bench=bench) as home:
         await home.say("count the stars")
         await bench.began.wait()
         await home.threads.deliver(item("side", "how far are you?"), guild="1")
         await begun.wait()
         assert bench.hold is not None
         bench.hold.set()
-        while "done" not in await home.reasons():
-            await asyncio.sleep(0.01)
+        await home.becomes("done", "")
         await home.threads.deliver(item("stop"), guild="1")
-        async with asyncio.timeout(30):
-            await home.threads.idle("100")
+        await home.threads.idle("100")
         assert sorted(await home.reasons()) == ["done", "stopped"]
         assert await home.store.pending("100") == []
 
@@ -134,30 +126,29 @@ async def test_a_side_question_that_outlives_its_task_ends_before_the_thread_is_
         if not asked.prompt.tools:
             begun.set()
             try:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             finally:
                 ended.set()
         return FINISH if any(message.answers for message in asked.prompt.messages) else WORK
 
-    async with asyncio.timeout(30), house(script, bench=bench) as home:
+    async with house(script, bench=bench) as home:
         await home.say("count the stars")
         await bench.began.wait()
         await home.threads.deliver(item("side", "how far are you?"), guild="1")
         await begun.wait()
         assert bench.hold is not None
         bench.hold.set()
-        while "done" not in await home.reasons():
-            await asyncio.sleep(0.01)
+        await home.becomes("done", "")
         serving = home.threads._sessions["100"].task
         assert serving is not None
-        await asyncio.sleep(0.05)
+        await eventually(lambda: "leaving side questions" in {task.get_name() for task in asyncio.all_tasks()})
         serving.cancel()
         await asyncio.wait((serving,))
         assert ended.is_set()
 
 
 async def test_a_side_question_where_nothing_runs_is_a_task() -> None:
-    async with asyncio.timeout(30), house([FINISH, FINISH]) as home:
+    async with house([FINISH, FINISH]) as home:
         await home.say("first")
         await home.threads.idle("100")
         await home.threads.deliver(item("side", "what is this?"), guild="1")
@@ -167,7 +158,7 @@ async def test_a_side_question_where_nothing_runs_is_a_task() -> None:
 
 async def test_a_queue_is_listed_in_its_receipt_and_begins_in_its_order() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         one = await home.threads.deliver(item("queue", "then this"), guild="1")
@@ -182,14 +173,14 @@ async def test_a_queue_is_listed_in_its_receipt_and_begins_in_its_order() -> Non
 
 async def test_a_message_that_is_deleted_while_it_waits_is_taken_out() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         queued = item("queue", "write a poem")
         await home.threads.deliver(queued, guild="1")
         gone = await home.threads.deliver(item("deleted", by=BEN, message=queued.id), guild="1")
         assert gone.accepted
-        assert "write a poem" in await until(home, "I dropped it")
+        assert "write a poem" in await home.told("I dropped it")
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -198,17 +189,17 @@ async def test_a_message_that_is_deleted_while_it_waits_is_taken_out() -> None:
 
 async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_what_was_said() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
-        await until(home, "Pausing after this step")
+        await home.told("Pausing after this step")
         assert home.threads.state("100") == "paused"
         assert (await home.threads.status("100")).paused == ANN.id
         assert bench.hold is not None
         bench.hold.set()
         await home.say("use tabs")
-        await until(home, "use it when you resume")
+        await home.told("use it when you resume")
         assert len(home.model.asked) == 1
         await home.threads.deliver(item("resume"), guild="1")
         await home.threads.idle("100")
@@ -218,16 +209,15 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_wh
 
 async def test_a_pause_outlives_the_process() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
-        await until(home, "Pausing")
+        await home.told("Pausing")
         await home.threads.close()
         async with house([FINISH], store=home.store) as later:
             await later.threads.recover()
-            while later.threads.state("100") != "paused":
-                await asyncio.sleep(0.01)
+            await eventually(lambda: later.threads.state("100") == "paused")
             assert later.model.asked == []
             await later.threads.deliver(item("resume"), guild="1")
             await later.threads.idle("100")
@@ -236,15 +226,14 @@ async def test_a_pause_outlives_the_process() -> None:
 
 async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
     bench = held()
-    async with asyncio.timeout(30), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         for sort, by, holder in (
             ("pause", MACHINE, MACHINE.id), ("pause", ANN, ANN.id), ("resume", MACHINE, ANN.id), ("pause", MACHINE, ANN.id),
         ):  # fmt: skip
             await home.threads.deliver(item(sort, by=by), guild="1")  # type: ignore[arg-type]
-            while await home.store.pending("100"):
-                await asyncio.sleep(0.01)
+            await home.emptied()
             assert (await home.threads.status("100")).paused == holder
         assert bench.hold is not None
         bench.hold.set()
@@ -254,7 +243,7 @@ async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
 
 
 async def test_controls_where_nothing_runs_are_answered_and_kept_for_nothing() -> None:
-    async with asyncio.timeout(30), house([FINISH]) as home:
+    async with house([FINISH]) as home:
         await home.say("first")
         await home.threads.idle("100")
         for sort in ("pause", "resume", "ask"):
@@ -292,7 +281,7 @@ async def test_what_the_last_execution_left_is_looked_at_before_the_next_one_beg
             assert await home.store.acquire(thread, "another") is None, "under the lease"
             seen.append(await home.reasons(thread))
 
-    async with asyncio.timeout(30), house([FINISH, FINISH], acts=Looking()) as home:
+    async with house([FINISH, FINISH], acts=Looking()) as home:
         for text in ("first", "second"):
             await home.say(text)
             await home.threads.idle("100")
@@ -301,7 +290,7 @@ async def test_what_the_last_execution_left_is_looked_at_before_the_next_one_beg
 
 async def test_an_act_on_what_was_left_is_done_between_executions_under_the_lease_and_has_its_receipt() -> None:
     acts, bench = Undoing(), held()
-    async with asyncio.timeout(30), house([WORK, FINISH, FINISH], bench=bench, acts=acts) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench, acts=acts) as home:
         await home.say("first")
         await bench.began.wait()
         undo = item("undo", message="555").model_copy(update={"target": "x1"})
@@ -321,11 +310,11 @@ async def test_an_act_on_what_was_left_is_done_between_executions_under_the_leas
         acts.problem = AgenticError("the snapshot is damaged")
         await home.threads.deliver(undo.model_copy(update={"id": "557"}), guild="1")
         await home.threads.idle("100")
-        await until(home, "could not be done: the snapshot is damaged")
+        await home.told("could not be done: the snapshot is damaged")
         acts.problem = ValueError("a fault of ours")
         await home.threads.deliver(undo.model_copy(update={"id": "558"}), guild="1")
         await home.threads.idle("100")
-        await until(home, "could not be done: a bug in Threadwright (ValueError)")
+        await home.told("could not be done: a bug in Threadwright (ValueError)")
         await home.say("go on")
         await home.threads.idle("100")
         assert (await home.reasons())[-1] == "done"
@@ -341,7 +330,7 @@ async def test_who_reads_a_receipt_may_do_the_next_thing_at_once() -> None:
             await super().put_outbox(items)
 
     store = fresh_store(Watched)
-    async with asyncio.timeout(30), house([FINISH], store=store, acts=Undoing()) as home:
+    async with house([FINISH], store=store, acts=Undoing()) as home:
         await home.say("first")
         await home.threads.idle("100")
         await home.threads.deliver(item("undo", message="555"), guild="1")
@@ -367,7 +356,7 @@ def test_a_crowd_counts_what_lies_in_the_inbox_and_what_no_request_has_carried()
 
 async def test_a_second_task_knows_what_the_first_answered_and_changed_and_what_is_replied_to() -> None:
     first = answer("", ("finish", {"answer": "the answer is 7491"}))
-    async with asyncio.timeout(30), house([first, FINISH]) as home:
+    async with house([first, FINISH]) as home:
         await home.say("compute it")
         await home.threads.idle("100")
         again = item("task", "double it").model_copy(

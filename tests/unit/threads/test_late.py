@@ -17,27 +17,18 @@ from agentic.ports.runtime import Answer
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.thread_state.message_meaning import CLOSED
 from tests.stores import fresh_store
-from tests.unit.threads.house import House, house
+from tests.unit.threads.house import house
 from tests.unit.threads.test_stopping import Settling, held, item, tasks
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
 ASK = answer("", ("ask", {}))
 
 
-async def votes(home: House, execution: str) -> list[str]:
-    outcome = await home.store.read_outcome(execution)
-    return [e.event.vote for e in outcome if e.event.kind == "feedback_given"]
-
-
-async def taken_in(home: House, execution: str) -> None:
-    while not await votes(home, execution):
-        await asyncio.sleep(0.01)
-
-
 async def test_an_opinion_on_an_older_result_is_no_guidance_for_what_runs() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([FINISH, WORK, FINISH, *[answer("{}")] * 5], bench=bench) as home:
+    async with house([FINISH, WORK, FINISH, *[answer("{}")] * 5], bench=bench) as home:
         await home.say("first")
         await home.threads.idle("100")
         first = (await home.store.executions("100"))[0].execution
@@ -51,12 +42,12 @@ async def test_an_opinion_on_an_older_result_is_no_guidance_for_what_runs() -> N
         await home.threads.idle("100")
         received = [e.event.sort for e in await home.log() if isinstance(e.event, InputReceived)]
         assert received == ["guidance"]
-        await taken_in(home, first)
+        await home.outcome(first, "feedback_given")
 
 
 async def test_a_vote_that_comes_as_the_execution_ends_is_kept_with_its_result() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH, *[answer("{}")] * 5], bench=bench) as home:
+    async with house([FINISH, *[answer("{}")] * 5], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         first = (await home.store.executions("100"))[0].execution
@@ -64,12 +55,12 @@ async def test_a_vote_that_comes_as_the_execution_ends_is_kept_with_its_result()
         assert (await home.threads.deliver(down, guild="1")).accepted
         bench.go.set()
         await home.threads.idle("100")
-        await taken_in(home, first)
+        await home.outcome(first, "feedback_given")
 
 
 async def test_a_vote_that_lay_in_the_inbox_as_the_execution_ended_is_kept_with_its_result() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH, FINISH, *[answer("{}")] * 5], bench=bench) as home:
+    async with house([FINISH, FINISH, *[answer("{}")] * 5], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         first = (await home.store.executions("100"))[0].execution
@@ -78,12 +69,12 @@ async def test_a_vote_that_lay_in_the_inbox_as_the_execution_ended_is_kept_with_
         bench.go.set()
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]
-        await taken_in(home, first)
+        await home.outcome(first, "feedback_given")
 
 
 async def test_an_edit_that_comes_as_the_execution_ends_is_answered() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH], bench=bench) as home:
+    async with house([FINISH], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         await home.threads.deliver(item("8", "edited", "first, in French"), guild="1")
@@ -94,7 +85,7 @@ async def test_an_edit_that_comes_as_the_execution_ends_is_answered() -> None:
 
 
 async def test_a_click_after_the_end_starts_no_task() -> None:
-    async with asyncio.timeout(10), house([ASK, FINISH]) as home:
+    async with house([ASK, FINISH]) as home:
         await home.say("which one?")
         await home.threads.settled("100")
         question = (await home.threads.status("100")).question
@@ -109,7 +100,7 @@ async def test_a_click_after_the_end_starts_no_task() -> None:
 
 async def test_an_answer_that_lay_in_the_inbox_as_the_execution_ended_starts_no_task() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH], bench=bench) as home:
+    async with house([FINISH], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         await home.store.put(item("8", "answer", "this").model_copy(update={"target": "q1"}))
@@ -121,7 +112,7 @@ async def test_an_answer_that_lay_in_the_inbox_as_the_execution_ended_starts_no_
 
 
 async def test_two_messages_at_once_in_an_idle_thread_are_one_task() -> None:
-    async with asyncio.timeout(10), house([FINISH, FINISH]) as home:
+    async with house([FINISH, FINISH]) as home:
         await asyncio.gather(home.say("fix the tests"), home.say("and use tabs"))
         await home.threads.idle("100")
         assert await tasks(home) == [("fix the tests", "done")]
@@ -137,7 +128,7 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
         await go.wait()
         return tuple(file.model_copy(update={"path": f"incoming/{file.name}"}) for file in sent.files)
 
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench, receive=receive) as home:
+    async with house([WORK, FINISH], bench=bench, receive=receive) as home:
         await home.say("first")
         await bench.began.wait()
         files = (FileRef(name="a.txt", path="https://example.org/a.txt?secret", size=3),)
@@ -147,8 +138,7 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
         assert [one.text for one in await home.store.pending("100")] == ["use this file"]
         assert not (await home.threads.deliver(words, guild="1")).accepted
         go.set()
-        while [one.id for one in await home.store.pending("100")] == ["8"]:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not home.roster.sessions["100"].state.fetching)
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -165,16 +155,16 @@ async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_wha
 
     async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return sent.files
 
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench, receive=receive) as home:
+    async with house([WORK], store=store, bench=bench, receive=receive) as home:
         await home.say("first")
         await bench.began.wait()
         files = (FileRef(name="a.txt", path="https://example.org/a.txt", size=3),)
         await home.threads.deliver(item("8", "guidance", "use it").model_copy(update={"files": files}), guild="1")
         await fetching.wait()
-    async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
+    async with house([FINISH, FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await tasks(home) == [("first", "done")]
@@ -184,16 +174,15 @@ async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_wha
 
 async def test_what_had_ended_but_was_not_evaluated_is_evaluated_at_the_next_start() -> None:
     store, bench = fresh_store(), Settling()
-    async with asyncio.timeout(10), house([FINISH], store=store, bench=bench) as home:
+    async with house([FINISH], store=store, bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         assert await home.reasons() == ["done"]
     first = (await store.executions("100"))[0].execution
     assert await store.read_outcome(first) == []
-    async with asyncio.timeout(10), house([answer("{}")] * 5, store=store) as home:
+    async with house([answer("{}")] * 5, store=store) as home:
         await home.threads.recover()
-        while "evaluated" not in [e.event.kind for e in await store.read_outcome(first)]:
-            await asyncio.sleep(0.01)
+        await home.outcome(first, "evaluated")
 
 
 async def test_a_damaged_log_concerns_its_own_thread_only() -> None:
@@ -207,13 +196,13 @@ async def test_a_damaged_log_concerns_its_own_thread_only() -> None:
                 yield envelope
 
     store, bench = fresh_store(Damaged), held()
-    async with asyncio.timeout(10), house([WORK, WORK], store=store, bench=bench) as home:
+    async with house([WORK, WORK], store=store, bench=bench) as home:
         await home.say("a", thread="100")
         await home.say("b", thread="200")
-        while not await home.reasons("100") or not await home.reasons("200"):
-            await asyncio.sleep(0.01)
+        for thread in ("100", "200"):
+            await home.becomes("", thread=thread)
     store.bad = (await store.executions("100"))[0].execution
-    async with asyncio.timeout(10), house(lambda _: FINISH, store=store) as home:
+    async with house(lambda _: FINISH, store=store) as home:
         assert await home.threads.recover() == 2
         await home.threads.idle("200")
         await home.threads.idle("100")
@@ -230,7 +219,7 @@ async def test_a_bug_in_the_evaluation_is_no_word_about_an_answer_that_was_given
             return answer("", ("finish", {"answer": "no", "success": False}))
         raise ZeroDivisionError("a bug in the evaluation")
 
-    async with asyncio.timeout(10), house(broken) as home:
+    async with house(broken) as home:
         await home.say("first")
         await home.threads.idle("100")
         assert not any("interrupted this" in text for text in await home.texts())
@@ -239,7 +228,7 @@ async def test_a_bug_in_the_evaluation_is_no_word_about_an_answer_that_was_given
 
 async def test_an_edit_of_what_is_queued_reaches_that_task_and_not_the_running_one() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         queued = await home.say("second", sort="queue")

@@ -11,7 +11,6 @@ from agentic.ports.runtime import Answer
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.stores import fresh_store
 from tests.unit.threads.house import house
-from tests.unit.threads.test_outages import until_told
 from tests.unit.threads.test_stopping import held, item
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -26,18 +25,17 @@ async def left_aside(store: SQLiteStore, *, stops: bool) -> None:
         if asked.prompt.tools:
             return FINISH if bench.ended.is_set() else WORK
         asked_aside.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+    async with house(script, store=store, bench=bench) as home:
         await home.say("go")
         await bench.began.wait()
         await home.say("how far?", sort="side")
         await asked_aside.wait()
         assert bench.hold is not None
         bench.hold.set()
-        while await home.reasons() != ["done", ""]:
-            await asyncio.sleep(0.01)
+        await home.becomes("done", "")
         await home.threads.close()
         assert home.threads.state("100") == "busy", "it goes on after the next start"
         if stops:
@@ -52,16 +50,15 @@ async def test_a_side_question_that_is_all_that_is_left_can_be_stopped(before: b
 
     async def script(asked: Asked) -> Answer:
         asked_aside.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
-    async with asyncio.timeout(10), house(script, store=store) as home:
+    async with house(script, store=store) as home:
         await home.threads.recover()
         if not before:
             await asked_aside.wait()
             await home.threads.deliver(item("9", "stop"), guild="1")
-        async with asyncio.timeout(5):
-            await home.threads.idle("100")
+        await home.threads.idle("100")
         assert await home.reasons() == ["done", "stopped"]
         assert await store.pending("100") == []
         assert not (before and home.model.asked)
@@ -70,8 +67,8 @@ async def test_a_side_question_that_is_all_that_is_left_can_be_stopped(before: b
 async def test_a_side_question_that_is_all_that_is_left_is_answered() -> None:
     store = fresh_store()
     await left_aside(store, stops=False)
-    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
+    async with house(lambda _: answer("half way"), store=store) as home:
         await home.threads.recover()
-        await until_told(home, "half way")
+        await home.told("half way")
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]

@@ -19,9 +19,10 @@ from agentic.ports.runtime import (
 )
 from agentic.runtime.clock import SystemClock
 from agentic.stores.sqlite.store import SQLiteStore
-from bot.sessions import session_work
+from bot.sessions import session_work, side_questions
 from tests.stores import fresh_store
-from tests.unit.threads.house import ANN, Bench, House, house
+from tests.unit.threads.house import ANN, Bench, house
+from tests.waiting import eventually
 
 
 class Away(SQLiteStore):
@@ -44,12 +45,6 @@ class Away(SQLiteStore):
             raise StoreUnavailable("the disk is full")
 
 
-async def until_told(house: House, words: str) -> None:
-    async with asyncio.timeout(30):
-        while not any(words in text for text in await house.texts()):
-            await asyncio.sleep(0.01)
-
-
 async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """The word itself needs the disk: it is said later rather than never."""
     monkeypatch.setattr(session_work, "TELL_AGAIN_SECONDS", 0.02)
@@ -62,11 +57,9 @@ async def test_what_a_full_disk_interrupted_is_told_as_soon_as_it_has_room(monke
         await bench.began.wait()
         store.away = True
         bench.hold.set()
-        async with asyncio.timeout(30):
-            while store.refused < 3:  # the step, and the word of it, which is tried again
-                await asyncio.sleep(0.01)
+        await eventually(lambda: store.refused >= 3, "the step, and the word of it, which is tried again")
         store.away = False
-        await until_told(home, "disk is full")
+        await home.told("disk is full")
         await home.say("go on", sort="guidance")
         await home.threads.idle("100")
         assert (await home.reasons()) == ["done"]
@@ -83,14 +76,13 @@ async def test_an_end_that_was_kept_though_the_store_said_no_is_an_end() -> None
                 raise StoreUnavailable("the disk hiccuped")
 
     store = fresh_store(Doubtful)
-    async with asyncio.timeout(20), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
+    async with house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
         await home.say("go")
         await home.threads.idle("100")
         (row,) = await store.executions("100")
         assert (home.threads.state("100"), row.finished) == ("idle", "done")
         await home.say("", sort="correction", target=f"{row.execution}/result")
-        while await store.pending("100"):
-            await asyncio.sleep(0.01)
+        await home.emptied()
         kinds = [each.event.kind for each in await store.read_outcome(row.execution)]
         assert "evaluated" in kinds
         assert "feedback_given" in kinds
@@ -106,8 +98,7 @@ async def test_a_stop_that_another_process_kept_first_is_obeyed_by_the_owner() -
         stop = InboxItem(id="10000999", thread="100", sort="stop", author=ANN, at=SystemClock().now())
         assert await home.store.put(stop)
         assert not (await home.threads.deliver(stop, guild="1")).accepted
-        async with asyncio.timeout(2):
-            await home.threads.idle("100")
+        await home.threads.idle("100")
         assert (await home.reasons()) == ["stopped"]
 
 
@@ -124,20 +115,26 @@ async def test_a_side_question_in_the_very_moment_of_the_beginning_is_answered()
                     id="10000998", thread="100", sort="side", author=ANN, at=SystemClock().now(), text="how far?"
                 )
                 await home.threads.deliver(aside, guild="1")
-                await asyncio.sleep(0.2)
+                await looked.wait()
             await super().append(*args, **named)
 
-    store, bench = fresh_store(Slow), Bench()
+    class Looking(SystemClock):
+        async def sleep(self, seconds: float) -> None:
+            if seconds == side_questions.BEGINNING_PAUSE:  # it looked for what it was asked beside, and will look again
+                looked.set()
+            await super().sleep(seconds)
+
+    store, bench, looked = fresh_store(Slow), Bench(), asyncio.Event()
     bench.hold = asyncio.Event()
     steps = iter((answer("", ("work", {})), answer("", ("finish", {"answer": "Done."}))))
 
     def script(asked: Asked) -> Answer:
         return next(steps) if asked.prompt.tools else answer("half way")
 
-    async with asyncio.timeout(30), house(script, store=store, bench=bench) as home:
+    async with house(script, store=store, bench=bench, clock=Looking()) as home:
         await home.say("go")
         await bench.began.wait()
-        await until_told(home, "half way")
+        await home.told("half way")
         bench.hold.set()
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]
@@ -151,17 +148,17 @@ async def test_a_side_question_whose_process_died_is_answered_although_its_task_
         if asked.prompt.tools:
             return answer("", ("ask", {}))
         asked_aside.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
-    async with asyncio.timeout(30), house(first, store=store) as home:
+    async with house(first, store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         await home.say("how far?", sort="side")
         await asked_aside.wait()
-    async with asyncio.timeout(30), house(lambda _: answer("half way"), store=store) as home:
+    async with house(lambda _: answer("half way"), store=store) as home:
         await home.threads.recover()
-        await until_told(home, "half way")
+        await home.told("half way")
         assert home.threads.state("100") == "asking"
 
 
@@ -181,9 +178,9 @@ async def test_what_is_said_in_the_moment_in_which_the_work_breaks_off_is_taken_
 
     bench = Breaking()
     finish = answer("", ("finish", {"answer": "Done."}))
-    async with asyncio.timeout(30), house([answer("", ("work", {})), finish, finish], bench=bench) as home:
+    async with house([answer("", ("work", {})), finish, finish], bench=bench) as home:
         await home.say("go")
-        await until_told(home, "A bug in Threadwright")
+        await home.told("A bug in Threadwright")
         await home.threads.idle("100")
         assert await home.reasons() == ["done", "done"]
 
@@ -203,18 +200,22 @@ async def test_what_waits_behind_a_damaged_log_begins_when_that_is_put_aside() -
                 yield envelope
 
     store = fresh_store(Damaged)
-    async with asyncio.timeout(30), house([answer("", ("ask", {}))], store=store) as home:
+    async with house([answer("", ("ask", {}))], store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         await home.say("then this", sort="queue")
     first, store.damaged = (await store.executions("100"))[0].execution, True
-    async with asyncio.timeout(30), house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
+    async with house([answer("", ("finish", {"answer": "Done."}))], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["damaged", "done"]
 
 
-async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_unanswered() -> None:
+async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_unanswered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(side_questions, "AGAIN_SECONDS", 0.01)
+
     class Hiccup(SQLiteStore):
         failed = False
 
@@ -225,12 +226,12 @@ async def test_a_store_that_fails_for_a_moment_leaves_no_later_side_question_una
             return await super().pending(thread)
 
     store = fresh_store(Hiccup)
-    async with asyncio.timeout(30), house(asking_and_answering, store=store) as home:
+    async with house(asking_and_answering, store=store) as home:
         await home.say("go")
         await home.threads.settled("100")
         assert store.failed
         await home.say("how far?", sort="side")
-        await until_told(home, "half way")
+        await home.told("half way")
 
 
 def asking_and_answering(asked: Asked) -> Answer:
@@ -248,20 +249,18 @@ async def test_a_process_that_ends_leaves_a_side_question_in_order_and_waits_for
         if asked.prompt.tools:
             return answer("", ("finish", {"answer": "Done."})) if bench.ended.is_set() else answer("", ("work", {}))
         asked_aside.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
-    async with asyncio.timeout(30), house(script, store=store, bench=bench) as home:
+    async with house(script, store=store, bench=bench) as home:
         await home.say("go")
         await bench.began.wait()
         await home.say("how far?", sort="side")
         await asked_aside.wait()
         if ended:
             bench.hold.set()
-            while await home.reasons() != ["done", ""]:
-                await asyncio.sleep(0.01)
-        async with asyncio.timeout(4):
-            await home.threads.close()
+            await home.becomes("done", "")
+        await home.threads.close()
         assert [envelope.event.kind for envelope in await home.log()][-1] == "handed_over"
 
 
@@ -296,14 +295,13 @@ async def test_a_stop_where_nothing_runs_that_was_kept_and_then_failed_lies_nowh
 
     store = fresh_store(Hiccup)
     done = answer("", ("finish", {"answer": "Done."}))
-    async with asyncio.timeout(30), house([done, done], store=store) as place:
+    async with house([done, done], store=store) as place:
         await place.say("do it")
         await place.threads.idle("100")
         with pytest.raises(StoreUnavailable, match="busy"):
             await place.say("", sort="stop")
         assert store.failed
-        while await store.pending("100"):
-            await asyncio.sleep(0.01)
+        await place.emptied()
         await place.say("and this")
         await place.threads.idle("100")
         assert await place.reasons() == ["done", "done"]

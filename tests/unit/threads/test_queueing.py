@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -18,17 +19,12 @@ async def test_a_task_that_waits_for_a_place_is_told_how_many_are_before_it(monk
     monkeypatch.setattr(waiting_notices, "AFTER", 0.02)
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(20), house([WORK, FINISH, FINISH, FINISH], bench=bench, limit=1) as home:
+    async with house([WORK, FINISH, FINISH, FINISH], bench=bench, limit=1) as home:
         await home.say("first", "100")
         await bench.began.wait()
         await home.say("second", "200")
         await home.say("third", "300")
-
-        async def waiting(thread: str) -> str:
-            while not (found := [text for text in await home.texts(thread) if "Waiting for a free slot" in text]):
-                await asyncio.sleep(0.01)
-            return found[0]
-
+        waiting = partial(home.told, "Waiting for a free slot")
         assert "the running tasks are ahead of this one" in await waiting("200")
         assert "the running tasks and 1 more are ahead of this one" in await waiting("300")
         assert not any("Waiting" in text for text in await home.texts("100"))

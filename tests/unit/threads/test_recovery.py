@@ -14,6 +14,7 @@ from bot.inbound.parse import scene_of
 from bot.messages.embeds import status_embed
 from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -24,11 +25,11 @@ async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> No
     store = fresh_store()
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         await home.say("fix it")
         await bench.began.wait()
     assert bench.ended.is_set()
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         assert await home.threads.recover() == 1
         await home.threads.idle("100")
         assert await home.reasons() == ["done"], await home.texts()
@@ -38,10 +39,10 @@ async def test_what_was_running_when_the_process_ended_is_taken_up_again() -> No
 
 async def test_a_question_outlives_the_process_that_asked_it() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([ASK], store=store) as home:
+    async with house([ASK], store=store) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
-    async with asyncio.timeout(10), house([FINISH, FINISH], store=store, limit=1) as home:
+    async with house([FINISH, FINISH], store=store, limit=1) as home:
         await home.threads.recover()
         assert home.threads.state("100") == "asking", "whoever answers at once, answers"
         await home.threads.settled("100")
@@ -77,26 +78,25 @@ async def test_what_words_and_signs_mean_is_known_without_reading_the_log_of_wha
         assert (scene.state, scene.execution, scene.requester) == ("asking", whole.execution, ANN.id)
         assert (scene.question, scene.asked, scene.paused) == (whole.question, whole.asked, whole.paused)
 
-    async with asyncio.timeout(10), house([ASK], store=store) as home:
+    async with house([ASK], store=store) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         await at_once(home)
-    async with asyncio.timeout(10), house([], store=store) as home:
+    async with house([], store=store) as home:
         await home.threads.recover()
         await at_once(home)
 
 
 async def test_a_vote_that_was_not_taken_in_before_a_crash_is_taken_in_at_the_next_start() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         item = await home.say("fix it")
         await home.threads.idle("100")
     await store.put(item.model_copy(update={"id": "100998", "sort": "feedback", "text": "down"}))
-    async with asyncio.timeout(10), house([answer("{}")] * 3, store=store) as home:
+    async with house([answer("{}")] * 3, store=store) as home:
         await home.threads.recover()
         execution = (await store.executions("100"))[-1].execution
-        while "feedback_given" not in [e.event.kind for e in await store.read_outcome(execution)]:
-            await asyncio.sleep(0.01)
+        await home.outcome(execution, "feedback_given")
         assert await home.reasons() == ["done"]
 
 
@@ -104,11 +104,11 @@ async def test_a_stop_given_while_the_bot_is_down_is_obeyed_at_its_start() -> No
     store = fresh_store()
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         item = await home.say("fix it")
         await bench.began.wait()
     await store.put(item.model_copy(update={"id": "100999", "sort": "stop", "text": ""}))
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["stopped"]
@@ -117,10 +117,10 @@ async def test_a_stop_given_while_the_bot_is_down_is_obeyed_at_its_start() -> No
 
 async def test_a_task_given_while_the_bot_is_down_begins_at_its_start() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([], store=store) as home:
+    async with house([], store=store) as home:
         item = await home.say("one", thread="100", sort="stop")
     await store.put(item.model_copy(update={"id": "7", "sort": "task", "text": "begin"}))
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["done"], await home.texts()
@@ -128,12 +128,12 @@ async def test_a_task_given_while_the_bot_is_down_begins_at_its_start() -> None:
 
 async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([], store=store) as home:
+    async with house([], store=store) as home:
         await home.threads.close()
         await home.say("one", thread="100")
         assert home.threads.state("100") == "busy", "what is said next belongs to it"
         assert home.model.asked == []
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
@@ -141,11 +141,11 @@ async def test_what_comes_while_the_process_ends_is_kept_for_the_next_start() ->
 
 async def test_a_task_that_came_while_the_process_ends_can_still_be_stopped() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([], store=store) as home:
+    async with house([], store=store) as home:
         await home.threads.close()
         await home.say("one")
         await home.say("", sort="stop")
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert home.model.asked == []
@@ -155,14 +155,14 @@ async def test_a_task_that_came_while_the_process_ends_can_still_be_stopped() ->
 
 async def test_an_answer_that_comes_while_the_process_ends_is_the_answer_after_the_next_start() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([ASK], store=store) as home:
+    async with house([ASK], store=store) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         await home.threads.close()
         assert home.threads.state("100") == "asking", "as it was left"
         question = (await home.threads.status("100")).question
         await home.say("this", sort="answer", target=question)
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
@@ -172,13 +172,13 @@ async def test_an_answer_that_comes_while_the_process_ends_is_the_answer_after_t
 async def test_a_stop_that_comes_while_the_process_ends_is_obeyed_after_the_next_start() -> None:
     store, bench = fresh_store(), Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         await home.say("fix it")
         await bench.began.wait()
         await home.threads.close()
         assert home.threads.state("100") == "busy"
         await home.say("", sort="stop")
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons() == ["stopped"]
@@ -189,7 +189,7 @@ async def interrupt(store: SQLiteStore, *, in_order: bool) -> bool:
     """Take up what there is, or begin it, and end the process while a tool runs; whether it was taken up."""
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         if not await store.newest_executions(1_000):
             await home.say("fix it")
         elif not await home.threads.recover():
@@ -204,17 +204,18 @@ async def interrupt(store: SQLiteStore, *, in_order: bool) -> bool:
 
 async def logged(store: SQLiteStore, kind: str) -> None:
     """Wait until an event of a kind stands in the newest log."""
-    while True:
-        for row in await store.newest_executions(1_000):
-            if kind in [envelope.event.kind async for envelope in store.read(row.execution)]:
-                return
-        await asyncio.sleep(0.01)
+
+    async def stands() -> bool:
+        logs = [store.read(row.execution) for row in await store.newest_executions(1_000)]
+        return kind in [envelope.event.kind for log in logs async for envelope in log]
+
+    await eventually(stands, f"{kind} stands in a log")
 
 
 async def test_f78_an_execution_in_which_three_processes_died_is_left_alone_until_a_person_says_something() -> None:
     store = fresh_store()
     assert [await interrupt(store, in_order=False) for _ in range(5)] == [True, True, True, False, False]
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         assert await home.threads.recover() == 0
         assert sum("stopped trying" in text for text in await home.texts()) == 1, "told once, however often it starts"
         assert home.threads.state("100") == "paused"
@@ -236,11 +237,11 @@ async def test_what_is_left_alone_holds_no_slot_when_something_else_has_its_thre
     store = fresh_store()
     for _ in range(4):
         await interrupt(store, in_order=False)
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.say("down", sort="feedback", target=(await store.executions("100"))[0].execution)
         assert [item.sort for item in await store.pending("100")] == ["feedback"]
-    async with asyncio.timeout(10), house([FINISH], store=store, limit=1) as home:
+    async with house([FINISH], store=store, limit=1) as home:
         await home.threads.recover()
         await logged(store, "input_received")
         await home.say("works", thread="200")

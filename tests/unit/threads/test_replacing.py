@@ -26,7 +26,7 @@ def said(id: str, text: str, sort: Sort = "guidance", message: str = "") -> Inbo
 async def test_an_edit_takes_the_place_of_guidance_that_waits_also_where_nothing_more_fits() -> None:
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(15), house([WORK, FINISH, FINISH], bench=bench, limit=1) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench, limit=1) as home:
         await home.say("holds the only place", thread="100")
         await bench.began.wait()
         await home.threads.deliver(said("5000", "waits", "task"), guild="1")
@@ -59,7 +59,7 @@ async def test_what_was_kept_by_somebody_who_was_cancelled_in_that_moment_is_beg
             return new
 
     store = fresh_store(Slow)
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         item = said("200", "do it", "task")
         first = asyncio.create_task(home.threads.deliver(item, guild="1"))
         await store.kept.wait()
@@ -76,7 +76,7 @@ async def test_a_message_whose_files_had_just_come_when_the_process_ended_is_one
     await store.save_session(SessionRow("200", "", "1"))
     await store.put(said("5001", "look at the file", "queue"))
     await store.put(said("5001.files", "look at the file", message="5001"))
-    async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
+    async with house([FINISH, FINISH], store=store) as home:
         assert await home.threads.recover() == 1
         await home.threads.idle("200")
         assert await home.reasons("200") == ["done"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
 
-from agentic.core.events.execution_events import FileRef, InboxItem, Started
+from agentic.core.events.execution_events import FileRef, InboxItem, InputReceived, Started
 from agentic.doorbells import shared_inbox
 from agentic.doorbells.doorbell import Ring
 from agentic.doorbells.shared_inbox import SharedInbox
@@ -25,6 +25,7 @@ from bot.threads.registry import Threads
 from bot.threads.take_up import TakeUp
 from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
+from tests.waiting import BOUND, eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -40,7 +41,7 @@ class MuteBell:
         """Nobody hears it."""
 
     async def heard(self, most: int) -> list[Ring]:
-        await asyncio.sleep(0.02)
+        await asyncio.Event().wait()
         return []
 
     async def acknowledge(self, ring: Ring) -> None:
@@ -57,13 +58,18 @@ class SlowBell(MuteBell):
         self._rings = [Ring(thread, f"receipt of {thread}") for thread in threads]
         self.acknowledged: list[str] = []
         self.done = asyncio.Event()
+        self.looks = 0
+        """How often it was listened to, and inboxes were looked into."""
 
     async def heard(self, most: int) -> list[Ring]:
+        self.looks += 1
         rings, self._rings = self._rings, []
-        return rings or await super().heard(most)
+        await asyncio.sleep(0)
+        return rings
 
     async def acknowledge(self, ring: Ring) -> None:
-        await asyncio.sleep(0.03)
+        looks = self.looks
+        await eventually(lambda: self.looks > looks, "who does not wait for the bell goes on")
         self.acknowledged.append(ring.thread)
         if len(self.acknowledged) == 3:
             self.done.set()
@@ -136,20 +142,13 @@ async def town(monkeypatch: pytest.MonkeyPatch, *, mute: bool = False) -> AsyncG
                 await one.die(name)
 
 
-SECONDS = 15.0
-
-
-async def until(home: House, *reasons: str, thread: str = "100") -> None:
-    async with asyncio.timeout(SECONDS):
-        while await home.reasons(thread) != [*reasons]:
-            await asyncio.sleep(0.01)
-
-
 async def becomes(home: House, state: str, thread: str = "100") -> None:
     """The gateway comes to know it."""
-    async with asyncio.timeout(SECONDS):
-        while not await home.threads.knows(thread) or home.threads.state(thread) != state:
-            await asyncio.sleep(0.01)
+
+    async def known() -> bool:
+        return await home.threads.knows(thread) and home.threads.state(thread) == state
+
+    await eventually(known, f"the gateway knows that it is {state}")
 
 
 def held() -> Bench:
@@ -171,7 +170,7 @@ async def test_what_the_gateway_stores_one_worker_does_once(anywhere: Town) -> N
     for number in range(5):
         await gateway.say("hello", thread=str(number))
     for number in range(5):
-        await until(gateway, "done", thread=str(number))
+        await gateway.becomes("done", thread=str(number))
         assert [e.event.kind for e in await gateway.log(str(number))].count("started") == 1
         await becomes(gateway, "idle", thread=str(number))
 
@@ -185,7 +184,7 @@ async def test_a_gateway_knows_what_workers_do_and_what_it_is_told_counts_there(
     assert asked.asked is not None
     assert asked.requester == "7"
     await gateway.say("this", sort="answer", target=asked.question)
-    await until(gateway, "done")
+    await gateway.becomes("done")
 
     await gateway.say("work", thread="200")
     await bench.began.wait()
@@ -197,7 +196,7 @@ async def test_a_gateway_knows_what_workers_do_and_what_it_is_told_counts_there(
     await becomes(gateway, "busy", thread="200")
     await gateway.say("and mind the step", thread="200")
     await gateway.say("", thread="200", sort="stop")
-    await until(gateway, "stopped", thread="200")
+    await gateway.becomes("stopped", thread="200")
     heard = [getattr(e.event, "text", "") for e in await gateway.log("200") if e.event.kind == "input_received"]
     assert "and mind the step" in heard
     assert bench.ended.is_set()
@@ -214,11 +213,10 @@ async def test_work_that_another_did_while_one_waited_for_a_slot_is_not_done_aga
         await bench.began.wait()
         await gateway.say("hello", thread="2")
         await busy.threads.look("2")  # it is first in the line for the one slot
-        while not busy.slots.position(busy.roster.sessions["2"].state.main):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: busy.slots.position(busy.roster.sessions["2"].state.main))
         other = await here.worker("other", listens=False)
         await other.threads.look("2")
-        await until(other, "done", thread="2")
+        await other.becomes("done", thread="2")
         assert bench.hold is not None
         bench.hold.set()
         await busy.threads.idle("2")
@@ -234,11 +232,17 @@ async def test_a_bell_that_takes_its_time_is_told_once_of_each_thread(
     """What hears and what listens both let go of threads, and each waits for the bell."""
     async with town(monkeypatch) as here:
         worker = await here.worker("one", listens=False)
-        bell = SlowBell("1", "2", "3")
+        bell, hear = SlowBell("1", "2", "3"), worker.threads.hear
+
+        async def looking() -> None:
+            await hear()
+            bell.looks += 1
+
+        monkeypatch.setattr(worker.threads, "hear", looking)
         here.loops["one"] = asyncio.create_task(
             TakeUp(worker.threads, here.store, bell, SystemClock(), 4, lambda _: None).run()
         )
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(BOUND):
             await bell.done.wait()
     assert sorted(bell.acknowledged) == ["1", "2", "3"]
     assert [record.message for record in caplog.records if "fault of ours" in record.message] == []
@@ -266,7 +270,7 @@ async def test_of_threads_that_wait_for_a_person_only_those_are_looked_into_for_
         monkeypatch.setattr(here.store, "pending", pending)
         await gateway.say("this", sort="answer", target=asked.question)
         await worker.threads.hear()
-        await until(gateway, "done")
+        await gateway.becomes("done")
 
 
 class Looker:
@@ -305,7 +309,7 @@ async def looked_into(threads: Looker, bell: MuteBell) -> list[str]:
     """What is looked into, in order, until it is as much as was wanted."""
     working = TakeUp(cast("Threads", threads), fresh_store(ManyOpen), bell, SystemClock(), 4, lambda _: None)
     running = asyncio.create_task(working.run())
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(BOUND):
         await threads.done.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -348,11 +352,11 @@ async def test_a_worker_takes_no_more_than_it_has_room_for(monkeypatch: pytest.M
         await bench.began.wait()
         await gateway.say("hello", thread="2")
         await here.worker("free", room=1)
-        await until(gateway, "done", thread="2")
+        await gateway.becomes("done", thread="2")
         assert "2" not in full.roster.sessions
         assert bench.hold is not None
         bench.hold.set()
-        await until(gateway, "done", thread="1")
+        await gateway.becomes("done", thread="1")
 
 
 async def test_what_a_fault_of_the_place_broke_off_waits_for_a_person_and_not_for_another_worker(
@@ -365,8 +369,7 @@ async def test_what_a_fault_of_the_place_broke_off_waits_for_a_person_and_not_fo
         gateway = await here.gateway()
         first = await here.worker("first", Bench(broken))
         await gateway.say("work")
-        while not any("sandbox" in text for text in await gateway.texts()):
-            await asyncio.sleep(0.01)
+        await gateway.told("sandbox")
         await first.threads.idle("100")
         await becomes(gateway, "paused")
         head = (await gateway.store.open_executions("100"))[0].head
@@ -375,7 +378,7 @@ async def test_what_a_fault_of_the_place_broke_off_waits_for_a_person_and_not_fo
         await second.threads.idle("100")
         assert (await gateway.store.open_executions("100"))[0].head == head, "it is left to people"
         await gateway.say("go on")
-        await until(gateway, "done")
+        await gateway.becomes("done")
 
 
 async def test_a_crashed_workers_thread_is_taken_up_once_its_lease_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,9 +389,9 @@ async def test_a_crashed_workers_thread_is_taken_up_once_its_lease_is_over(monke
         await bench.began.wait()
         await here.die("dying")
         await dying.crash("100")
-        await until(gateway, "")
+        await gateway.becomes("")
         await here.worker("other")
-        await until(gateway, "done")
+        await gateway.becomes("done")
         assert isinstance((await gateway.log())[0].event, Started)
 
 
@@ -411,32 +414,27 @@ async def test_files_and_votes_that_the_gateway_stored_are_taken_in_by_who_works
             files=(FileRef(name="table.csv", path="https://cdn/table.csv", size=3),),
         )  # fmt: skip
         await gateway.threads.deliver(sent, guild="1")
-        while "input_received" not in [e.event.kind for e in await gateway.log()]:
-            await asyncio.sleep(0.01)
-        heard = next(e.event for e in await gateway.log() if e.event.kind == "input_received")
-        assert [file.path for file in heard.files] == ["table.csv"]  # type: ignore[union-attr]
+
+        async def taken_in() -> InputReceived | None:
+            return next((e.event for e in await gateway.log() if isinstance(e.event, InputReceived)), None)
+
+        heard = await eventually(taken_in)
+        assert heard is not None
+        assert [file.path for file in heard.files] == ["table.csv"]
         assert fetched == ["900"]
         assert bench.hold is not None
         bench.hold.set()
-        await until(gateway, "done")
+        await gateway.becomes("done")
 
         execution = (await gateway.store.executions("100"))[0].execution
         vote = await gateway.say("up", sort="feedback", target=f"{execution}/result")
-        while vote.id in [item.id for item in await gateway.store.pending("100")]:
-            await asyncio.sleep(0.01)
+        await gateway.emptied()
         kinds = [e.event.kind for e in await gateway.store.read_outcome(execution)]
         assert kinds.count("feedback_given") == 1, kinds
         none = await gateway.threads.deliver(
             vote.model_copy(update={"id": "901", "target": "", "thread": "77"}), guild="1"
         )
         assert not none.accepted or none.text, "there is no result"
-
-
-async def holds(what: Callable[[], object]) -> None:
-    """Wait for something that nothing announces."""
-    async with asyncio.timeout(SECONDS):
-        while not what():
-            await asyncio.sleep(0.01)
 
 
 async def test_a_stop_reaches_the_process_that_runs_also_where_another_waits_in_line(
@@ -450,15 +448,15 @@ async def test_a_stop_reaches_the_process_that_runs_also_where_another_waits_in_
         await bench.began.wait()
         await gateway.say("work", thread="2")
         await busy.threads.look("2")
-        await holds(lambda: busy.slots.position(busy.roster.sessions["2"].state.main))
+        await eventually(lambda: busy.slots.position(busy.roster.sessions["2"].state.main))
         other = await here.worker("other", other_bench, listens=False)
         await other.threads.look("2")
         await other_bench.began.wait()
         await gateway.say("", thread="2", sort="stop")
         await busy.threads.hear()
-        await holds(lambda: busy.roster.sessions["2"].task is None)
+        await eventually(lambda: busy.roster.sessions["2"].task is None)
         await other.threads.hear()
-        await holds(lambda: other.roster.sessions["2"].task is None)
+        await eventually(lambda: other.roster.sessions["2"].task is None)
         assert await gateway.reasons("2") == ["stopped"]
         for each in (bench, other_bench):
             assert each.hold is not None
@@ -509,6 +507,6 @@ async def test_a_ring_is_kept_while_its_thread_is_looked_at_and_none_stays_where
         await up._hear()  # pyright: ignore[reportPrivateUsage]
         assert len(bell.held) == 3
         goes_on.set()
-        await holds(lambda: not bell.held)
+        await eventually(lambda: not bell.held)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

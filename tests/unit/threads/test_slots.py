@@ -34,7 +34,7 @@ async def test_threads_get_their_slots_in_the_order_they_asked() -> None:
     await settled()
     assert order == ["a"]
     assert [slots.position(name) for name in ("a", "b", "c")] == [0, 1, 2]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         for worker in workers:
             await worker.entered.wait()
             worker.go.set()
@@ -57,7 +57,7 @@ async def test_who_waits_for_a_person_makes_room_and_comes_back_without_waiting(
     await settled()
     assert order == ["asking", "other", "third"]
     third.go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(asking.task, other.task, third.task)
 
 
@@ -70,7 +70,7 @@ async def test_a_thread_that_was_told_to_stop_does_not_wait_for_its_turn() -> No
     assert order == ["a", "c"]
     for worker in workers:
         worker.go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(*(worker.task for worker in workers))
 
 
@@ -83,7 +83,7 @@ async def test_a_cancelled_wait_leaves_the_line() -> None:
     assert slots.position("c") == 1
     workers[0].go.set()
     workers[2].go.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asyncio.gather(workers[0].task, workers[2].task)
     assert order == ["a", "c"]
 
@@ -92,7 +92,7 @@ async def test_who_was_told_to_stop_before_it_stood_in_line_does_not_wait() -> N
     slots, order = Slots(1), list[str]()
     worker = Worker(slots, "a", order)
     await settled()
-    async with asyncio.timeout(5), slots.slot("stopped", hurried=True):
+    async with asyncio.timeout(60), slots.slot("stopped", hurried=True):
         assert order == ["a"]
     worker.go.set()
     await worker.task
@@ -100,7 +100,7 @@ async def test_who_was_told_to_stop_before_it_stood_in_line_does_not_wait() -> N
 
 async def test_who_waits_for_a_person_from_the_beginning_takes_no_slot() -> None:
     slots, order = Slots(1), list[str]()
-    async with asyncio.timeout(5), slots.slot("asking", aside=True):
+    async with asyncio.timeout(60), slots.slot("asking", aside=True):
         worker = Worker(slots, "a", order)
         await worker.entered.wait()
         worker.go.set()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from agentic.core.events.execution_events import FileRef, InboxItem, Person
 from agentic.models.scripted.model import Asked, answer
 from agentic.ports.errors import SandboxLost, SandboxUnavailable, StoreUnavailable
-from agentic.ports.runtime import Answer, Observation, Prepared
+from agentic.ports.runtime import Answer, Lease, Observation, Prepared
+from agentic.runtime import loop
 from agentic.runtime.clock import SystemClock
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.ports.conversation import Receipt
 from tests.stores import fresh_store
 from tests.unit.threads.house import ANN, Bench, House, house
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -62,17 +66,18 @@ class Deaf(Bench):
             return await super().run(tool, call, prepared, on_output)
         self.began.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled.set()
             await self.go.wait()
+            self.ended.set()
             raise
         return Observation("ok", "worked")
 
 
 async def test_a_stop_that_came_as_an_execution_ended_does_not_stop_what_was_queued_after_it() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH, FINISH], bench=bench) as home:
+    async with house([FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         await home.store.put(item("5", "stop"))  # it was on its way when the execution ended
@@ -84,7 +89,7 @@ async def test_a_stop_that_came_as_an_execution_ended_does_not_stop_what_was_que
 
 async def test_a_stop_after_the_end_calls_off_what_was_queued_before_it_and_says_so() -> None:
     bench = Settling()
-    async with asyncio.timeout(10), house([FINISH, FINISH], bench=bench) as home:
+    async with house([FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.settling.wait()
         await home.say("second", sort="queue")
@@ -103,18 +108,17 @@ async def test_what_waits_for_the_lessons_of_the_last_task_is_busy_and_can_be_st
         if asked.prompt.tools:
             return answer("", ("finish", {"answer": "no", "success": False}))
         learning.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return FINISH
 
-    async with asyncio.timeout(10), house(script, limit=1) as home:
+    async with house(script, limit=1) as home:
         await home.say("first")
         await learning.wait()
         receipt = await home.threads.deliver(item("9", "task", "second"), guild="1")
         assert "in a moment" in receipt.text
         assert home.threads.state("100") == "busy"
         await home.say("", sort="stop")
-        while home.threads.state("100") == "busy":
-            await asyncio.sleep(0.01)
+        await eventually(lambda: home.threads.state("100") != "busy")
         assert await tasks(home) == [("first", "failed")]
         assert any("second" in text for text in await home.texts())
 
@@ -125,11 +129,11 @@ async def test_a_reflection_holds_no_slot() -> None:
     async def script(asked: Asked) -> Answer:
         if not asked.prompt.tools:
             learning.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         failed = any("first" in message.text for message in asked.prompt.messages)
         return answer("", ("finish", {"answer": "", "success": not failed}))
 
-    async with asyncio.timeout(10), house(script, limit=1) as home:
+    async with house(script, limit=1) as home:
         await home.say("first")
         await learning.wait()
         await home.say("second", thread="200")
@@ -141,7 +145,7 @@ async def test_an_execution_that_broke_off_can_be_stopped() -> None:
     def fail() -> None:
         raise SandboxUnavailable("no docker")
 
-    async with asyncio.timeout(10), house([WORK], bench=Bench(fail)) as home:
+    async with house([WORK], bench=Bench(fail)) as home:
         await home.say("delete all logs")
         await home.threads.idle("100")
         assert home.threads.state("100") == "paused", "so that a stop is let through and strangers are not"
@@ -154,7 +158,7 @@ async def test_an_execution_that_broke_off_can_be_stopped() -> None:
 
 async def test_a_task_of_somebody_else_never_becomes_guidance_for_what_runs() -> None:
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("9", "task", "drop the users table", BOB), guild="1")
@@ -174,7 +178,7 @@ async def test_a_stop_that_cannot_be_kept_interrupts_all_the_same_and_says_what_
             return await super().put(item)
 
     store, bench = fresh_store(FullDisk), held()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         await home.say("fill the disk")
         await bench.began.wait()
         store.full = True
@@ -196,7 +200,7 @@ async def test_a_stop_ends_the_execution_although_the_sandbox_does_not_answer() 
 
     bench = Frozen()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.say("", sort="stop")
@@ -208,7 +212,7 @@ async def test_a_stop_ends_the_execution_although_the_sandbox_does_not_answer() 
 
 async def test_what_is_said_after_a_stop_is_a_task_of_its_own() -> None:
     bench = Deaf()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("delete the logs")
         await bench.began.wait()
         await home.say("", sort="stop")
@@ -219,9 +223,12 @@ async def test_what_is_said_after_a_stop_is_a_task_of_its_own() -> None:
         assert await tasks(home) == [("delete the logs", "stopped"), ("compress the logs instead", "done")]
 
 
-async def test_a_tool_that_never_acknowledges_its_cancellation_does_not_hold_up_the_stop() -> None:
+async def test_a_tool_that_never_acknowledges_its_cancellation_does_not_hold_up_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop, "ACKNOWLEDGE_SECONDS", 0.01)
     bench = Deaf()
-    async with asyncio.timeout(20), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.say("", sort="stop")
@@ -229,10 +236,12 @@ async def test_a_tool_that_never_acknowledges_its_cancellation_does_not_hold_up_
         assert await home.reasons() == ["stopped"]
         finished = [e.event for e in await home.log() if e.event.kind == "tool_finished"]
         assert [event.outcome for event in finished] == ["unknown"]
-        length = len(await home.log())
+        log = await home.log()
         bench.go.set()
-        await asyncio.sleep(0.05)
-        assert len(await home.log()) == length, "what ends late writes nothing any more"
+        await bench.ended.wait()
+        await home.say("second")
+        await home.threads.idle("100")
+        assert await home.log(which=0) == log, "what ends late writes nothing any more"
 
 
 async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
@@ -240,10 +249,10 @@ async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
 
     async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return sent.files
 
-    async with asyncio.timeout(5), house([FINISH], receive=receive) as home:
+    async with house([FINISH], receive=receive) as home:
         task = item("9", "task", "sum it").model_copy(update={"files": (FileRef(name="a", path="u", size=3),)})
         await home.threads.deliver(task, guild="1")
         await fetching.wait()
@@ -255,11 +264,20 @@ async def test_a_stop_ends_the_downloads_that_precede_a_task() -> None:
 
 
 async def test_a_stop_ends_the_wait_for_another_process_and_says_what_it_was() -> None:
-    store = fresh_store()
-    await store.acquire("100", "another", 60)
-    async with asyncio.timeout(5), house([FINISH], store=store) as home:
+    class Taken(SQLiteStore):
+        asked = asyncio.Event()
+
+        async def acquire(self, thread: str, owner: str, seconds: float = 20.0) -> Lease | None:
+            lease = await super().acquire(thread, owner, seconds)
+            if lease is None:
+                self.asked.set()
+            return lease
+
+    store = fresh_store(Taken)
+    await store.acquire("100", "another", 600)
+    async with house([FINISH], store=store) as home:
         await home.say("first")
-        await asyncio.sleep(0.05)
+        await store.asked.wait()
         await home.say("", sort="stop")
         await home.threads.idle("100")
         assert any("another process has the thread" in text for text in await home.texts())
@@ -268,7 +286,7 @@ async def test_a_stop_ends_the_wait_for_another_process_and_says_what_it_was() -
 
 async def test_a_stop_right_after_the_task_waits_in_no_line() -> None:
     bench = held()
-    async with asyncio.timeout(5), house([WORK], bench=bench, limit=1) as home:
+    async with house([WORK], bench=bench, limit=1) as home:
         await home.say("holds the only slot", thread="200")
         await bench.began.wait()
         await home.threads.deliver(item("1001", "task", "waits"), guild="1")
@@ -279,14 +297,14 @@ async def test_a_stop_right_after_the_task_waits_in_no_line() -> None:
 
 async def test_a_stop_given_while_the_bot_was_down_waits_in_no_line_after_the_start() -> None:
     store, bench = fresh_store(), held()
-    async with asyncio.timeout(10), house([WORK, WORK], store=store, bench=bench) as home:
+    async with house([WORK, WORK], store=store, bench=bench) as home:
         await home.say("a", thread="050")
         await home.say("b", thread="100")
-        while not await home.reasons("100") or not await home.reasons("050"):
-            await asyncio.sleep(0.01)
+        for thread in ("050", "100"):
+            await home.becomes("", thread=thread)
     await store.put(item("9", "stop"))
     bench = held()
-    async with asyncio.timeout(10), house(lambda _: WORK, store=store, bench=bench, limit=1) as home:
+    async with house(lambda _: WORK, store=store, bench=bench, limit=1) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await home.reasons("100") == ["stopped"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from agentic.core.events.execution_events import (
@@ -18,6 +17,7 @@ from agentic.ports.errors import SandboxLost, SandboxUnavailable
 from agentic.ports.runtime import Answer, ToolSpec
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.unit.threads.house import Bench, house
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -34,7 +34,7 @@ def finishing_after(calls: int) -> list[Answer]:
 
 
 async def test_a_task_runs_to_its_end_and_the_thread_is_idle_again() -> None:
-    async with asyncio.timeout(10), house(finishing_after(1)) as home:
+    async with house(finishing_after(1)) as home:
         await home.say("fix it")
         assert home.threads.state("100") in ("busy", "idle")
         await home.threads.idle("100")
@@ -46,7 +46,7 @@ async def test_a_task_runs_to_its_end_and_the_thread_is_idle_again() -> None:
 
 async def test_what_is_said_first_in_a_thread_makes_it_a_session_in_the_same_commit(tmp_path: Path) -> None:
     store = SQLiteStore.open(tmp_path / "state.db")
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         before = store.counters.commits
         await home.say("fix it")
         assert store.counters.commits == before + 1
@@ -56,7 +56,7 @@ async def test_what_is_said_first_in_a_thread_makes_it_a_session_in_the_same_com
 
 
 async def test_a_thread_that_was_never_spoken_in_is_unknown() -> None:
-    async with asyncio.timeout(10), house([]) as home:
+    async with house([]) as home:
         assert home.threads.state("999") == "unknown"
         assert not await home.threads.knows("999")
         assert (await home.threads.status("999")).state == "unknown"
@@ -65,7 +65,7 @@ async def test_a_thread_that_was_never_spoken_in_is_unknown() -> None:
 async def test_a_message_to_a_busy_thread_is_guidance_in_the_next_request() -> None:
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("fix it")
         await bench.began.wait()
         await home.say("use tabs, not spaces")  # the cog thought that the thread was idle
@@ -79,7 +79,7 @@ async def test_a_queued_task_begins_when_the_first_has_ended_and_knows_of_it() -
     bench = Bench()
     bench.hold = asyncio.Event()
     script = [WORK, answer("", ("finish", {"answer": "the answer is 7491"})), FINISH]
-    async with asyncio.timeout(10), house(script, bench=bench) as home:
+    async with house(script, bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.say("second", sort="queue")
@@ -93,7 +93,7 @@ async def test_a_queued_task_begins_when_the_first_has_ended_and_knows_of_it() -
 async def test_a_stop_ends_the_execution_and_drops_the_queue_with_a_word() -> None:
     bench = Bench()
     bench.hold = asyncio.Event()
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.say("write the poem", sort="queue")
@@ -105,7 +105,7 @@ async def test_a_stop_ends_the_execution_and_drops_the_queue_with_a_word() -> No
 
 
 async def test_a_stop_where_nothing_runs_says_so_and_is_not_kept_for_the_next_task() -> None:
-    async with asyncio.timeout(10), house([FINISH, FINISH]) as home:
+    async with house([FINISH, FINISH]) as home:
         await home.say("first")
         await home.threads.idle("100")
         item = await home.say("", sort="stop")
@@ -116,7 +116,7 @@ async def test_a_stop_where_nothing_runs_says_so_and_is_not_kept_for_the_next_ta
 
 
 async def test_an_item_that_was_ever_delivered_changes_nothing() -> None:
-    async with asyncio.timeout(10), house([FINISH, FINISH]) as home:
+    async with house([FINISH, FINISH]) as home:
         item = await home.say("once")
         await home.threads.idle("100")
         receipt = await home.threads.deliver(item, guild="1")
@@ -126,7 +126,7 @@ async def test_an_item_that_was_ever_delivered_changes_nothing() -> None:
 
 
 async def test_an_answer_reaches_the_question_and_the_thread_says_that_it_asks() -> None:
-    async with asyncio.timeout(10), house([ASK, FINISH]) as home:
+    async with house([ASK, FINISH]) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         assert home.threads.state("100") == "asking"
@@ -139,7 +139,7 @@ async def test_an_answer_reaches_the_question_and_the_thread_says_that_it_asks()
 
 
 async def test_who_waits_for_a_person_keeps_nobody_from_working() -> None:
-    async with asyncio.timeout(10), house([ASK, FINISH, FINISH], limit=1) as home:
+    async with house([ASK, FINISH, FINISH], limit=1) as home:
         await home.say("asks", thread="100")
         await home.threads.settled("100")
         await home.say("works", thread="200")
@@ -148,13 +148,13 @@ async def test_who_waits_for_a_person_keeps_nobody_from_working() -> None:
 
 
 async def test_who_was_paused_while_it_asks_still_keeps_nobody_from_working_when_the_pause_is_over() -> None:
-    async with asyncio.timeout(10), house([ASK, FINISH, FINISH], limit=1) as home:
+    async with house([ASK, FINISH, FINISH], limit=1) as home:
         await home.say("asks", thread="100")
         await home.threads.settled("100")
         await home.say("", thread="100", sort="pause")
-        await until(lambda: home.threads.state("100") == "paused")
+        await eventually(lambda: home.threads.state("100") == "paused")
         await home.say("", thread="100", sort="resume")
-        await until(lambda: home.threads.state("100") == "asking")
+        await eventually(lambda: home.threads.state("100") == "asking")
         await home.say("works", thread="200")
         await home.threads.idle("200")
         assert await home.reasons("200") == ["done"]
@@ -183,7 +183,7 @@ async def test_more_threads_than_slots_all_get_their_turn() -> None:
     def script(asked: Asked) -> Answer:
         return FINISH if any(message.answers for message in asked.prompt.messages) else WORK
 
-    async with asyncio.timeout(20), house(script, limit=3, toolbox=lambda _: Counting()) as home:
+    async with house(script, limit=3, toolbox=lambda _: Counting()) as home:
         threads = [str(number) for number in range(100, 120)]
         for thread in threads:
             await home.say("work", thread=thread)
@@ -199,7 +199,7 @@ async def test_a_fault_of_ours_is_told_as_ours_and_the_next_message_goes_on() ->
         raise ZeroDivisionError("a bug")
 
     bench = Bench(fail)
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         assert home.threads.state("100") == "paused", "it is open: it can be steered, stopped and gone on with"
@@ -220,7 +220,7 @@ async def test_no_sandbox_is_told_with_what_to_do() -> None:
     def fail() -> None:
         raise SandboxUnavailable("install bubblewrap")
 
-    async with asyncio.timeout(10), house([WORK], bench=Bench(fail)) as home:
+    async with house([WORK], bench=Bench(fail)) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         texts = await home.texts()
@@ -233,7 +233,7 @@ async def test_a_lost_sandbox_is_made_anew_and_the_work_goes_on() -> None:
         raise SandboxLost("the container is gone")
 
     bench = Bench(fail)
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         assert await home.reasons() == ["done"]
@@ -244,7 +244,7 @@ async def test_a_sandbox_that_is_lost_again_and_again_is_told_to_a_person() -> N
     def fail() -> None:
         raise SandboxLost("the container is gone")
 
-    async with asyncio.timeout(10), house([WORK] * 5, bench=Bench(fail)) as home:
+    async with house([WORK] * 5, bench=Bench(fail)) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         assert await home.reasons() == [""]
@@ -253,20 +253,18 @@ async def test_a_sandbox_that_is_lost_again_and_again_is_told_to_a_person() -> N
 
 
 async def test_a_vote_on_a_finished_execution_is_kept_with_it_and_starts_nothing() -> None:
-    async with asyncio.timeout(10), house([FINISH]) as home:
+    async with house([FINISH]) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         await home.say("up", sort="feedback")
         execution = (await home.store.executions("100"))[-1].execution
-        while "feedback_given" not in [e.event.kind for e in await home.store.read_outcome(execution)]:
-            await asyncio.sleep(0.01)
+        await home.outcome(execution, "feedback_given")
         assert await home.reasons() == ["done"], await home.texts()
-        while await home.store.pending("100"):
-            await asyncio.sleep(0.01)
+        await home.emptied()
 
 
 async def test_an_execution_begins_with_who_asked_what_may_be_used_and_which_message_it_was() -> None:
-    async with asyncio.timeout(10), house([FINISH]) as home:
+    async with house([FINISH]) as home:
         item = await home.say("fix it")
         await home.threads.idle("100")
         log = await home.log()
@@ -287,7 +285,7 @@ class Mailbox(Bench):
 
 
 async def test_what_its_tools_can_show_that_is_not_public_is_at_hand_from_the_beginning() -> None:
-    async with asyncio.timeout(10), house([FINISH], bench=Mailbox()) as home:
+    async with house([FINISH], bench=Mailbox()) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         started = (await home.log())[0].event
@@ -296,7 +294,7 @@ async def test_what_its_tools_can_show_that_is_not_public_is_at_hand_from_the_be
 
 
 async def test_what_nobody_asked_for_changes_nothing_while_no_plan_was_agreed_to() -> None:
-    async with asyncio.timeout(10), house([FINISH, FINISH, FINISH]) as home:
+    async with house([FINISH, FINISH, FINISH]) as home:
         for text, unspoken, planning in (
             ("plan: fix it", False, True),
             ("go on", True, True),
@@ -310,7 +308,7 @@ async def test_what_nobody_asked_for_changes_nothing_while_no_plan_was_agreed_to
 
 
 async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
-    async with asyncio.timeout(10), house([FINISH]) as home:
+    async with house([FINISH]) as home:
         await home.say("fix it")
         await home.threads.idle("100")
         row = (await home.store.undelivered("100"))[0]
@@ -318,8 +316,3 @@ async def test_a_message_of_the_bot_belongs_to_its_thread() -> None:
         assert await home.threads.thread_of_message("5551") == "100"
         assert await home.threads.thread_of_message("100") == "100"
         assert await home.threads.thread_of_message("5552") is None
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        await asyncio.sleep(0.005)  # a state tells nobody, so it is asked

@@ -15,9 +15,8 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.threads.inbox import OVERTAKEN
 from tests.stores import fresh_store
 from tests.unit.threads.house import house
-from tests.unit.threads.test_late import taken_in
-from tests.unit.threads.test_outages import until_told
 from tests.unit.threads.test_stopping import held, item, tasks
+from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
 WORK = answer("", ("work", {}))
@@ -42,7 +41,7 @@ class Gated(SQLiteStore):
 async def left_working(store: SQLiteStore) -> None:
     """A process that ends in the middle of a task."""
     bench = held()
-    async with asyncio.timeout(10), house([WORK], store=store, bench=bench) as home:
+    async with house([WORK], store=store, bench=bench) as home:
         await home.say("fix it")
         await bench.began.wait()
 
@@ -53,7 +52,7 @@ async def left_working(store: SQLiteStore) -> None:
 async def test_a_stop_in_the_very_moment_of_a_start_stops_what_an_earlier_process_left() -> None:
     store = fresh_store()
     await left_working(store)
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         assert home.threads.state("100") == "busy", "nothing of it has been taken up yet"
         receipt = await home.threads.deliver(item("9", "stop"), guild="1")
@@ -66,7 +65,7 @@ async def test_a_stop_in_the_very_moment_of_a_start_stops_what_an_earlier_proces
 async def test_words_in_the_very_moment_of_a_start_are_guidance_for_what_an_earlier_process_left() -> None:
     store = fresh_store()
     await left_working(store)
-    async with asyncio.timeout(10), house([FINISH, FINISH], store=store) as home:
+    async with house([FINISH, FINISH], store=store) as home:
         await home.threads.recover()
         await home.say("and use tabs")
         await home.threads.idle("100")
@@ -77,7 +76,7 @@ async def test_words_in_the_very_moment_of_a_start_are_guidance_for_what_an_earl
 async def test_a_stop_in_the_very_moment_of_a_start_calls_off_a_task_that_an_earlier_process_kept() -> None:
     store = fresh_store()
     await store.put(item("7", "task", "fix it"))
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.deliver(item("9", "stop"), guild="1")
         await home.threads.idle("100")
@@ -93,21 +92,20 @@ async def test_a_side_question_that_is_open_too_does_not_hide_who_paused_the_tas
         if asked.prompt.tools:
             return WORK
         asked_aside.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         raise AssertionError
 
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+    async with house(script, store=store, bench=bench) as home:
         await home.say("go")
         await bench.began.wait()
         await home.say("how far?", sort="side")
         await asked_aside.wait()
         await home.say("", sort="pause")
-        while home.threads.state("100") != "paused":
-            await asyncio.sleep(0.01)
-    async with asyncio.timeout(10), house(lambda _: answer("half way"), store=store) as home:
+        await eventually(lambda: home.threads.state("100") == "paused")
+    async with house(lambda _: answer("half way"), store=store) as home:
         await home.threads.recover()
         assert home.threads.state("100") == "paused"
-        await until_told(home, "half way")
+        await home.told("half way")
         assert home.threads.state("100") == "paused"
 
 
@@ -119,7 +117,7 @@ async def test_a_stop_while_what_was_left_over_is_answered_calls_off_what_is_abo
     await store.put(item("6", "escalate"))
     await store.put(item("7", "task", "fix it"))
     store.shut = True
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await store.waits.wait()
         assert home.threads.state("100") == "busy"
@@ -140,7 +138,7 @@ async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_tha
         await go.wait()
         return sent.files
 
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
         await home.say("first")
         await bench.began.wait()
         words = item("8", "guidance", "use this").model_copy(update={"files": FILES})
@@ -148,15 +146,12 @@ async def test_a_stop_while_only_a_file_is_being_fetched_calls_off_the_words_tha
         await fetching.wait()
         assert bench.hold is not None
         bench.hold.set()
-        while await home.reasons() != ["done"]:
-            await asyncio.sleep(0.01)
-        while home.roster.sessions["100"].task is not None:
-            await asyncio.sleep(0.01)
+        await home.becomes("done")
+        await eventually(lambda: home.roster.sessions["100"].task is None)
         await home.threads.deliver(item("9", "stop"), guild="1")
         await home.threads.idle("100")
         go.set()
-        while home.threads.state("100") != "idle":
-            await asyncio.sleep(0.01)
+        await eventually(lambda: home.threads.state("100") == "idle")
         await home.threads.idle("100")
         assert await tasks(home) == [("first", "done")]
         assert any("Stopped before it started" in text and "use this" in text for text in await home.texts())
@@ -170,10 +165,10 @@ async def test_what_is_deleted_in_the_moment_in_which_it_begins_is_withdrawn() -
     async def script(asked: Asked) -> Answer:
         if "then this" in str(asked.prompt.messages[-1]):
             second.set()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return FINISH if bench.ended.is_set() else WORK
 
-    async with asyncio.timeout(10), house(script, store=store, bench=bench) as home:
+    async with house(script, store=store, bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         queued = await home.say("then this", sort="queue")
@@ -193,7 +188,7 @@ async def test_what_is_deleted_in_the_moment_in_which_it_begins_is_withdrawn() -
 async def test_what_was_said_before_a_stop_and_comes_after_it_begins_nothing() -> None:
     """A stop waits for nobody: not for words before it that are still being read back after a gap."""
     bench = held()
-    async with asyncio.timeout(10), house([WORK, FINISH], bench=bench) as home:
+    async with house([WORK, FINISH], bench=bench) as home:
         await home.say("first")
         await bench.began.wait()
         await home.threads.deliver(item("900000000000", "stop"), guild="1")
@@ -216,7 +211,7 @@ async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the
         await go.wait()
         return sent.files
 
-    async with asyncio.timeout(10), house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
+    async with house([WORK, FINISH, FINISH], bench=bench, receive=receive) as home:
         await home.say("first")
         await bench.began.wait()
         words = item("8", "guidance", "use this").model_copy(update={"files": FILES, "message": "8"})
@@ -225,8 +220,7 @@ async def test_words_that_are_edited_while_their_file_is_being_fetched_reach_the
         edit = item("e8.1", "edited", "use that").model_copy(update={"message": "8"})
         await home.threads.deliver(edit, guild="1")
         go.set()
-        while home.roster.sessions["100"].state.fetching:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: not home.roster.sessions["100"].state.fetching)
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.idle("100")
@@ -243,17 +237,17 @@ async def test_an_answer_whose_file_was_being_fetched_as_the_process_ended_is_th
 
     async def never(sent: InboxItem) -> tuple[FileRef, ...]:
         fetching.set()
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return sent.files
 
-    async with asyncio.timeout(10), house([ASK], store=store, receive=never) as home:
+    async with house([ASK], store=store, receive=never) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         question = (await home.threads.status("100")).question
         words = item("8", "answer", "this").model_copy(update={"files": FILES, "target": question, "message": "8"})
         await home.threads.deliver(words, guild="1")
         await fetching.wait()
-    async with asyncio.timeout(10), house([FINISH], store=store) as home:
+    async with house([FINISH], store=store) as home:
         await home.threads.recover()
         await home.threads.idle("100")
         assert await tasks(home) == [("do one of two", "done")]
@@ -264,16 +258,16 @@ async def test_an_answer_whose_file_was_being_fetched_as_the_process_ended_is_th
 
 async def test_a_vote_on_an_earlier_result_does_not_wait_for_who_waits_for_a_person() -> None:
     store = fresh_store()
-    async with asyncio.timeout(10), house([FINISH, ASK, *[answer("{}")] * 5], store=store) as home:
+    async with house([FINISH, ASK, *[answer("{}")] * 5], store=store) as home:
         await home.say("first")
         await home.threads.idle("100")
         await home.say("second")
         await home.threads.settled("100")
     first = (await store.executions("100"))[0].execution
     await store.put(item("8", "feedback", "down").model_copy(update={"target": f"{first}/result"}))
-    async with asyncio.timeout(10), house([answer("{}")] * 5, store=store) as home:
+    async with house([answer("{}")] * 5, store=store) as home:
         await home.threads.recover()
-        await taken_in(home, first)
+        await home.outcome(first, "feedback_given")
         assert home.threads.state("100") == "asking"
 
 
@@ -287,14 +281,14 @@ async def test_a_question_of_what_broke_off_can_still_be_answered_by_its_buttons
                 raise StoreUnavailable("the disk is full")
             return await super().put(item)
 
-    async with asyncio.timeout(10), house([ASK, FINISH], store=fresh_store(Full)) as home:
+    async with house([ASK, FINISH], store=fresh_store(Full)) as home:
         await home.say("do one of two")
         await home.threads.settled("100")
         question = (await home.threads.status("100")).question
         assert "I stopped it" in (await home.threads.deliver(item("9", "stop"), guild="1")).text
         assert home.threads.state("100") == "paused"
-        while not at_once and home.roster.sessions["100"].task is not None:
-            await asyncio.sleep(0.01)
+        if not at_once:
+            await eventually(lambda: home.roster.sessions["100"].task is None)
         assert (await home.threads.status("100")).question == question
         press = item("10", "answer", "1").model_copy(update={"target": question, "message": "5"})
         assert (await home.threads.deliver(press, guild="1")).accepted

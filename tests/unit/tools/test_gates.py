@@ -248,7 +248,7 @@ FREE = [
     "npm ci && npm run build",
     "docker compose down",
     "sudo apt-get remove x",
-    "timeout 10 sleep 1",
+    "timeout 100 sleep 60",
     "env",
     "X=1",
     "bash run.sh -r",

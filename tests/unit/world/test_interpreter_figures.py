@@ -32,7 +32,7 @@ def test_real_figures_and_pictures_are_kept_as_files_within_bounds(tmp_path: Pat
         requests.writelines(f"{json.dumps(piece)}\n" for piece in PIECES)
         requests.flush()
         errors, figures = zip(*(json.loads(answers.readline()) for _ in PIECES), strict=True)
-    printed, _ = process.communicate(timeout=30)
+    printed, _ = process.communicate(timeout=60)
     assert [error.splitlines()[-1:] for error in errors] == [[], [], ["ZeroDivisionError: division by zero"], []]
     assert figures == (["figures/figure-1.png"], ["figures/figure-2.png"], [], ["figures/figure-3.png"])
     sizes = [facts_of((tmp_path / name).read_bytes()) for [name] in (figures[0], figures[1])]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,7 +32,7 @@ from agentic.stores.sqlite.file.schema import (
     FORGOTTEN,
     there,
 )
-from agentic.stores.sqlite.tables import search
+from agentic.stores.sqlite.tables import blobs, search
 
 EVENTS_A_PIECE = 100
 """Events that are deleted in one transaction."""
@@ -313,11 +314,11 @@ def _mark(connection: Connection, table: str) -> bool:
 def delete_files(folder: Path, named: Collection[str], now: float) -> None:
     """Delete files of contents that no row names, unless they are being written in these moments."""
     for path in _files(folder):
-        try:
-            if path.parent.name + path.name not in named and path.stat().st_mtime < now - FILE_SECONDS:
+        if path.parent.name + path.name in named:
+            continue
+        with suppress(FileNotFoundError), blobs.alone(path.parent):  # not there: another process was quicker
+            if path.stat().st_mtime < now - FILE_SECONDS:
                 path.unlink()
-        except FileNotFoundError:
-            continue  # another process was quicker
 
 
 def _files(folder: Path) -> Iterator[Path]:

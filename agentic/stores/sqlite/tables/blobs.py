@@ -5,10 +5,12 @@ A file stands complete on the disk before the transaction that names it, so a na
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -71,6 +73,20 @@ def get(connection: Connection, folder: Path, sha: str) -> bytes | None:
     return content
 
 
+@contextmanager
+def alone(folder: Path) -> Generator[None]:
+    """Let no other process or thread in that wants a folder of files ``alone``.
+
+    Else a sweep that has found a file old and unnamed deletes it in the moment in which it is needed again.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _path(folder: Path, sha: str) -> Path:
     return folder / sha[:2] / sha[2:]
 
@@ -85,10 +101,11 @@ def _read_file(path: Path) -> bytes:
 
 
 def _write_file(path: Path, content: bytes) -> None:
-    if path.exists() and path.stat().st_size == len(content):
-        os.utime(path)  # it is needed again: nobody takes it for a leftover
-        return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with alone(path.parent):
+        if path.exists() and path.stat().st_size == len(content):
+            os.utime(path)  # it is needed again: nobody takes it for a leftover
+            return
     descriptor, name = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from bot.local_discord import LocalGuild, Message, RateLimited, Rule
 
-TIMEOUT = 40.0
+TIMEOUT = 60.0
 
 
 @contextlib.asynccontextmanager
@@ -26,7 +26,7 @@ async def running(guild: LocalGuild, command: Sequence[str], **more: str) -> Asy
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
-        await asyncio.wait_for(process.wait(), 10.0)
+        await asyncio.wait_for(process.wait(), 60)
 
 
 async def converse(guild: LocalGuild) -> None:
