@@ -43,6 +43,7 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot import BUILD
 from tests.golden.writing import FOLDER
 from tests.integration.loop.conftest import NAMED, THREAD, YOU, Bench, Stage
+from tests.waiting import eventually
 
 NAME = execution_id(THREAD, "1")
 FORK = execution_id("200", "9")
@@ -78,14 +79,16 @@ async def staged(script: Script) -> AsyncIterator[Stage]:
 
 async def until(stage: Stage, kind: str, count: int = 1) -> None:
     """An event of this kind is durable, the ``count``-th."""
-    async with asyncio.timeout(20):
-        while len([e async for e in stage.store.read(NAME) if e.event.kind == kind]) < count:
-            await asyncio.sleep(0.005)
+
+    async def durable() -> bool:
+        return len(await stage.events(kind)) >= count
+
+    await eventually(durable, f"{kind}, number {count}")
 
 
 async def work() -> list[Envelope]:
     """Reads together, writes in order, one that is refused and one that fails."""
-    calls = [("look", {"name": name, "seconds": 0.02}) for name in "ab"]
+    calls = [("look", {"name": name}) for name in "ab"]
     script = [
         answer("I look.\nconfidence: 60", *calls, ("act", {"name": "c"}), ("act", {"wrong": 1})),
         answer("", ("act", {"name": "d", "fails": True}), ("nothing", {})),
@@ -127,7 +130,7 @@ async def failing() -> list[Envelope]:
 
 async def stopped() -> list[Envelope]:
     """A stop in the middle of calls."""
-    async with staged([answer("", ("act", {"seconds": 9.0}), ("act", {})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"until": "never"}), ("act", {})), FINISH]) as stage:
         running = asyncio.create_task(stage.run())
         await until(stage, "tool_started")
         await stage.say("guidance", "never mind")
@@ -139,7 +142,7 @@ async def stopped() -> list[Envelope]:
 async def asked() -> list[Envelope]:
     """A tool's question, two approvals, one of them denied, a pause and what was said in it."""
     ask, wipe = ("ask_user", {}), ("wipe", {"name": "x"})
-    async with staged([answer("", ask, wipe, ("act", {"seconds": 0.1})), answer("", wipe), FINISH]) as stage:
+    async with staged([answer("", ask, wipe, ("act", {"until": "paused"})), answer("", wipe), FINISH]) as stage:
         running = asyncio.create_task(stage.run())
         await until(stage, "asked")
         await stage.say("answer", "B")
@@ -148,6 +151,7 @@ async def asked() -> list[Envelope]:
         await until(stage, "tool_started", 3)
         await stage.say("pause")
         await stage.say("guidance", "leave x")
+        stage.toolbox.gates["paused"].set()
         await until(stage, "tool_finished", 3)
         await stage.say("resume")
         await until(stage, "asked", 3)
@@ -160,9 +164,10 @@ async def interrupted() -> list[Envelope]:
     """Owners that die: in a request, in a read, in a call whose outcome is then unknown; after three it is left alone."""
 
     async def script(asked: Asked) -> Answer:
-        await asyncio.sleep(0.3)
+        if len(stage.model.asked) == 1:
+            return await asyncio.Future[Answer]()
         answered = any(message.answers for message in asked.prompt.messages)
-        return FINISH if answered else answer("", ("look", {"seconds": 0.3}), ("act", {"seconds": 0.3}))
+        return FINISH if answered else answer("", ("look", {"until": "read again"}), ("act", {"until": "never"}))
 
     async with staged(script) as stage:
         task = asyncio.create_task(stage.run())
@@ -170,6 +175,8 @@ async def interrupted() -> list[Envelope]:
             await until(stage, kind, count)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+            if kind == "tool_started":
+                stage.toolbox.gates["read again"].set()
             task = asyncio.create_task(_taken_up(stage, f"owner{owner}"))
         await until(stage, "quarantined")
         await stage.say("guidance", "go on")
@@ -186,7 +193,7 @@ async def out_of_money() -> list[Envelope]:
 
 async def out_of_time() -> list[Envelope]:
     """The wall-time cap ends a call in the middle, and more time is given."""
-    async with staged([answer("", ("act", {"seconds": 9.0})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"until": "never"})), FINISH]) as stage:
         await _answering(stage, asyncio.create_task(stage.run(max_minutes=0.003)), "20 minutes")
         return await _log(stage)
 
@@ -239,11 +246,13 @@ async def _plain(script: Script, task: str = "Do the work.", **policy: object) -
 async def _answering(stage: Stage, running: asyncio.Task[Execution], text: str) -> None:
     """The same answer to whatever is asked, until it ends."""
     asked = 0
-    while not running.done():
-        if asked < len(await stage.events("asked")):
-            asked += 1
-            await stage.say("answer", text)
-        await asyncio.sleep(0.005)
+
+    async def more() -> bool:
+        return running.done() or asked < len(await stage.events("asked"))
+
+    while await eventually(more) and not running.done():
+        asked += 1
+        await stage.say("answer", text)
     await running
 
 
