@@ -37,7 +37,6 @@ _WAITING = {
     "run",
     "check_output",
     "check_call",
-    "call",
     "communicate",
     "wait_for",
     "result",

@@ -16,8 +16,7 @@ from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
-
-CALL_SECONDS = 40
+from tests.waiting import BOUND
 
 
 @dataclass(slots=True)
@@ -36,7 +35,7 @@ class Bench:
         prepared = self.toolbox.prepare(tool, arguments)
         assert isinstance(prepared, Prepared), prepared
         self.calls += 1
-        async with asyncio.timeout(CALL_SECONDS):
+        async with asyncio.timeout(BOUND):
             return await self.toolbox.run(tool, f"c{self.calls}", prepared, self.streamed.append)
 
     def put(self, name: str, text: str) -> Path:
@@ -74,7 +73,7 @@ async def open_bench() -> AsyncIterator[Bench]:
         try:
             yield Bench(workspace, world, sandboxes, StandardToolbox(_given(world)))
         finally:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(BOUND):
                 await sandboxes.close()
 
 
