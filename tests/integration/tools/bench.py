@@ -13,10 +13,14 @@ from pydantic import JsonValue
 
 from agentic.ports.runtime import Observation, Prepared
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.limits import Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from tests.waiting import BOUND
+
+PATIENT = Limits(heartbeat=BOUND)
+"""A machine that is busy for some seconds ends no sandbox."""
 
 
 @dataclass(slots=True)
@@ -68,7 +72,7 @@ async def open_bench() -> AsyncIterator[Bench]:
         state.chmod(0o755)
         workspace = state / "workspace"
         workspace.mkdir()
-        sandboxes = Sandboxes(state, _choose(state))
+        sandboxes = Sandboxes(state, _choose(state), PATIENT)
         world = RealWorld(sandboxes, "t1", workspace)
         try:
             yield Bench(workspace, world, sandboxes, StandardToolbox(_given(world)))
