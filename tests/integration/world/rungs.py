@@ -52,7 +52,7 @@ def engine_has_image(url: str) -> bool:
     answer = subprocess.run(["docker", "version"], env=environment, capture_output=True, timeout=60)
     if answer.returncode != 0:
         return False
-    made = subprocess.run([DEPLOY / "make-image", "--if-missing", "--tag", IMAGE], env=environment, timeout=120)
+    made = subprocess.run([DEPLOY / "make-image", "--if-missing", "--tag", IMAGE], env=environment, timeout=600)
     return made.returncode == 0
 
 
@@ -84,13 +84,13 @@ def engine() -> Generator[str]:
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         missing("there is no Docker engine here, and none can be started without root and dockerd")
     folder = tempfile.mkdtemp(prefix="tw-engine-", dir="/tmp")
-    started = subprocess.run([DEPLOY / "start-engine", folder], capture_output=True, text=True, timeout=60)
+    started = subprocess.run([DEPLOY / "start-engine", folder], capture_output=True, text=True, timeout=300)
     try:
         if started.returncode != 0 or not engine_has_image(started.stdout.strip()):
             missing(f"no Docker engine could be started: {started.stderr}")
         yield started.stdout.strip()
     finally:
-        subprocess.run([DEPLOY / "stop-engine", folder, "--remove"], check=True, timeout=60)
+        subprocess.run([DEPLOY / "stop-engine", folder, "--remove"], check=True, timeout=300)
 
 
 @pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
