@@ -55,7 +55,6 @@ async def said_of_health(port: int) -> bytes:
         writer.close()
 
 
-@needs_sandbox
 async def test_f90_twenty_running_executions_are_left_in_order_and_resumed_by_the_next_process(tmp_path: Path) -> None:
     """Half of them wait for a model that answers soon after the signal, half run a command."""
     go, asked = asyncio.Event(), 0

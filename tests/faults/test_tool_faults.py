@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 

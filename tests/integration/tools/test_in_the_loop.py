@@ -21,8 +21,8 @@ from agentic.models.scripted.model import Script, ScriptedModel, answer
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
-from tests.stores import fresh_store
 from tests.scripts import Gate, running
+from tests.stores import fresh_store
 from tests.waiting import BOUND, promised
 
 from .bench import Bench

@@ -30,8 +30,8 @@ from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
-from tests.stores import fresh_store
 from tests.scripts import Gate
+from tests.stores import fresh_store
 from tests.waiting import eventually
 
 from .bench import Bench

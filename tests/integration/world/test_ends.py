@@ -20,7 +20,6 @@ from agentic.sandbox.hidden_files import Hidden
 from agentic.sandbox.limits import MB, Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.workspace import RealWorld
-from tests.integration.world.rungs import missing
 from tests.scripts import Gate, running
 from tests.waiting import BOUND, eventually
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
-import shutil
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -27,7 +25,6 @@ from agentic.sandbox.sandbox import Sandbox
 from bot.cli.doctor import sandbox_component
 from bot.equipment.skill_folder import SkillFile, write_skill
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
-from tests.integration.world.rungs import Ground, docker_url, ground, missing, rung_name
 from tests.scripts import Gate, running
 from tests.waiting import BOUND, eventually
 
