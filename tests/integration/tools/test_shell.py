@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from pydantic import JsonValue
 
 from agentic.ports.runtime import Prepared
+from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.sandbox import Sandbox
 from tests.scripts import Gate, running
 from tests.waiting import BOUND, eventually, promised
 
@@ -211,6 +214,27 @@ async def test_cancelling_python_and_waiting_ends_at_once(bench: Bench) -> None:
         with pytest.raises(asyncio.CancelledError):
             async with promised(2, "a call ends when it is cancelled"):
                 await task
+
+
+async def test_a_look_at_what_a_call_would_touch_leaves_a_sandbox_for_the_call_however_long_one_takes_to_be_made(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a crash before the call leaves an intent of which no diary says that it never began."""
+    made, start = asyncio.Event(), Bubblewrap.start
+
+    async def slowly(rung: Bubblewrap, *about: Any, **how: Any) -> Sandbox:
+        await made.wait()
+        return await start(rung, *about, **how)
+
+    monkeypatch.setattr(Bubblewrap, "start", slowly)
+    monkeypatch.setattr("agentic.tools.toolbox.LOOK_SECONDS", -1.0)  # the look has no time at all
+    looking = asyncio.create_task(bench.toolbox.state_of("shell", {"command": "rm -rf src"}))
+    for _ in range(1_000):
+        await asyncio.sleep(0)
+    assert not looking.done()
+    made.set()
+    await asyncio.wait_for(looking, BOUND)
+    assert bench.toolbox.diary
 
 
 async def test_finish_attaches_only_files_that_exist(bench: Bench) -> None:
