@@ -116,7 +116,7 @@ STANDARD: tuple[AnyTool, ...] = (
 OF_CHILDREN = tuple(tool for tool in STANDARD if tool not in _NOT_OF_CHILDREN)
 ACKNOWLEDGE_SECONDS = 1.5
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
-AT_HAND_SECONDS = 10.0
+AT_HAND_SECONDS = 60.0
 """So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
 LOOK_SECONDS = 4.0
 """What is looked at before a person is asked to approve a call: so long, and so much of it."""
@@ -335,8 +335,8 @@ class StandardToolbox(Toolbox):
         """
         known = self._tools.get(tool)
         command = known.look(arguments) if known is not None else ""
+        await self._at_hand()
         if not command:
-            await self._at_hand()
             return ""
         try:
             async with asyncio.timeout(LOOK_SECONDS + 1.0):

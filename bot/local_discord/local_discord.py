@@ -181,7 +181,7 @@ class LocalGuild(InteractionDriver):
             raise LookupError(f"No attachment has the id {attachment_id}.")
         return content
 
-    async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 30.0) -> T:
+    async def wait_for(self, predicate: Callable[[LocalGuild], T | None], timeout: float = 60.0) -> T:
         """Return the first result of `predicate` that is neither None nor False; it is called at each change."""
         async with asyncio.timeout(timeout):
             while True:

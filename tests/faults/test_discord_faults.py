@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -28,6 +29,8 @@ from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import LIMIT
 from tests.faults.staging import REQUESTED, delivered, guild, nothing_more, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.scripts import running
+from tests.waiting import BOUND, eventually
 
 __all__ = ["guild", "scenery"]
 
@@ -75,9 +78,11 @@ async def test_f8_edits_coalesce_while_they_are_limited(scenery: Scenery) -> Non
     scenery.guild.misbehave(Rule("PATCH */messages/*", RateLimited(1.0)))
     scenery.guild.misbehave(Rule("PATCH */messages/*", Delayed(0.0), times=None))
     begun = time.monotonic()
-    for number in range(40):
+    scenery.bot.feed.streamed(execution, " w0")
+    await scenery.until(lambda: scenery.guild.misbehaviour.applied)
+    for number in range(1, 40):
         scenery.bot.feed.streamed(execution, f" w{number}")
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)
     await scenery.says(thread, "w39")
     assert len(scenery.guild.misbehaviour.applied) <= 2 + (time.monotonic() - begun) / EDIT_SECONDS
 
@@ -102,9 +107,9 @@ async def test_f10_a_reset_connection_is_tried_again(scenery: Scenery, landed: b
 async def test_f11_a_post_that_timed_out_but_landed_stands_once(guild: LocalGuild) -> None:
     async with running_bot(guild, wire_seconds=0.5) as scenery:
         thread = await scenery.mention("go")
-        guild.misbehave(Rule("POST */messages", Delayed(8.0, landed=True)))
+        guild.misbehave(Rule("POST */messages", Delayed(600.0, landed=True)))
         await notices(scenery, thread, "one", "two")
-        await scenery.says(thread, "two", timeout=6.0)
+        await scenery.says(thread, "two")
         assert await delivered(scenery, thread) == ["one", "two"]
 
 
@@ -136,9 +141,8 @@ async def test_f6_a_second_ready_changes_nothing(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     guild.invalidate_sessions()
     await guild.wait_for(lambda g: not g.online)
-    await guild.wait_for(lambda g: g.online, timeout=20.0)
-    async with asyncio.timeout(30):
-        await scenery.bot.wait_until_ready()
+    await guild.wait_for(lambda g: g.online, timeout=60.0)
+    await asyncio.wait_for(scenery.bot.wait_until_ready(), BOUND)
     await scenery.talk.finish(scenery.talk.newest(thread), "The answer.")
     await scenery.says(thread, "The answer.")
     assert sum(content.startswith("The answer.") for content in await delivered(scenery, thread)) == 1
@@ -159,28 +163,31 @@ async def test_f14_a_deleted_thread_stays_deleted(scenery: Scenery) -> None:
 async def test_f14_a_deleted_thread_ends_its_execution_and_frees_what_it_held(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def works(request: CapturedRequest) -> Reply:
-        return Reply(calls=(("shell", {"command": "while :; do echo x >> grows.txt; sleep 0.02; done"}),))
+    token = uuid4().hex
 
-    async with asyncio.timeout(60), ScriptedEndpoint.start(works) as endpoint:
+    def works(request: CapturedRequest) -> Reply:
+        return Reply(calls=(("shell", {"command": f"touch made.txt; while sleep 600; do echo {token}; done"}),))
+
+    async with ScriptedEndpoint.start(works) as endpoint:
         for name, value in endpoint.environment().items():
             monkeypatch.setenv(name, value)
         settings = Settings(home=tmp_path, sandbox="bubblewrap", tier_2=("anthropic/claude-haiku-4-5",))
         async with App.open(settings, AppHome(tmp_path), guild=guild) as app:
             await app.online()
             thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} grow")).id
-            file = tmp_path / "workspaces" / str(thread) / "grows.txt"
-            while not file.exists():
-                await asyncio.sleep(0.02)
+            file = tmp_path / "workspaces" / str(thread) / "made.txt"
+            await eventually(file.exists)
+            assert running(token)
             await guild.delete_channel(thread)
-            while not (rows := await app.store.executions(str(thread))) or not rows[0].finished:
-                await asyncio.sleep(0.02)
-            assert rows[0].finished == "stopped"
+
+            async def how_it_ended() -> str:
+                rows = await app.store.executions(str(thread))
+                return rows[0].finished if rows else ""
+
+            assert await eventually(how_it_ended) == "stopped"
+            assert running(token) == []
             await app.threads.idle(str(thread))
-            while file.exists():
-                await asyncio.sleep(0.02)  # what is kept of a thread goes with it
-            await asyncio.sleep(0.3)
-            assert not file.exists(), "the command would have written it again"
+            await eventually(lambda: not file.exists(), "what is kept of a thread goes with it")
             assert await app.store.acquire(str(thread), "somebody else") is not None
 
 

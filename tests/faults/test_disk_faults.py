@@ -16,6 +16,7 @@ from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild
 from tests.faults.test_damage_faults import Holding
 from tests.faults.whole import whole
+from tests.waiting import eventually
 
 __all__ = ["guild"]
 
@@ -60,14 +61,23 @@ async def test_f82_a_full_disk_under_a_running_bot_loses_nothing_that_was_taken_
             running = await bot.mention("stay with me")
             await bot.logged(running, "model_requested")
             ballast = fill(home)
+
             # What still fits between two pages is spent, until nothing more is taken in.
-            async with asyncio.timeout(60):
-                while not any("couldn't save that" in each.content for each in bot.said(before)):
-                    await guild.post(before, "more of it " + "·" * 1_500)
-                    await asyncio.sleep(0.05)
-                while not any("I couldn't save that (the disk is full" in m.content for m in bot.said(bot.general)):
-                    await bot.mention("this cannot be kept")  # a few words may fit where many did not
-                    await asyncio.sleep(0.3)
+            async def posted_in_vain() -> bool:
+                await guild.post(before, "more of it " + "·" * 1_500)
+                return any("couldn't save that" in each.content for each in bot.said(before))
+
+            async def mentioned_in_vain() -> bool:
+                def refused() -> bool:
+                    return any("I couldn't save that (the disk is full" in m.content for m in bot.said(bot.general))
+
+                posted = await bot.mention("this cannot be kept")  # a few words may fit where many did not
+                me, find = guild.bot_user_id, guild.state.find_message
+                await eventually(lambda: refused() or me in find(posted).reactors("👀"))
+                return refused()
+
+            await eventually(posted_in_vain)
+            await eventually(mentioned_in_vain)
             mind.later.set()
             await bot.until(lambda: f"cannot be told in thread {running}" in caplog.text, "it broke off")
             ballast.unlink()

@@ -5,7 +5,6 @@ The whole matrix is part of `make chaos`; here it is an eighth of it, which by t
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -17,7 +16,7 @@ from agentic.core.events.execution_events import Envelope, ToolFinished, ToolSta
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.faults.rules import Delayed, Rule
 from bot.outbound.live.task_signs import DONE
-from tests.chaos.house import House, house
+from tests.chaos.house import House, house, read_through
 from tests.chaos.matrix import all_points, matrix
 from tests.chaos.nursery import Nursery
 from tests.chaos.outside import judged
@@ -103,7 +102,9 @@ async def test_f76_a_message_that_was_kept_and_not_acknowledged_yet_is_acknowled
         place.guild.misbehave(Rule("PUT */reactions/*", Delayed(600.0), times=None))
         late = await place.give("talk", "late")
         await place.says(late, "answer to late.")
-        await asyncio.sleep(1.5)  # by now it would be written that the channel was read through this message
+        aside = await place.guild.post(place.guild.add_channel("aside").id, "not for the bot")
+        await place.until(lambda: read_through(place.database, aside.channel_id) >= aside.id)
+        assert read_through(place.database, place.general) < late, "what is read is written for all channels at once"
         await place.lives[-1].kill()
         await place.guild.wait_for(lambda guild: not guild.online, timeout=60.0)
         place.guild.misbehaviour.clear()

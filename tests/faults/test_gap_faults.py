@@ -23,18 +23,18 @@ from bot.local_discord.local_discord import LocalGuild
 from tests.faults.staging import guild, nothing_more, scenery
 from tests.faults.whole import Mind, whole
 from tests.integration.bot.talking import Scenery, running_bot
+from tests.waiting import BOUND
 
 __all__ = ["guild", "scenery"]
 
 
 async def online_again(scenery: Scenery) -> None:
     await scenery.guild.wait_for(lambda g: not g.online)
-    await scenery.guild.wait_for(lambda g: g.online, timeout=30.0)
+    await scenery.guild.wait_for(lambda g: g.online, timeout=60.0)
 
 
 async def caught_up(scenery: Scenery) -> None:
-    async with asyncio.timeout(20):
-        await scenery.bot.catching.caught_up.wait()
+    await asyncio.wait_for(scenery.bot.catching.caught_up.wait(), BOUND)
 
 
 async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_identify(scenery: Scenery) -> None:
@@ -48,7 +48,7 @@ async def test_f2_what_was_said_during_a_gap_is_fetched_in_order_after_a_fresh_i
     missed = await guild.post(scenery.general, f"{guild.bot.mention} two")
     guild.invalidate_sessions()
     await online_again(scenery)
-    await scenery.until(lambda: len(talk.got) == 4, timeout=20)
+    await scenery.until(lambda: len(talk.got) == 4, timeout=60)
     assert sorted(item.text for item in talk.got) == ["first", "one", "second", "two"]
     assert [item.text for item in talk.got if item.thread == str(thread)] == ["one", "first", "second"]
     await guild.wait_for(lambda g: guild.bot_user_id in g.state.find_message(missed.id).reactors("👀"))
@@ -69,7 +69,7 @@ async def test_f2_what_did_not_come_within_a_session_is_noticed_at_the_next_even
         await guild.post(thread, text)
     await guild.post(scenery.general, f"{guild.bot.mention} two")
     await guild.post(thread, "third")
-    await scenery.until(lambda: len(talk.got) == 5, timeout=20)
+    await scenery.until(lambda: len(talk.got) == 5, timeout=60)
     assert [item.text for item in talk.got if item.thread == str(thread)] == ["one", "first", "second", "third"]
     assert talk.got[-1].text == "two" or talk.got[-2].text == "two", "the other channel, where nothing more came"
     await caught_up(scenery)
@@ -110,7 +110,7 @@ async def test_f2_one_missed_message_that_breaks_something_keeps_no_other_from_b
     await guild.post(scenery.general, f"{guild.bot.mention} elsewhere")
     guild.invalidate_sessions()
     await online_again(scenery)
-    await scenery.until(lambda: talk.got[-1].text == "elsewhere", timeout=20)
+    await scenery.until(lambda: talk.got[-1].text == "elsewhere", timeout=60)
     await caught_up(scenery)
     await guild.post(thread, "live")
     await scenery.until(lambda: talk.got[-1].text == "live")

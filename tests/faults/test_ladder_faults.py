@@ -26,6 +26,7 @@ from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 FIRST, SECOND = "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5"
 NAME = execution_id(THREAD, "1")
@@ -58,10 +59,7 @@ class Stage:
 
     async def answer(self, text: str) -> Asked:
         """Wait for a question, and answer it."""
-        async with asyncio.timeout(120):
-            while not (asked := await self.events(Asked)):
-                await asyncio.sleep(0.02)
-        question = asked[-1]
+        question = (await eventually(lambda: self.events(Asked)))[-1]
         assert isinstance(question, Asked)
         item = InboxItem(
             id="200",

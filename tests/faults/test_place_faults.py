@@ -15,6 +15,7 @@ from bot.local_discord.model.permission_flags import Permission
 from bot.progress.model import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, here, running, whole
+from tests.waiting import eventually
 
 __all__ = ["guild", "here"]
 
@@ -53,12 +54,12 @@ async def test_f13_a_locked_thread_is_paused_the_parent_channel_is_told_and_it_g
 async def held(here: Whole, thread: int, *sorts: str) -> None:
     """Wait until these pauses and resumes, and no others, stand in the log."""
     [row] = await here.app.store.executions(str(thread))
-    found: list[str] = []
-    async with asyncio.timeout(20):
-        while found != list(sorts):
-            events = [envelope.event async for envelope in here.app.store.read(row.execution)]
-            found = [e.sort for e in events if isinstance(e, InputReceived)]
-            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+    async def are_there() -> bool:
+        events = [envelope.event async for envelope in here.app.store.read(row.execution)]
+        return [e.sort for e in events if isinstance(e, InputReceived)] == list(sorts)
+
+    await eventually(are_there, f"{sorts} in the log")
 
 
 @pytest.mark.parametrize("broken_off", [False, True])
@@ -102,9 +103,12 @@ async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_t
 async def forgotten(here: Whole, thread: int) -> None:
     """Wait until nothing of a thread is kept: its execution has ended, for nothing that is open is deleted."""
     store, state = here.app.store, here.app.settings.home
-    async with asyncio.timeout(20):
-        while await store.session(str(thread)) or await store.executions(str(thread)) or await store.burials():
-            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+    async def nothing() -> bool:
+        left = await store.session(str(thread)) or await store.executions(str(thread)) or await store.burials()
+        return not left
+
+    await eventually(nothing)
     assert await store.undelivered(str(thread)) == []
     assert await store.pending(str(thread)) == []
     assert not (state / "workspaces" / str(thread)).exists()
@@ -224,9 +228,10 @@ async def test_f13_what_a_person_pauses_while_it_is_locked_stays_paused_when_it_
 
 
 async def paused_by_a_person(here: Whole, thread: int) -> None:
-    async with asyncio.timeout(20):
-        while (await here.app.threads.status(str(thread))).paused in ("", MACHINE):
-            await asyncio.sleep(0.02)  # a status tells nobody, so it is asked
+    async def so() -> bool:
+        return (await here.app.threads.status(str(thread))).paused not in ("", MACHINE)
+
+    await eventually(so)
 
 
 async def test_f18_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled(here: Whole) -> None:

@@ -21,6 +21,8 @@ from agentic.sandbox.backends.selection import choose
 from agentic.sandbox.limits import Limits
 from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
+from tests.scripts import Gate
+from tests.waiting import BOUND
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]
 
@@ -168,13 +170,13 @@ async def test_f71_a_missing_image_is_a_typed_error_that_says_how_to_make_it(tmp
 
 async def test_f71_a_sandbox_that_dies_is_a_typed_error_and_its_remains_are_reaped(ground: Ground) -> None:
     """Its supervisor is killed from outside in mid-command; the next sandbox works."""
+    gate = Gate(ground.workspace)
     async with ground.open() as sandbox:
-        running = asyncio.create_task(sandbox.exec("sleep 60", timeout=90))
-        await asyncio.sleep(0.3)
+        running = asyncio.create_task(sandbox.exec("cat gate", timeout=600))
+        await gate.reached()
         await kill_from_outside(ground)
-        async with asyncio.timeout(10):
-            with pytest.raises(SandboxLost):
-                await running
+        with pytest.raises(SandboxLost):
+            await asyncio.wait_for(running, BOUND)
         with pytest.raises(SandboxLost):
             await sandbox.read("x")
         words = await sandbox.close()

@@ -29,6 +29,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.workspace.attachments import download
 from tests.faults.staging import guild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 __all__ = ["guild"]
 
@@ -43,13 +44,13 @@ async def mention(bot: Whole, text: str) -> int:
 
 async def until(bot: Whole, thread: int, holds: Callable[[list[Event]], object]) -> list[Event]:
     """The log of the thread's newest execution, once something holds of it."""
-    async with asyncio.timeout(SECONDS):
-        while True:
-            names = await bot.executions(thread)
-            events = await bot.log(names[-1]) if names else []
-            if holds(events):
-                return events
-            await asyncio.sleep(0.01)
+
+    async def found() -> list[list[Event]]:
+        names = await bot.executions(thread)
+        events = await bot.log(names[-1]) if names else []
+        return [events] if holds(events) else []
+
+    return (await eventually(found))[0]
 
 
 async def stopped(bot: Whole, thread: int) -> list[Event]:
@@ -166,9 +167,10 @@ def filled(folder: Path) -> None:
 async def test_f22_a_stop_during_a_download_or_in_line_calls_the_task_off_and_says_so(
     guild: LocalGuild, tmp_path: Path
 ) -> None:
-    async def silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await asyncio.sleep(60)
+            while await reader.read(1 << 16):
+                pass
         finally:
             writer.close()
 

@@ -28,6 +28,7 @@ from agentic.stores.sqlite.store import SQLiteStore
 from tests.faults.test_loop_faults import ROUTES, Ran, route, routed
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 __all__ = ["route"]
 NAME = execution_id(THREAD, "1")
@@ -76,13 +77,11 @@ async def run(replies: Iterator[Reply], route: str, *, attended: bool = False, t
 
 
 async def _asked(store: SQLiteStore, running: asyncio.Task[object]) -> Asked:
-    while not running.done():
-        found = [envelope.event async for envelope in store.read(NAME) if envelope.event.kind == "asked"]
-        if found and isinstance(found[0], Asked):
-            return found[0]
-        await asyncio.sleep(0.01)
-    message = f"nobody was asked; it ended as {running.result()}"
-    raise AssertionError(message)
+    async def found() -> list[Asked]:
+        assert not running.done(), f"nobody was asked; it ended as {running.result()}"
+        return [envelope.event async for envelope in store.read(NAME) if isinstance(envelope.event, Asked)]
+
+    return (await eventually(found))[0]
 
 
 async def events(

@@ -21,8 +21,7 @@ from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
-
-SECONDS = 30.0
+from tests.waiting import BOUND, eventually
 
 
 @dataclass
@@ -67,12 +66,7 @@ class Whole:
 
     async def until(self, holds: Callable[[], object], what: str = "") -> None:
         """Wait for something that no change of the guild announces."""
-        try:
-            async with asyncio.timeout(SECONDS):
-                while not holds():
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            pytest.fail(f"it never came to this: {what}")
+        await eventually(holds, what)
 
     async def state(self, thread: int, wanted: str) -> None:
         """Wait until the thread is in a state."""
@@ -101,7 +95,7 @@ class Whole:
             return all_of_them[-1] if len(all_of_them) >= times else None
 
         try:
-            return await self.guild.wait_for(found, SECONDS)
+            return await self.guild.wait_for(found, BOUND)
         except TimeoutError:
             there = "\n---\n".join(m.content for m in self.said(channel))
             pytest.fail(f"the bot did not say {words!r}; what it said:\n{there}")
@@ -109,12 +103,12 @@ class Whole:
     async def logged(self, thread: int, kind: str) -> None:
         """Wait until the thread's newest execution holds an event of a kind."""
         store = self.app.store
-        async with asyncio.timeout(SECONDS):
-            while True:
-                rows = await store.executions(str(thread))
-                if rows and kind in [envelope.event.kind async for envelope in store.read(rows[-1].execution)]:
-                    return
-                await asyncio.sleep(0.02)
+
+        async def there() -> bool:
+            rows = await store.executions(str(thread))
+            return bool(rows) and kind in [each.event.kind async for each in store.read(rows[-1].execution)]
+
+        await eventually(there, f"{kind} in the log of {thread}")
 
     async def ended(self, thread: int) -> list[str]:
         """How the thread's executions ended, once nothing runs."""

@@ -38,7 +38,6 @@ _WAITING = {
     "run",
     "check_output",
     "check_call",
-    "call",
     "communicate",
     "wait_for",
     "result",

@@ -26,6 +26,7 @@ from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
+from tests.waiting import BOUND
 from tests.walls.sets.gates import workspace
 
 SETS = Path(__file__).parent / "sets" / "gates"
@@ -106,7 +107,7 @@ async def _place(folder: Path, template: Path, entry: Entry) -> AsyncIterator[St
     try:
         yield StandardToolbox(source, snapshots=Snapshots(folder / "checkpoints", home=folder))
     finally:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(BOUND):
             await sandboxes.close()
         await asyncio.to_thread(_remove, folder)
 

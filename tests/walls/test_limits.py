@@ -28,10 +28,10 @@ def duplicated():
     memfd(); held[-1] = os.dup(held[-1])
 def children():
     if os.fork() == 0:
-        one = b"x" * (16 << 20); time.sleep(30)
+        one = b"x" * (16 << 20); time.sleep(600)
 def born_in_memory():
     if os.fork() == 0:
-        memfd(); time.sleep(30)
+        memfd(); time.sleep(600)
 def threads():
     had, one = len(held), threading.Thread(target=heap); one.start(); one.join(); held[had]
 def in_flight():
@@ -51,15 +51,15 @@ def sockets(): held.extend(one.detach() for one in socket.socketpair())
 def memory(): held.append(os.memfd_create("x"))
 def event(): held.append(os.eventfd(0))
 def fork():
-    if os.fork() == 0: time.sleep(30)
+    if os.fork() == 0: time.sleep(600)
     held.append(0)
-def thread(): threading.Thread(target=time.sleep, args=(30,), daemon=True).start(); held.append(0)
-def spawned(): held.append(os.posix_spawn("/bin/sleep", ["sleep", "30"], {}))
+def thread(): threading.Thread(target=time.sleep, args=(600,), daemon=True).start(); held.append(0)
+def spawned(): held.append(os.posix_spawn("/bin/sleep", ["sleep", "600"], {}))
 """
 COUNTED = (*((form, FILES) for form in ("opened", "dup", "pipe", "sockets", "memory", "event")),
            *((form, PROCESSES) for form in ("fork", "thread", "spawned")))  # fmt: skip
 FLOODS = (
-    "cat /dev/zero", "cat /dev/zero >&2", "yes ''", "yes >&2 & yes; wait", "(setsid cat /dev/zero &); sleep 30",
+    "cat /dev/zero", "cat /dev/zero >&2", "yes ''", "yes >&2 & yes; wait", "(setsid cat /dev/zero &); sleep 600",
     "cat /dev/zero > /proc/self/fd/1", "cat /dev/zero | tee /dev/stderr", "trap '' TERM PIPE; while :; do yes; done",
     "stdbuf -o0 tr '\\0' a < /dev/zero", "python3 -c 'while True: print(chr(0x1F600) * 9999)'",
 )  # fmt: skip
@@ -78,7 +78,7 @@ async def test_no_form_takes_more_than_its_limit(ground: Ground, wall: Wall) -> 
     async with ground.open(**SMALL) as sandbox:
         kernel = ONLY_BY_THE_KERNEL if ground.rung.memory == HELD else ()
         for form in (*MEMORY_FORMS, *kernel):
-            code = f"{TAKE}\nfor n in range({2 * MEMORY // 16}): {form}(); time.sleep(.03)\ntime.sleep(3); print({THROUGH!r})"
+            code = f"{TAKE}\nfor n in range({2 * MEMORY // 16}): {form}()\ntime.sleep(600)"
             await _tried(sandbox, wall, f"{ground.rung_name}: memory, {form}", ["python3", "-c", code])
         for form, limit in COUNTED:
             code = (
@@ -90,7 +90,7 @@ async def test_no_form_takes_more_than_its_limit(ground: Ground, wall: Wall) -> 
             await _tried(sandbox, wall, f"{ground.rung_name}: {place}", code)
         for flood in FLOODS:
             began = time.monotonic()
-            done = await sandbox.exec(flood, timeout=30)
+            done = await sandbox.exec(flood, timeout=120)
             kept = "bytes of output" in done.killed_reason
             wall.held(
                 f"{ground.rung_name}: {flood}", kept, f"{done.killed_reason} after {time.monotonic() - began:.1f} s"
@@ -107,7 +107,8 @@ async def test_no_form_takes_more_than_its_limit(ground: Ground, wall: Wall) -> 
 
 async def _tried(sandbox: Sandbox, wall: Wall, form: str, command: str | list[str]) -> None:
     """Once, to its end; what it leaves running is ended."""
-    done = await sandbox.exec(command, timeout=20)
-    wall.held(form, THROUGH not in done.text and not sandbox.lost, done.text[-300:] or str(sandbox.lost))
+    done = await sandbox.exec(command, timeout=120)
+    through = THROUGH in done.text or done.timed_out
+    wall.held(form, not through and not sandbox.lost, done.text[-300:] or str(sandbox.lost))
     await sandbox.kill_all()
     await asyncio.sleep(0)

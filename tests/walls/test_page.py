@@ -18,6 +18,7 @@ from bot.local_discord import LocalGuild
 from bot.local_discord.web.page_access import LIFE_SECONDS
 from tests.e2e.person import entered
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.waiting import eventually
 from tests.walls.tally import Wall
 
 OPEN = ("/", "/page/app.js", "/embed/avatars/1.png", "/oauth2/authorize")
@@ -106,20 +107,23 @@ async def test_no_connection_hears_a_stranger(wall: Wall) -> None:
         for first in said:
             async with session.ws_connect(guild.url + "/ui/live", headers=own) as live:  # a header opens nothing here
                 await live.send_json(first)
-                end = await live.receive(timeout=10)
+                end = await live.receive(timeout=60)
                 wall.held(f"live: {first}", end.type is aiohttp.WSMsgType.CLOSE and end.data == 4003, str(end))
         for token in (own_session, other.bot_token, "", f"Bearer {own_session}"):
             async with session.ws_connect(guild.gateway_url) as gateway:
                 await gateway.receive()
                 await gateway.send_json({"op": 2, "d": {"token": token, "intents": 1, "properties": {}}})
-                end = await gateway.receive(timeout=10)
+                end = await gateway.receive(timeout=60)
                 wall.held(f"gateway: {token}", end.type is aiohttp.WSMsgType.CLOSE and end.data == 4004, str(end))
         async with session.ws_connect(guild.url + "/ui/live") as live:
             await live.send_json({"session": own_session})
-            hearing = asyncio.create_task(live.receive_json(timeout=10))
-            while not hearing.done():  # it says nothing once it is open
+            hearing = asyncio.create_task(live.receive_json(timeout=60))
+
+            async def comes() -> bool:  # it says nothing once it is open
                 await guild.post(guild.channel().id, "hello")
-                await asyncio.sleep(0.02)
+                return hearing.done()
+
+            await eventually(comes)
             assert (await hearing)["d"]["content"] == "hello"
 
 

@@ -22,6 +22,7 @@ from bot.outbound.outbox import PATIENCE
 from bot.rendering.discord_text import storable
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
+from tests.waiting import eventually
 from tests.walls.tally import Wall
 
 NAMES = (
@@ -50,10 +51,12 @@ async def put(scenery: Scenery, *items: OutboxItem) -> None:
 
 async def insisting(scenery: Scenery, holds: Callable[[], object]) -> None:
     """Wait for something while what was held back is tried again at once."""
-    async with asyncio.timeout(30):
-        while not holds():
-            scenery.bot.outbox.retry_now()
-            await asyncio.sleep(0.05)
+
+    def held() -> object:
+        scenery.bot.outbox.retry_now()
+        return holds()
+
+    await eventually(held)
 
 
 def told(scenery: Scenery, thread: int) -> list[str]:

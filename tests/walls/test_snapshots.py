@@ -13,10 +13,13 @@ import pytest
 
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.workspace.snapshots.manifest import Manifest
+from agentic.workspace.snapshots.scan import GRAIN_NS
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.snapshots.undo_plan import plan_undo
 from bot.workspace.folders import Workspaces
 from tests.integration.world.rungs import MB, Ground, docker_url, ground, rung_name
+from tests.scripts import Gate
+from tests.waiting import eventually
 from tests.walls.tally import Wall
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -34,7 +37,7 @@ SPARSE = {
     **{f"20 MB, number {number}": (20 * MB, ((number << 20, b"%d" % number),)) for number in range(20)},
 }
 OWN_PAGES = """
-import ctypes, os, sys, time
+import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -49,9 +52,7 @@ libc.prctl(4, 0, 0, 0, 0)
 for number in range(1, 4):
     for page in pages:
         ctypes.memset(page, 64 + number, 8192)
-    open(f"written{number}", "w").close()
-    while not os.path.exists(f"go{number}"):
-        time.sleep(0.01)
+    open(os.path.expanduser(f"~/written{number}")).read()
 for page in pages:
     ctypes.memset(page, 90, 8192)
 """
@@ -119,11 +120,16 @@ async def test_what_is_written_through_a_mapping_is_seen(ground: Ground, wall: W
     names = ("kept-open", "closed", "closed-to-all")
     for name in names:
         ground.file(name, b"0" * 8192)
+    gates = [Gate(ground.home, f"written{number}") for number in range(1, 4)]
+
+    def settled() -> bool:
+        return all(time.time_ns() - (ground.workspace / name).stat().st_ctime_ns > GRAIN_NS for name in names)
+
     async with ground.open() as sandbox:
         await sandbox.start(["python3", "-c", OWN_PAGES])
-        for number in range(1, 4):
-            await there(ground.workspace / f"written{number}")
-            await asyncio.sleep(0.05)  # the clock's grain passes, so that times alone would be trusted
+        for number, gate in enumerate(gates, 1):
+            await gate.reached()
+            await eventually(settled, "times alone would be trusted")
             seen = {change.path for change in (await sandbox.exec("true", timeout=20)).changes.files}
             saved = await snapshots.save("1", ground.workspace)
             for name in names:
@@ -131,13 +137,7 @@ async def test_what_is_written_through_a_mapping_is_seen(ground: Ground, wall: W
                 form = f"{ground.rung_name}: {name}, write {number}"
                 wall.held(f"{form}, checkpoint", kept == bytes([64 + number]) * 8192, str(kept and kept[:1]))
                 wall.held(f"{form}, scan", name in seen, str(seen))
-            ground.file(f"go{number}")
-
-
-async def there(path: Path) -> None:
-    async with asyncio.timeout(20):
-        while not path.exists():
-            await asyncio.sleep(0.01)
+            await gate.open()
 
 
 @pytest.mark.wall("snapshots")

@@ -12,6 +12,7 @@ import pytest
 
 from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.waiting import BOUND, eventually
 from tests.walls.tally import Wall
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -21,9 +22,9 @@ DOES = {
     "waits": "sleep 1000",
     "computes": "while :; do :; done",
     "writes": "while :; do echo x; done",
-    "is born again": "while :; do (sleep 0.01); done",
-    "forks": "f() { sleep 0.2; f & f & }; f; sleep 1000",
-    "threads": "exec python3 -c 'import threading as t,time\nfor n in range(9): t.Thread(target=time.sleep,args=[9]).start()'",
+    "is born again": "while :; do (true); done",
+    "forks": "f() { sleep 0; f & f & }; f; sleep 1000",
+    "threads": "exec python3 -c 'import threading as t,time\nfor n in range(9): t.Thread(None,time.sleep,None,[99]).start()'",
     "opens files": "exec python3 -c 'import os, time\nfor n in range(3000): os.open(\"/dev/null\", 0)\ntime.sleep(99)'",
     "reads what never comes": "mkfifo p$$; cat p$$",
 }
@@ -91,9 +92,8 @@ async def _left(sandbox: Sandbox) -> int:
 
 async def _stopped(sandbox: Sandbox, text: str) -> float:
     begun = asyncio.Event()
-    running = asyncio.create_task(sandbox.exec(text, timeout=60, on_output=lambda _: begun.set()))
-    async with asyncio.timeout(30):
-        await begun.wait()
+    running = asyncio.create_task(sandbox.exec(text, timeout=600, on_output=lambda _: begun.set()))
+    await asyncio.wait_for(begun.wait(), BOUND)
     began = time.monotonic()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -102,9 +102,11 @@ async def _stopped(sandbox: Sandbox, text: str) -> float:
 
 async def _killed(sandbox: Sandbox, text: str) -> float:
     job = await sandbox.start(text)
-    async with asyncio.timeout(30):
-        while not (await sandbox.poll(job)).output:
-            await asyncio.sleep(0.01)
+
+    async def said() -> bytes:
+        return (await sandbox.poll(job)).output
+
+    await eventually(said)
     began = time.monotonic()
     await sandbox.kill(job)
     return time.monotonic() - began
@@ -119,10 +121,9 @@ async def _timed_out(sandbox: Sandbox, text: str) -> float:
 async def _interrupted(sandbox: Sandbox, code: str) -> float:
     begun = asyncio.Event()
     running = asyncio.create_task(
-        sandbox.python("print('begun', flush=True)\n" + code, timeout=60, on_output=lambda _: begun.set())
+        sandbox.python("print('begun', flush=True)\n" + code, timeout=600, on_output=lambda _: begun.set())
     )
-    async with asyncio.timeout(30):
-        await begun.wait()
+    await asyncio.wait_for(begun.wait(), BOUND)
     began = time.monotonic()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -11,6 +11,7 @@ import pytest
 from agentic.sandbox.sandbox import Sandbox
 from agentic.sandbox.supervisor import seccomp
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.waiting import eventually
 from tests.walls.tally import Wall
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -75,16 +76,18 @@ print(subprocess.run(['sh', '-c', 'ulimit -n 32; ulimit -n'], capture_output=Tru
 async def _tried(sandbox: Sandbox, way: str) -> dict[str, int]:
     """What each call came to: its error number, 0 if it was done."""
     if way == "python":
-        ran = await sandbox.python(TRY, timeout=20)
+        ran = await sandbox.python(TRY, timeout=60)
         return json.loads(ran.text.splitlines()[0])
     if way == "command":
-        done = await sandbox.exec(["python3", "-c", TRY], timeout=20)
+        done = await sandbox.exec(["python3", "-c", TRY], timeout=60)
         return json.loads(done.text.splitlines()[0])
     job = await sandbox.start(["python3", "-c", TRY])
-    async with asyncio.timeout(20):
-        while (state := await sandbox.poll(job)).running:
-            await asyncio.sleep(0.02)
-    return json.loads(state.output)
+
+    async def output() -> bytes:
+        state = await sandbox.poll(job)
+        return b"" if state.running else state.output
+
+    return json.loads(await eventually(output))
 
 
 @pytest.mark.wall("supervisor")
@@ -105,9 +108,7 @@ async def test_a_command_that_attacks_the_supervisor_and_loads_the_machine_is_st
     async with ground.open() as sandbox:
         said: list[bytes] = []
         running = asyncio.create_task(sandbox.exec(UNSTOPPABLE, timeout=60, on_output=said.append))
-        async with asyncio.timeout(30):
-            while not (ground.workspace / "busy").exists():
-                await asyncio.sleep(0.05)
+        await eventually((ground.workspace / "busy").exists)
         began = time.monotonic()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -34,7 +34,7 @@ class Serving:
         self._answer = send
         self._waiting = waiting
         """How many bytes wait for the owner."""
-        self._watching = False
+        self._watching = self._resting = False
         self._pipes: dict[str, Pipes] = {}
         """Of commands whose input and output are the owner's."""
         self._looking: dict[str, Callable[[], None]] = {}
@@ -261,18 +261,20 @@ class Serving:
 
     def _begin_watch(self) -> None:
         if not self._watching:
-            self._watching = True
-            self._here.watch.begin()
             self._reactor.later(TICK, self._look)
+        if not self._watching or self._resting:
+            self._here.watch.begin()
+        self._watching, self._resting = True, False
 
     def _look(self) -> None:
         here = self._here
         here.commands.forget_gone()
         if here.commands.running.keys() <= {PYTHON} and not here.interpreter.busy:
-            self._watching = False
-            return
-        here.watch.look(self._over)
-        self._reactor.later(TICK, self._look)
+            self._resting = self._watching = here.watch.counts_what_is_left()
+        else:
+            here.watch.look(self._over)
+        if self._watching:
+            self._reactor.later(TICK, self._look)
 
     def _over(self, pid: int | None, reason: str) -> bool:
         """End the command that a process belongs to, or all of them; whether there was one."""

@@ -101,7 +101,8 @@ class Watch:
     def begin(self) -> None:
         """Commands run from now on: growth counts from what was last seen.
 
-        A command that was ended for growth went on writing until it was dead, so after one the first look counts.
+        A command that was ended for growth went on writing until it was dead: where that was not counted yet
+        (``counts_what_is_left``), the first look counts.
         """
         self._start = None if self._known_is_old else self._known
         self._next_files = 0.0
@@ -118,6 +119,20 @@ class Watch:
             self._walks.do(
                 lambda: usage(self._folders, self._hidden()), lambda used: self._look_at_files(used, now, over)
             )
+
+    def counts_what_is_left(self) -> bool:
+        """Count once more after a command that was ended for growth, before the next one could fill the disk; true until
+        that is done.
+        """
+        if self._known_is_old and not self._walking:
+            self._walking = True
+            self._walks.do(lambda: usage(self._folders, self._hidden()), self._counted)
+        return self._known_is_old
+
+    def _counted(self, used: tuple[int, int]) -> None:
+        self._walking, self._known, self._known_is_old = False, used, False
+        if self._start is None:
+            self._start = used
 
     def _look_at_memory(self, over: Over) -> None:
         if not self._limits.memory:
@@ -145,13 +160,11 @@ class Watch:
         return self._oom > before
 
     def _look_at_files(self, used: tuple[int, int], began: float, over: Over) -> None:
-        self._walking = False
+        self._counted(used)
         took = time.monotonic() - began
         self._next_files = began + took + min(10 * took, max(0.9, took))
-        size, inodes = self._known = used
-        self._known_is_old = False
-        if self._start is None:
-            self._start = used
+        size, inodes = used
+        assert self._start is not None
         # a folder that is over the limit already must still let a command clean it up
         most = max(self._limits.workspace, self._start[0] + SLACK)
         most_inodes = max(self._limits.inodes, self._start[1] + SLACK_INODES)

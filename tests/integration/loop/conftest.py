@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,6 +43,7 @@ from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.stores import fresh_store
+from tests.waiting import BOUND
 
 YOU = Person(id="7", name="you")
 THREAD = "100"
@@ -52,7 +54,10 @@ NAMED: dict[str, JsonValue] = {"type": "object", "properties": {"name": {"type":
 
 @dataclass
 class Bench:
-    """A small toolbox that records what really ran, and when."""
+    """A small toolbox that records what really ran, and when.
+
+    A look or act with ``until`` ends once the gate of that name is open: ``bench.gates[name].set()``.
+    """
 
     ran: list[str] = field(default_factory=list)
     running: int = 0
@@ -60,6 +65,7 @@ class Bench:
     settled: int = 0
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     """The first look or act has begun."""
+    gates: defaultdict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     perception: Perception = field(default_factory=Perception)
 
     specs: tuple[ToolSpec, ...] = (
@@ -79,7 +85,7 @@ class Bench:
 
     async def under_way(self) -> None:
         """Wait until the first look or act has begun."""
-        await asyncio.wait_for(self.begun.wait(), 20)
+        await asyncio.wait_for(self.begun.wait(), BOUND)
 
     async def run(self, tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         if tool == "ask_user":
@@ -90,8 +96,9 @@ class Bench:
         self.begun.set()
         self.most_at_once = max(self.most_at_once, self.running)
         try:
-            seconds = prepared.arguments.get("seconds", 0.0)
-            await asyncio.sleep(seconds if isinstance(seconds, float) else 0.0)
+            await asyncio.sleep(0)
+            if gate := prepared.arguments.get("until"):
+                await self.gates[str(gate)].wait()
         finally:
             self.running -= 1
         name = str(prepared.arguments.get("name", ""))
@@ -148,7 +155,7 @@ class Stage:
             ),
             inbox="1",
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(BOUND):
             return await self.loop.run(self.lease, execution_id(THREAD, "1"), self.toolbox, self.doorbell, started)
 
     def item(self, sort: Sort, text: str = "", target: str = "") -> InboxItem:

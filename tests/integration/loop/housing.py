@@ -34,6 +34,7 @@ from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.integration.loop.conftest import THREAD, YOU
 from tests.integration.tools.bench import open_bench
+from tests.waiting import eventually
 
 BOSS = Person(id="8", name="boss", level="operator")
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
@@ -80,10 +81,11 @@ class House:
 
     async def first(self, shape: type[E], count: int = 1) -> E:
         """The event of this shape, the ``count``-th, as soon as it is durable."""
-        async with asyncio.timeout(SECONDS):
-            while len(found := await self.events(shape)) < count:
-                await asyncio.sleep(0.01)
-        return found[count - 1]
+
+        async def found() -> list[E]:
+            return (await self.events(shape))[count - 1 :]
+
+        return (await eventually(found, f"{shape.__name__}, number {count}", seconds=SECONDS))[0]
 
     async def ends(self, running: asyncio.Task[Execution]) -> Finished:
         async with asyncio.timeout(SECONDS):

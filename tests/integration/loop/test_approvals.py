@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from agentic.core.events.execution_events import (
 from agentic.models.scripted.replies import Reply
 from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import Prepared, Refused, Saved
+from agentic.runtime.clock import SystemClock
 from tests.integration.loop.conftest import THREAD, Bench
 from tests.integration.loop.housing import (
     BOSS,
@@ -34,6 +35,7 @@ from tests.integration.loop.housing import (
     shell,
     workspace,
 )
+from tests.waiting import BOUND, promised
 
 # --- approvals ----------------------------------------------------------------------------------------------------
 
@@ -104,12 +106,13 @@ async def test_an_approval_that_nobody_gives_in_time_is_denied(house_of: HouseOf
 async def test_a_yes_that_is_read_after_the_time_was_over_is_no_yes(house_of: HouseOf) -> None:
     async with workspace() as (toolbox, kept):
         house = await house_of(shell("rm -rf src"), FINISH)
-        running = house.start(toolbox, approval_minutes=0.05)
+        running = house.start(toolbox)
         asked = await house.first(Asked)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         assert asked.expires is not None
-        await asyncio.sleep(max(0.0, (asked.expires - datetime.now(UTC)).total_seconds()) + 0.05)
+        late = asked.expires + timedelta(seconds=1) - datetime.now(UTC)
+        house.loop = replace(house.loop, clock=SystemClock(lambda: datetime.now(UTC) + late))
         await house.say("answer", "Allow once", asked.question, by=BOSS)
         house.lease = await next_owner(house)
         await house.ends(asyncio.create_task(house.loop.run(house.lease, MAIN, toolbox, house.doorbell)))
@@ -144,7 +147,7 @@ class Slow(Bench):
         self.saving.set()
         try:
             if self.come_to is None:
-                await asyncio.sleep(60)
+                await asyncio.Future[None]()
             await self.saved.wait()
         finally:
             self.ended = True
@@ -162,7 +165,7 @@ async def test_a_stop_ends_the_saving_of_the_workspace(house_of: HouseOf) -> Non
     await house.first(InputReceived)
     assert not bench.ended
     await house.say("stop")
-    async with asyncio.timeout(2):
+    async with promised(2, "a stop"):
         assert (await house.ends(running)).reason == "stopped"
     assert bench.ended
     assert bench.ran == []
@@ -197,7 +200,7 @@ async def test_a_stop_does_not_wait_for_a_look_that_is_slow_to_end(house_of: Hou
     await bench.looking.wait()
     await house.say("stop")
     try:
-        async with asyncio.timeout(2):
+        async with promised(2, "a stop"):
             finished = await house.first(Finished)
     finally:
         bench.made.set()
@@ -224,8 +227,7 @@ async def test_no_intent_stands_in_the_log_while_the_sandbox_of_its_call_is_made
     bench = Making()
     house = await house_of(Reply(calls=(("act", {"name": "a"}),)), FINISH)
     running = house.start(bench)
-    async with asyncio.timeout(20):
-        await bench.looking.wait()
+    await asyncio.wait_for(bench.looking.wait(), BOUND)
     assert await house.events(ToolStarted) == []
     bench.made.set()
     await house.ends(running)
@@ -235,10 +237,12 @@ async def test_no_intent_stands_in_the_log_while_the_sandbox_of_its_call_is_made
 
 async def test_saving_goes_on_during_a_pause_and_the_work_after_it(house_of: HouseOf) -> None:
     bench = Slow(Saved("m1"))
-    house = await house_of(Reply(calls=(("look", {"name": "l", "seconds": 0.3}), ("act", {"name": "a"}))), FINISH)
+    house = await house_of(Reply(calls=(("look", {"name": "l", "until": "paused"}), ("act", {"name": "a"}))), FINISH)
     running = house.start(bench)
     await house.first(ToolStarted)
     await house.say("pause")
+    await house.first(InputReceived)
+    bench.gates["paused"].set()
     await house.first(ToolFinished)
     assert not await house.events(CheckpointSaved)
     await house.say("resume")
@@ -257,9 +261,8 @@ async def test_saving_that_ends_during_a_pause_is_kept_and_holds_up_nobody(house
     await house.say("pause")
     await house.first(InputReceived)
     bench.saved.set()
-    async with asyncio.timeout(5):
-        await house.say("guidance", "and then the tests")
-        await house.first(InputReceived, 2)
+    await house.say("guidance", "and then the tests")
+    await house.first(InputReceived, 2)
     assert bench.ran == []
     await house.say("resume")
     await house.ends(running)
@@ -285,8 +288,7 @@ async def test_saving_that_ends_in_the_very_step_of_a_commit_is_seen(
                 await asyncio.sleep(0)
 
     monkeypatch.setattr(house.store, "append", slowly)
-    async with asyncio.timeout(10):
-        await house.ends(house.start(bench))
+    await house.ends(house.start(bench))
     assert bench.ran == ["a"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,8 +45,9 @@ from agentic.tools.toolbox import OF_CHILDREN, ChildToolbox, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
 from tests.integration.loop.conftest import THREAD
-from tests.integration.loop.housing import FINISH, MAIN, SECONDS, shell, started
+from tests.integration.loop.housing import FINISH, MAIN, shell, started
 from tests.integration.tools.bench import open_bench
+from tests.waiting import eventually
 
 PARTS = ("PART-ONE", "PART-TWO")
 PLENTY = DailyCaps(bot=100.0)
@@ -116,12 +117,12 @@ async def owners(folder: Path) -> AsyncGenerator[Owners]:
             parts = [{"task": part, "role": "coder"} for part in PARTS]
             return FINISH if done else Reply(calls=(("subagent", {"tasks": parts}),))
         if here.waits and who == PARTS[0]:
-            return replace(FINISH, delay=SECONDS if here.asked[who] == 1 else 0.0)
+            return replace(FINISH, delay=600.0 if here.asked[who] == 1 else 0.0)
         if not done:
-            waits = "; sleep 300" if here.waits and who == PARTS[1] else ""
+            waits = "; sleep 600" if here.waits and who == PARTS[1] else ""
             return shell(f"echo {who} >> calls.txt; ls node_modules || true{waits}")
         late = who == PARTS[1] and here.asked[who] == 2 and not here.waits
-        return replace(FINISH, delay=SECONDS if late else 0.0)
+        return replace(FINISH, delay=600.0 if late else 0.0)
 
     async with open_bench() as bench, ScriptedEndpoint.start(script) as endpoint:
         router, store = ModelRouter(endpoint.environment()), SQLiteStore.open(folder / "threadwright.sqlite")
@@ -139,12 +140,6 @@ async def dies(running: asyncio.Task[Execution]) -> None:
     assert running.cancelled()
 
 
-async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(SECONDS):
-        while not await holds():
-            await asyncio.sleep(0.01)
-
-
 async def test_who_begins_the_call_again_finds_the_children_where_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +150,7 @@ async def test_who_begins_the_call_again_finds_the_children_where_they_were(
         async def one_has_ended() -> bool:
             return here.asked[PARTS[1]] == 2 and any(fold(log).finished for log in await here.children())
 
-        await until(one_has_ended)
+        await eventually(one_has_ended)
         await dies(first)
         assert not [e for e in await here.log() if isinstance(e.event, ToolFinished | SubagentFinished)]
         quick = next(log for log in await here.children() if fold(log).finished)
@@ -212,7 +207,7 @@ async def test_who_goes_on_after_a_lost_sandbox_looks_at_the_files_before_others
             wrote = written.exists() and written.read_text() == f"{PARTS[1]}\n"
             return wrote and here.asked[PARTS[0]] == 1
 
-        await until(one_wrote_and_one_waits)
+        await eventually(one_wrote_and_one_waits)
         await here.world.close()
         with pytest.raises(SandboxLost):
             await first
@@ -236,7 +231,7 @@ async def test_a_child_that_its_parent_left_open_is_stopped_and_one_that_is_too_
 ) -> None:
     async with owners(tmp_path) as here:
         first = await here.own()
-        await until(lambda: _asked(here, PARTS[1]))
+        await eventually(lambda: _asked(here, PARTS[1]))
         await dies(first)
         stop = here.registry.item("x", THREAD, "stop", "now") if here.registry is not None else None
         assert stop is not None

@@ -26,6 +26,7 @@ from agentic.ports.runtime import (
 )
 from agentic.runtime import loop
 from tests.integration.loop.conftest import THREAD, Stage
+from tests.waiting import BOUND, eventually, promised
 
 StageOf = Callable[[Script], Stage]
 FINISH = answer("", ("finish", {"answer": "It is done."}))
@@ -36,6 +37,12 @@ async def _leased(stage: Stage) -> Stage:
     assert lease is not None
     stage.lease = lease
     return stage
+
+
+async def rounds() -> None:
+    """Let whatever is ready in this process run."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 async def test_a_task_runs_its_calls_and_ends_with_the_answer(stage_of: StageOf) -> None:
@@ -61,42 +68,49 @@ async def test_a_finish_before_its_build_waits_for_it_and_is_refused_with_what_c
 
 
 async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None:
-    calls = [("look", {"name": f"r{i}", "seconds": 0.05}) for i in range(4)]
-    calls += [("act", {"name": "w1", "seconds": 0.02}), ("act", {"name": "w2"})]
+    calls = [("look", {"name": f"r{i}", "until": "all read"}) for i in range(4)]
+    calls += [("act", {"name": "w1", "until": "written"}), ("act", {"name": "w2"})]
     stage = await _leased(stage_of([answer("", *calls), FINISH]))
-    await stage.run()
-    assert stage.toolbox.most_at_once == 4
+    running, bench = asyncio.create_task(stage.run()), stage.toolbox
+    await eventually(lambda: bench.running == 4)
+    bench.gates["all read"].set()
+    await eventually(lambda: len(bench.ran) == 4 and bench.running)
+    bench.gates["written"].set()
+    await running
+    assert bench.most_at_once == 4
     assert stage.toolbox.ran[4:] == ["w1", "w2"]
     last = stage.model.asked[-1].prompt.messages[-1]
     assert [reply.text for reply in last.answers] == [f"r{i} seen" for i in range(4)] + ["w1 seen", "w2 seen"]
 
 
 async def test_guidance_during_the_first_turn_is_in_the_next_request(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 0.2})), FINISH]))
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "said"})), FINISH]))
     running = asyncio.create_task(stage.run())
     await stage.toolbox.under_way()
     await stage.say("guidance", "use the other file")
+    stage.toolbox.gates["said"].set()
     await running
     assert "[User guidance from you]\nuse the other file" in stage.model.asked[1].prompt.messages[-1].text
 
 
 async def test_guidance_that_was_not_seen_vetoes_completion(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"seconds": 0.2}), ("finish", {"answer": "x"})), FINISH]))
+    stage = await _leased(stage_of([answer("", ("act", {"until": "said"}), ("finish", {"answer": "x"})), FINISH]))
     running = asyncio.create_task(stage.run())
     await stage.toolbox.under_way()
     await stage.say("guidance", "one thing more")
+    stage.toolbox.gates["said"].set()
     execution = await running
     assert execution.turn.number == 2
     assert "one thing more" in stage.model.asked[1].prompt.messages[-1].text
 
 
 async def test_a_stop_ends_the_running_call_and_begins_nothing_new(stage_of: StageOf) -> None:
-    calls = [("act", {"name": "a", "seconds": 5.0}), ("act", {"name": "b"})]
+    calls = [("act", {"name": "a", "until": "never"}), ("act", {"name": "b"})]
     stage = await _leased(stage_of([answer("", *calls), FINISH]))
     running = asyncio.create_task(stage.run())
     await stage.toolbox.under_way()
     await stage.say("stop")
-    async with asyncio.timeout(2):
+    async with promised(2, "a stop"):
         execution = await running
     assert execution.finished is not None
     assert execution.finished.reason == "stopped"
@@ -110,14 +124,13 @@ async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
 
     async def slowly(_: Asked) -> Answer:
         asked.set()
-        await asyncio.sleep(5)
-        return FINISH
+        return await asyncio.Future[Answer]()
 
     stage = await _leased(stage_of(slowly))
     running = asyncio.create_task(stage.run())
-    await asyncio.wait_for(asked.wait(), 20)
+    await asyncio.wait_for(asked.wait(), BOUND)
     await stage.say("stop")
-    async with asyncio.timeout(2):
+    async with promised(2, "a stop"):
         execution = await running
     assert execution.finished is not None
     assert execution.finished.reason == "stopped"
@@ -126,9 +139,7 @@ async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
 async def test_a_question_waits_and_its_answer_becomes_the_result(stage_of: StageOf) -> None:
     stage = await _leased(stage_of([answer("", ("ask_user", {})), FINISH]))
     running = asyncio.create_task(stage.run())
-    async with asyncio.timeout(20):
-        while not await stage.events("asked"):
-            await asyncio.sleep(0.01)
+    await eventually(lambda: stage.events("asked"))
     assert not running.done()
     await stage.say("answer", "B")
     await running
@@ -166,14 +177,13 @@ async def test_a_stop_does_not_wait_for_a_slow_look_at_the_world(stage_of: Stage
 
     async def slowly() -> Perception:
         looked.set()
-        await asyncio.sleep(30)
-        return Perception()
+        return await asyncio.Future[Perception]()
 
     stage.toolbox.perceive = slowly
     running = asyncio.create_task(stage.run())
-    await asyncio.wait_for(looked.wait(), 5)
+    await asyncio.wait_for(looked.wait(), BOUND)
     await stage.say("stop")
-    async with asyncio.timeout(2):
+    async with promised(2, "a stop"):
         execution = await running
     assert execution.finished is not None
     assert execution.finished.reason == "stopped"
@@ -194,10 +204,9 @@ async def test_what_is_perceived_stands_in_the_next_request_and_only_there(stage
 
 
 async def test_a_crash_after_the_intent_is_told_as_unknown_and_not_repeated(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 30.0})), FINISH]))
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "never"})), FINISH]))
     running = asyncio.create_task(stage.run())
-    while not stage.toolbox.running:
-        await asyncio.sleep(0.01)
+    await stage.toolbox.under_way()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     again = await stage.store.acquire(THREAD, "another")
@@ -205,7 +214,7 @@ async def test_a_crash_after_the_intent_is_told_as_unknown_and_not_repeated(stag
         await stage.store.release(stage.lease)
         again = await stage.store.acquire(THREAD, "another")
     assert again is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         execution = await stage.loop.run(again, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
     assert execution.finished is not None
     assert execution.finished.reason == "done"
@@ -214,7 +223,7 @@ async def test_a_crash_after_the_intent_is_told_as_unknown_and_not_repeated(stag
 
 
 async def test_a_bug_of_ours_is_raised_and_nothing_goes_on(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("look", {"name": "slow", "seconds": 30.0}), ("look", {"bug": 1}))]))
+    stage = await _leased(stage_of([answer("", ("look", {"name": "slow", "until": "never"}), ("look", {"bug": 1}))]))
     run = stage.toolbox.run
 
     async def broken(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
@@ -229,12 +238,12 @@ async def test_a_bug_of_ours_is_raised_and_nothing_goes_on(stage_of: StageOf) ->
 
 
 async def test_an_opinion_on_another_execution_stays_where_it_is(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 0.3})), FINISH]))
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "said"})), FINISH]))
     running = asyncio.create_task(stage.run())
-    while not stage.toolbox.running:
-        await asyncio.sleep(0.01)
+    await stage.toolbox.under_way()
     await stage.say("correction", target="another/result")
     await stage.say("correction", target=f"{execution_id(THREAD, '1')}/turn:1")
+    stage.toolbox.gates["said"].set()
     await running
     assert [item.target for item in await stage.store.pending(THREAD)] == ["another/result"]
     assert len(await stage.events("input_received")) == 1
@@ -243,10 +252,9 @@ async def test_an_opinion_on_another_execution_stays_where_it_is(stage_of: Stage
 async def test_a_stop_drops_what_was_queued_before_it_and_takes_in_nothing_that_was_said_after_it(
     stage_of: StageOf,
 ) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "seconds": 30.0})), FINISH]))
+    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "never"})), FINISH]))
     running = asyncio.create_task(stage.run())
-    while not stage.toolbox.running:
-        await asyncio.sleep(0.01)
+    await stage.toolbox.under_way()
     await stage.store.put(stage.item("queue", "deploy"))
     await stage.store.put(stage.item("stop"))
     await stage.store.put(stage.item("queue", "another"))
@@ -260,7 +268,7 @@ async def test_a_stop_drops_what_was_queued_before_it_and_takes_in_nothing_that_
 
 async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf) -> None:
     stage = await _leased(stage_of([answer("", ("act", {"name": "deaf"})), FINISH]))
-    go, begun = asyncio.Event(), asyncio.Event()
+    go, begun, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def deaf(tool: str, call: str, prepared: Prepared, on_output: Callable[[str], None]) -> Observation:
         begun.set()
@@ -269,6 +277,7 @@ async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf)
                 await go.wait()
             except asyncio.CancelledError:
                 continue
+        ended.set()
         return Observation("ok", "I went on")
 
     stage.toolbox.run = deaf
@@ -280,20 +289,22 @@ async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf)
     assert execution.finished.reason == "stopped"
     before = await stage.events("tool_finished")
     go.set()
-    await asyncio.sleep(0.05)
+    await ended.wait()
+    await rounds()
     assert await stage.events("tool_finished") == before
     assert [event.outcome for event in before if isinstance(event, ToolFinished)] == ["unknown"]
 
 
 async def test_a_request_that_was_given_up_has_one_result(stage_of: StageOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "ACKNOWLEDGE_SECONDS", 0.05)
-    go, begun, settled = asyncio.Event(), asyncio.Event(), 0
+    go, begun, ended, settled = asyncio.Event(), asyncio.Event(), asyncio.Event(), 0
 
     async def deaf(_: Asked) -> Answer:
         begun.set()
         while not go.is_set():
             with contextlib.suppress(asyncio.CancelledError):
                 await go.wait()
+        ended.set()
         raise ModelUnavailable("the line broke")
 
     async def settle() -> None:
@@ -301,7 +312,8 @@ async def test_a_request_that_was_given_up_has_one_result(stage_of: StageOf, mon
         settled += 1
         if settled == 2:  # the end is decided, and not noted yet
             go.set()
-            await asyncio.sleep(0.05)
+            await ended.wait()
+            await rounds()
 
     stage = await _leased(stage_of(deaf))
     stage.toolbox.settle = settle
@@ -326,7 +338,7 @@ async def test_a_call_without_a_sandbox_has_its_result_before_the_trouble_is_han
     with pytest.raises(CallNotBegun):
         await stage.run()
     stage.toolbox.run = run
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         execution = await stage.loop.run(stage.lease, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
     assert execution.finished is not None
     told = stage.model.asked[-1].prompt.messages[-1].answers[0]
@@ -351,7 +363,7 @@ async def test_only_a_call_of_which_nothing_was_sent_is_said_not_to_have_begun(
     stage.toolbox.run = run
     await stage.store.release(stage.lease)
     await _leased(stage)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         await stage.loop.run(stage.lease, execution_id(THREAD, "1"), stage.toolbox, stage.doorbell)
     assert [event.outcome for event in await stage.events("tool_finished") if isinstance(event, ToolFinished)] == [
         "unknown",

@@ -45,6 +45,7 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.loop.conftest import YOU
 from tests.integration.loop.housing import BOSS, FINISH, SECONDS, started
 from tests.integration.tools.bench import open_bench
+from tests.waiting import eventually
 
 SUNDAY = "The staging database is reset every Sunday."
 PLAIN = "Fetched addresses here always carry the branch name and the first line of the config as the query."
@@ -109,12 +110,14 @@ class Office:
 
     async def asked(self, thread: str) -> Asked:
         """What a thread's task asks a person, as soon as it is durable."""
-        async with asyncio.timeout(SECONDS):
-            while True:
-                async for envelope in self.store.read(execution_id(thread, "1")):
-                    if isinstance(envelope.event, Asked):
-                        return envelope.event
-                await asyncio.sleep(0.01)
+
+        async def found() -> Asked | None:
+            log = [envelope.event async for envelope in self.store.read(execution_id(thread, "1"))]
+            return next((event for event in log if isinstance(event, Asked)), None)
+
+        asked = await eventually(found)
+        assert asked is not None
+        return asked
 
     async def run(self, thread: str, read: str = "", private: str = "", by: Person = YOU) -> Execution:
         async def world() -> RealWorld:

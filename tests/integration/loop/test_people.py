@@ -32,21 +32,23 @@ from tests.integration.loop.housing import (
     next_owner,
     started,
 )
+from tests.waiting import promised
 
 # --- pause --------------------------------------------------------------------------------------------------------
 
 
 async def test_a_pause_lets_the_running_call_end_begins_no_other_and_keeps_what_was_said(house_of: HouseOf) -> None:
     bench = Bench()
-    calls = (("act", {"name": "a", "seconds": 0.3}), ("act", {"name": "b"}))
+    calls = (("act", {"name": "a", "until": "paused"}), ("act", {"name": "b"}))
     house = await house_of(Reply(calls=calls), FINISH)
     running = house.start(bench)
     await house.first(ToolStarted)
     await house.say("pause")
+    await house.first(InputReceived)
+    bench.gates["paused"].set()
     await house.first(ToolFinished)
     await house.say("guidance", "mind the cache")
-    while len(await house.events(InputReceived)) < 2:
-        await asyncio.sleep(0.01)
+    await house.first(InputReceived, 2)
     assert len(await house.events(ToolStarted)) == 1
     assert bench.ran == ["a"]
     await house.say("resume")
@@ -56,18 +58,18 @@ async def test_a_pause_lets_the_running_call_end_begins_no_other_and_keeps_what_
 
 
 async def test_a_stop_ends_what_is_paused(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("act", {"name": "a", "seconds": 30.0}),)), FINISH)
+    house = await house_of(Reply(calls=(("act", {"name": "a", "until": "never"}),)), FINISH)
     running = house.start(Bench())
     await house.first(ToolStarted)
     await house.say("pause")
     await house.first(InputReceived)
     await house.say("stop")
-    async with asyncio.timeout(2):
+    async with promised(2, "a stop"):
         assert (await house.ends(running)).reason == "stopped"
 
 
 async def test_a_pause_outlives_its_owner(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("look", {"name": "a", "seconds": 30.0}),)), FINISH)
+    house = await house_of(Reply(calls=(("look", {"name": "a", "until": "never"}),)), FINISH)
     running = house.start(Bench())
     await house.first(ToolStarted)
     await house.say("pause")
@@ -90,7 +92,7 @@ async def test_a_pause_outlives_its_owner(house_of: HouseOf) -> None:
 
 async def test_a_side_question_is_answered_beside_the_work_and_takes_nothing_from_its_inbox(house_of: HouseOf) -> None:
     bench = Bench()
-    house = await house_of(Reply(calls=(("act", {"name": "a", "seconds": 1.0}),)), FINISH)
+    house = await house_of(Reply(calls=(("act", {"name": "a", "until": "answered"}),)), FINISH)
     running = house.start(bench)
     await house.first(ToolStarted)
     await house.store.put(
@@ -103,6 +105,7 @@ async def test_a_side_question_is_answered_beside_the_work_and_takes_nothing_fro
     assert [item.id for item in await house.store.pending(THREAD)] == ["900"]
     assert not running.done()
     house.doorbell.set()
+    bench.gates["answered"].set()
     assert (await house.ends(running)).reason == "done"
     assert "for the work" in house.endpoint.requests[-1].text()
     items = [row.item for row in await house.store.undelivered(THREAD) if row.item.execution == SIDE]
@@ -110,14 +113,16 @@ async def test_a_side_question_is_answered_beside_the_work_and_takes_nothing_fro
 
 
 async def test_a_side_question_is_stopped_by_its_own_stop_alone(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("act", {"name": "a", "seconds": 1.0}),)), FINISH)
-    running = house.start(Bench())
+    house = await house_of(Reply(calls=(("act", {"name": "a", "until": "answered"}),)), FINISH)
+    bench = Bench()
+    running = house.start(bench)
     await house.first(ToolStarted)
     await house.say("stop", target=side_target(SIDE))
     bell = asyncio.Event()
     aside = await house.loop.run(house.lease, SIDE, Bench(specs=()), bell, started(Bench(specs=()), True))
     assert aside.finished is not None
     assert aside.finished.reason == "stopped"
+    bench.gates["answered"].set()
     assert (await house.ends(running)).reason == "done"
 
 

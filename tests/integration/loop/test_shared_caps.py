@@ -43,6 +43,7 @@ from bot.cli.replay.invariants import broken_promises
 from bot.sessions.recovery import settle_leftovers
 from tests.integration.loop.conftest import THREAD, YOU, Bench
 from tests.integration.loop.housing import BOSS, FINISH, MAIN, SECONDS, House, HouseOf, next_owner, started
+from tests.waiting import eventually
 
 LOOK = Reply(calls=(("look", {"name": "a"}),))
 RESERVED = 0.006
@@ -120,13 +121,11 @@ async def test_a_refused_request_is_given_back_and_a_lost_one_counts_as_it_was_r
 
 
 async def test_what_a_dead_owner_had_set_aside_stays_spent(house_of: HouseOf) -> None:
-    house = await house_of(Reply("slow", delay=30.0), FINISH)
+    house = await house_of(Reply("slow", delay=600.0), FINISH)
     capped(house, DailyCaps(person=1.0))
     running = house.start(Bench())
     reserved = (await house.first(ModelRequested)).reserved_usd
-    async with asyncio.timeout(SECONDS):
-        while not house.endpoint.requests:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: house.endpoint.requests)
     running.cancel()
     await asyncio.wait((running,))
     house.lease = await next_owner(house)
@@ -161,13 +160,11 @@ async def test_a_cap_of_the_day_that_an_operator_raises_is_higher_for_everybody_
 
 async def test_what_an_owner_set_aside_and_did_not_come_to_ask_for_is_given_back(house_of: HouseOf) -> None:
     """It died between the reservation and the request, or before it could settle; a raise it had not made is made."""
-    house = await house_of(Reply("slow", delay=30.0), LOOK, FINISH)
+    house = await house_of(Reply("slow", delay=600.0), LOOK, FINISH)
     capped(house, DailyCaps(person=0.55))
     running = house.start(Bench())
     requested = await house.first(ModelRequested)
-    async with asyncio.timeout(SECONDS):
-        while not house.endpoint.requests:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: house.endpoint.requests)
     running.cancel()
     await asyncio.wait((running,))
     scope = Scope(f"person {YOU.id} {SystemClock().now().date().isoformat()}", 1.0)
@@ -195,7 +192,7 @@ async def test_what_ended_executions_left_set_aside_is_settled_at_the_start(hous
 
 
 async def test_at_the_cap_on_time_a_command_is_ended_and_a_person_gives_more(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("act", {"name": "long", "seconds": 60.0}),)), FINISH)
+    house = await house_of(Reply(calls=(("act", {"name": "long", "until": "never"}),)), FINISH)
     passed = 0.0
     house.loop = replace(house.loop, steady=lambda: house.loop.clock.monotonic() + passed)
     bench = Bench()

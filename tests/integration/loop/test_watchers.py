@@ -39,6 +39,7 @@ from bot.equipment.watcher_files import WatcherFiles
 from tests.integration.loop.conftest import THREAD, YOU, Stage
 from tests.integration.loop.housing import BOSS, FINISH, MAIN, House, HouseOf, shell, started
 from tests.integration.tools.bench import Bench, open_bench
+from tests.waiting import BOUND
 
 DRIFT = Watcher(name="drift", every=1, instruction="Is it still at the task?")
 ACTS = Watcher(
@@ -159,7 +160,7 @@ async def run(stage: Stage, *watchers: Watcher, **policy: object) -> Execution:
         policy=Policy.model_validate({"tiers": (Tier(number=2, models=("small",)),), **policy}),
         tools=tuple(ToolRef(name=s.name, effect=s.effect, permission=s.permission) for s in stage.toolbox.specs),
     )  # fmt: skip
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         return await stage.loop.run(stage.lease, MAIN, stage.toolbox, stage.doorbell, first)
 
 
@@ -203,7 +204,7 @@ async def test_killed_between_question_and_answer_it_is_asked_again_and_told_onc
 
     stage = stage_of(script)
     running = asyncio.create_task(run(stage, ACTS, attended=False))
-    await asyncio.wait_for(asked.wait(), 20)
+    await asyncio.wait_for(asked.wait(), BOUND)
     requests = await stage.events("model_requested")
     assert [getattr(each, "purpose", "") for each in requests] == ["turn", "watcher"], "its intent is durable"
     running.cancel()
@@ -229,7 +230,7 @@ async def test_a_stop_does_not_wait_for_a_watcher(stage_of: StageOf) -> None:
 
     stage = stage_of(script)
     running = asyncio.create_task(run(stage, ACTS))
-    await asyncio.wait_for(asked.wait(), 20)
+    await asyncio.wait_for(asked.wait(), BOUND)
     await stage.say("stop")
     ended = await running
     assert ended.finished is not None

@@ -12,6 +12,7 @@ from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.runtime import Answer
 from tests.integration.loop.conftest import THREAD, Stage
 from tests.integration.tools.bench import open_bench
+from tests.waiting import BOUND
 
 
 async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_the_diff(
@@ -45,22 +46,21 @@ async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_th
 async def test_a_stop_ends_the_execution_and_the_sandbox_although_its_supervisor_is_frozen(
     stage_of: Callable[[Script], Stage],
 ) -> None:
-    async with asyncio.timeout(30), open_bench() as bench:
+    async with open_bench() as bench:
         thinking = asyncio.Event()
 
         async def script(asked: Asked) -> Answer:
             if not any(message.role == "assistant" for message in asked.prompt.messages):
                 return answer("", ("shell", {"command": "sleep 600 & true"}))
             thinking.set()
-            await asyncio.sleep(60)
-            return answer("too late")
+            return await asyncio.Future[Answer]()
 
         stage = stage_of(script)
         lease = await stage.store.acquire(THREAD, "me")
         assert lease is not None
         stage.lease, stage.toolbox = lease, bench.toolbox  # pyright: ignore[reportAttributeAccessIssue]
         running = asyncio.create_task(stage.run())
-        await thinking.wait()
+        await asyncio.wait_for(thinking.wait(), BOUND)
         frozen = supervisors(bench.workspace.parent)
         assert frozen
         for process in frozen:

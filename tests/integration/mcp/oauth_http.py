@@ -239,7 +239,7 @@ class _Stay(HTTPRedirectHandler):
 def browse(address: str, *, back: bool = True) -> str:
     """A person opens the address and says yes; where the browser ends, and whether it gets there."""
     with pytest.raises(HTTPError) as sent:
-        build_opener(_Stay).open(address, timeout=30)
+        build_opener(_Stay).open(address, timeout=60)
     there = str(sent.value.headers["Location"])
     sent.value.close()
     if back:
@@ -250,7 +250,7 @@ def browse(address: str, *, back: bool = True) -> str:
 def knock(address: str) -> int:
     """A browser goes there; the status."""
     try:
-        with build_opener().open(address, timeout=30) as page:
+        with build_opener().open(address, timeout=60) as page:
             return int(page.status)
     except HTTPError as refused:
         with refused:

@@ -23,9 +23,9 @@ from agentic.tools.foreign.server_offer import server_tools
 from agentic.tools.toolbox import STANDARD, StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from tests.integration.tools.bench import open_bench
+from tests.waiting import BOUND
 
 ODD = Path(__file__).parent / "odd_server.py"
-CALL_SECONDS = 60
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class McpBench:
         assert isinstance(prepared, Prepared), prepared
         self.calls += 1
         prepared = replace(prepared, replies=replies, attended=attended)
-        async with asyncio.timeout(CALL_SECONDS):
+        async with asyncio.timeout(BOUND):
             return await self.toolbox.run(tool, f"c{self.calls}", prepared, lambda _: None)
 
     def refused(self, tool: str, /, **arguments: JsonValue) -> str:
@@ -108,7 +108,7 @@ async def open_mcp_bench() -> AsyncIterator[McpBench]:
         try:
             yield opened
         finally:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(BOUND):
                 await opened.close()
 
 
@@ -119,6 +119,6 @@ def odd(*flags: str, **more: JsonValue) -> dict[str, JsonValue]:
         "args": ["odd_server.py", *flags],
         "readOnly": ["*"],
         "idempotent": ["*"],
-        "timeout": 20,
+        "timeout": 60,
         **more,
     }

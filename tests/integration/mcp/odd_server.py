@@ -11,9 +11,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import signal
 import struct
 import sys
-import time
 import zlib
 from pathlib import Path
 from typing import Any
@@ -204,7 +204,7 @@ def main() -> None:
     """Over stdio."""
     odd = OddServer(sys.argv[1:], Path.cwd())
     if "--slow" in sys.argv:
-        time.sleep(3600)
+        signal.pause()
     for line in sys.stdin:
         message = json.loads(line)
         named = (message.get("params") or {}).get("name")

@@ -13,6 +13,7 @@ import pytest
 from bot.cli.checks.mcp_access import login, logout, mcp
 from bot.cli.doctor import mcp_servers
 from bot.config.settings import Settings
+from tests.waiting import eventually
 
 from .oauth_http import browse, guarded_odd
 from .odd_http import odd_http
@@ -99,13 +100,16 @@ async def test_one_signs_in_at_the_terminal_by_a_pasted_address_or_the_browser_t
         assert "Nobody was signed in" in capsys.readouterr().out
         types.close()
         for reader in [each for each in threading.enumerate() if each.name == "standard input"]:
-            await asyncio.to_thread(reader.join, 30)
+            await asyncio.to_thread(reader.join, 60)
 
 
 async def _address(capsys: pytest.CaptureFixture[str]) -> str:
     """The address that stands in the terminal, once it does."""
-    shown = ""
-    while "/authorize?" not in shown:
-        await asyncio.sleep(0.01)
-        shown += capsys.readouterr().out
-    return next(line for line in shown.splitlines() if line.startswith("http"))
+    shown = list[str]()
+
+    def there() -> bool:
+        shown.append(capsys.readouterr().out)
+        return "/authorize?" in "".join(shown)
+
+    await eventually(there)
+    return next(line for line in "".join(shown).splitlines() if line.startswith("http"))

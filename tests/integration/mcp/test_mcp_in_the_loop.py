@@ -13,6 +13,7 @@ from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
 from agentic.stores.sqlite.store import SQLiteStore
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 from .odd_bench import McpBench, odd, open_mcp_bench
 from .odd_http import THREAD
@@ -22,12 +23,12 @@ YOU = Person(id="7", name="you")
 
 async def answered(store: SQLiteStore, doorbell: asyncio.Event) -> None:
     """Answer the question when it stands in the log."""
-    while True:
+
+    async def found() -> list[Asked]:
         log = [envelope.event async for envelope in store.read(execution_id(THREAD, "1"))]
-        asked = [event for event in log if isinstance(event, Asked)]
-        if asked:
-            break
-        await asyncio.sleep(0.02)
+        return [event for event in log if isinstance(event, Asked)]
+
+    asked = await eventually(found)
     said = InboxItem(
         id="2", thread=THREAD, sort="answer", author=YOU, at=datetime.now(UTC), text="1: blue, 2: 7",
         target=asked[0].question,

@@ -22,6 +22,7 @@ from agentic.mcp_client.oauth.kept_tokens import TokenTrouble
 from agentic.mcp_client.oauth.sign_in import OtherIssuer, SignIn
 from agentic.mcp_client.server_file import Endpoint, OAuthClient
 from agentic.mcp_client.servers import McpServers
+from tests.waiting import eventually
 
 from .oauth_http import GuardedOdd, browse, guarded_odd, knock
 from .odd_bench import McpBench, open_mcp_bench
@@ -42,7 +43,7 @@ def server(bench: McpBench) -> Iterator[GuardedOdd]:
 
 
 def named(server: GuardedOdd, oauth: JsonValue = True) -> dict[str, JsonValue]:
-    return {"odd": {"url": server.url, "oauth": oauth, "timeout": 20}}
+    return {"odd": {"url": server.url, "oauth": oauth, "timeout": 60}}
 
 
 async def comes_back(begun: SignIn, *, paste: bool = False) -> None:
@@ -73,8 +74,12 @@ def expire(bench: McpBench) -> None:
 
 async def renewing(servers: McpServers) -> None:
     """Wait until they do."""
-    while (task := servers._tokens["odd"]._renewing) is None or task.done():
-        await asyncio.sleep(0.01)
+
+    def begun() -> bool:
+        task = servers._tokens["odd"]._renewing
+        return task is not None and not task.done()
+
+    await eventually(begun)
 
 
 async def restarted(bench: McpBench, server: GuardedOdd) -> McpServers:

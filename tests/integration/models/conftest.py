@@ -48,7 +48,7 @@ class Asker:
         self.pieces: list[str] = []
 
     async def __call__(
-        self, model: str, prompt: Prompt = PROMPT, *, stream: bool = False, timeout: float = 10, max_tokens: int = 500
+        self, model: str, prompt: Prompt = PROMPT, *, stream: bool = False, timeout: float = 60, max_tokens: int = 500
     ) -> Answer:
         self.pieces = []
         async with asyncio.timeout(120):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
@@ -23,6 +22,7 @@ from agentic.ports.errors import (
     ModelUnknown,
 )
 from agentic.ports.runtime import Meter
+from tests.waiting import BOUND, eventually
 
 from .conftest import CLAUDE, GPT, PROMPT, both_routes, both_ways
 
@@ -159,52 +159,43 @@ async def test_a_key_in_the_provider_s_words_is_not_repeated(asker, model: str):
 @both_routes
 @both_ways
 async def test_no_answer_in_time_is_a_time_out(asker, model: str, stream: bool):
-    async with ScriptedEndpoint.start([Reply("late", delay=30)]) as endpoint:
+    async with ScriptedEndpoint.start([Reply("late", delay=600)]) as endpoint:
         ask = await asker(endpoint)
-        began = time.monotonic()
         with pytest.raises(ModelTimedOut, match=r"within 0\.5 seconds"):
-            await ask(model, stream=stream, timeout=0.5)
-    assert time.monotonic() - began < 20
+            await asyncio.wait_for(ask(model, stream=stream, timeout=0.5), BOUND)
 
 
 @both_routes
 async def test_a_stream_that_stalls_ends_before_the_whole_time(asker, model: str):
     async with ScriptedEndpoint.start([Reply.stall_after(2)]) as endpoint:
         ask = await asker(endpoint, idle_seconds=0.5)
-        began = time.monotonic()
         with pytest.raises(ModelTimedOut, match="stalled"):
-            await ask(model, stream=True, timeout=60)
-        assert time.monotonic() - began < 30
-        async with asyncio.timeout(20):
-            await endpoint.left.wait()
+            await asyncio.wait_for(ask(model, stream=True, timeout=600), BOUND)
+        await asyncio.wait_for(endpoint.left.wait(), BOUND)
 
 
 @both_routes
 async def test_a_slow_stream_that_keeps_coming_is_no_stall(asker, model: str):
-    async with ScriptedEndpoint.start([Reply("a slow answer that keeps coming", piece=4, pace=0.2)]) as endpoint:
-        answer = await (await asker(endpoint, idle_seconds=1.0))(model, stream=True)
+    async with ScriptedEndpoint.start([Reply("a slow answer that keeps coming", piece=4, pace=0.3)]) as endpoint:
+        answer = await (await asker(endpoint, idle_seconds=2.0))(model, stream=True)
     assert answer.blocks[0].text == "a slow answer that keeps coming"
 
 
 @both_routes
 @pytest.mark.parametrize(
     ("stream", "reply"),
-    [(False, Reply("x", delay=60)), (True, Reply("x", delay=60)), (True, Reply.stall_after(2))],
+    [(False, Reply("x", delay=600)), (True, Reply("x", delay=600)), (True, Reply.stall_after(2))],
     ids=["whole", "before", "mid"],
 )
 async def test_cancelling_closes_the_connection_at_once(asker, model: str, stream: bool, reply: Reply):
     async with ScriptedEndpoint.start([reply]) as endpoint:
         ask = await asker(endpoint)
         task = asyncio.create_task(ask(model, stream=stream))
-        async with asyncio.timeout(30):
-            while not endpoint.requests:
-                await asyncio.sleep(0.01)
-        await asyncio.sleep(0.2)
+        await eventually(lambda: endpoint.requests and (ask.pieces or not reply.broken))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with asyncio.timeout(20):  # of the 60 s that the answer takes
-            await endpoint.left.wait()
+        await asyncio.wait_for(endpoint.left.wait(), BOUND)  # the answer takes ten times as long
 
 
 @both_routes
@@ -252,10 +243,10 @@ async def test_what_a_stream_had_used_is_known_as_far_as_the_provider_has_said_i
             router.answer(model, PROMPT, max_tokens=50, timeout=60, on_text=lambda _: came.set(), meter=meter)
         )
         assert meter.used() is None
-        await asyncio.wait_for(came.wait(), 30)
+        await asyncio.wait_for(came.wait(), BOUND)
         if reply.broken is not None and reply.broken.how == "stall":
             asking.cancel()
-        await asyncio.wait((asking,), timeout=30)
+        await asyncio.wait((asking,), timeout=BOUND)
         assert asking.cancelled() or isinstance(asking.exception(), ModelUnavailable)
     used = meter.used()
     assert used is not None

@@ -8,6 +8,7 @@ import socket
 from aiohttp import web
 
 from agentic.models.ollama import find_ollama
+from tests.waiting import BOUND
 
 
 async def serve(handler) -> tuple[web.AppRunner, str]:
@@ -24,8 +25,8 @@ async def test_its_models_are_offered_without_those_that_only_embed():
         return web.json_response({"models": [{"name": "nomic-embed-text:latest"}, {"name": "qwen3:8b", "size": 1}]})
 
     runner, address = await serve(tags)
-    async with asyncio.timeout(5):
-        found = await find_ollama(2, {"OLLAMA_API_BASE": address})
+    async with asyncio.timeout(BOUND):
+        found = await find_ollama(60, {"OLLAMA_API_BASE": address})
     await runner.cleanup()
     assert found is not None
     assert found.models == ("ollama_chat/qwen3:8b",)
@@ -37,8 +38,8 @@ async def test_one_without_models_says_how_to_get_one():
         return web.json_response({"models": []})
 
     runner, address = await serve(tags)
-    async with asyncio.timeout(5):
-        found = await find_ollama(2, address=address)
+    async with asyncio.timeout(BOUND):
+        found = await find_ollama(60, address=address)
     await runner.cleanup()
     assert found is not None
     assert "ollama pull" in found.offer()
@@ -47,7 +48,7 @@ async def test_one_without_models_says_how_to_get_one():
 async def test_nothing_listening_is_nothing_found():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(BOUND):
             assert await find_ollama(address=f"http://127.0.0.1:{taken.getsockname()[1]}") is None
 
 
@@ -56,11 +57,10 @@ async def test_something_else_on_the_port_or_something_slow_is_nothing_found():
         return web.Response(text="<html>", content_type="text/html")
 
     async def slow(request: web.Request) -> web.Response:
-        await asyncio.sleep(30)
-        return web.json_response({"models": []})
+        return await asyncio.Future[web.Response]()
 
     for handler in (page, slow):
         runner, address = await serve(handler)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(BOUND):
             assert await find_ollama(0.3, address=address) is None
         await runner.cleanup()

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from agentic.models.providers.catalogue import BY_NAME
 from agentic.models.providers.server_check import MOST_BYTES, Finding, ask, flaw, lists, unlisted
+from tests.waiting import eventually
 
 OPENAI, OLLAMA, ANTHROPIC = BY_NAME["openai"], BY_NAME["ollama_chat"], BY_NAME["anthropic"]
 
@@ -184,12 +185,10 @@ async def test_what_is_no_web_server_and_what_says_nothing_are_told_apart() -> N
         shouts, hushes = (f"http://127.0.0.1:{one.sockets[0].getsockname()[1]}/v1" for one in (loud, quiet))
         shouted = await wrong_with(shouts)
         hushed = await ask(OPENAI, {"OPENAI_BASE_URL": hushes}, seconds=0.2)
-        async with asyncio.timeout(20):
-            while len(left) < 2:
-                await asyncio.sleep(0.01)
-            for writer in left:
-                with contextlib.suppress(ConnectionError):
-                    await writer.wait_closed()
+        await eventually(lambda: len(left) == 2)
+        for writer in left:
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
     assert "https://" in shouted.instead
     assert isinstance(hushed, Finding)
     assert hushed.kind == "unknown"

@@ -26,7 +26,7 @@ class Watch:
     async def look(self):
         while True:
             began = time.process_time()  # of all threads: what other processes take of the machine is no stall of ours
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0)
             self.worst = max(self.worst, time.process_time() - began)
 """
 
@@ -91,7 +91,7 @@ async def main():
         await router.warm_up([MODEL])
         stall, watch.worst = watch.worst, 0.0
         began = time.process_time()
-        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=50, on_text=lambda piece: None)
+        await router.answer(MODEL, PROMPT, max_tokens=1, timeout=60, on_text=lambda piece: None)
         first, later = time.process_time() - began, watch.worst
         looking.cancel()
         await router.close()
@@ -114,7 +114,7 @@ async def main():
     async with ScriptedEndpoint.start([Reply("hi")]) as endpoint:
         router = ModelRouter(endpoint.environment())
         warming = asyncio.create_task(router.warm_up(["openai/gpt-4o"]))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0)
         answer = await router.answer("openai/gpt-4o", PROMPT, max_tokens=1, timeout=60)
         await warming
         await router.close()

@@ -13,11 +13,14 @@ from pydantic import JsonValue
 
 from agentic.ports.runtime import Observation, Prepared
 from agentic.sandbox.backends.bubblewrap import Bubblewrap
+from agentic.sandbox.limits import Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
+from tests.waiting import BOUND
 
-CALL_SECONDS = 40
+PATIENT = Limits(heartbeat=BOUND)
+"""A machine that is busy for some seconds ends no sandbox."""
 
 
 @dataclass(slots=True)
@@ -36,7 +39,7 @@ class Bench:
         prepared = self.toolbox.prepare(tool, arguments)
         assert isinstance(prepared, Prepared), prepared
         self.calls += 1
-        async with asyncio.timeout(CALL_SECONDS):
+        async with asyncio.timeout(BOUND):
             return await self.toolbox.run(tool, f"c{self.calls}", prepared, self.streamed.append)
 
     def put(self, name: str, text: str) -> Path:
@@ -69,12 +72,12 @@ async def open_bench() -> AsyncIterator[Bench]:
         state.chmod(0o755)
         workspace = state / "workspace"
         workspace.mkdir()
-        sandboxes = Sandboxes(state, _choose(state))
+        sandboxes = Sandboxes(state, _choose(state), PATIENT)
         world = RealWorld(sandboxes, "t1", workspace)
         try:
             yield Bench(workspace, world, sandboxes, StandardToolbox(_given(world)))
         finally:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(BOUND):
                 await sandboxes.close()
 
 

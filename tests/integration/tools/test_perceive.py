@@ -17,6 +17,8 @@ from agentic.sandbox.protocol.results import ExecResult, FileStat
 from agentic.sandbox.sandbox import Sandbox
 from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import A_PERSON, RealWorld
+from tests.scripts import Gate
+from tests.waiting import BOUND
 
 from .bench import Bench
 
@@ -63,13 +65,12 @@ async def test_a_lost_sandbox_is_told_and_made_anew(bench: Bench) -> None:
 
 
 async def test_a_sandbox_that_ends_during_a_call_is_raised_and_told_once(bench: Bench) -> None:
-    call = asyncio.create_task(bench.call("shell", command="touch begun; sleep 60"))
-    async with asyncio.timeout(30):
-        while not (bench.workspace / "begun").exists():
-            await asyncio.sleep(0.02)
-        await bench.world.close()
-        with pytest.raises(SandboxLost):
-            await call
+    gate = Gate(bench.workspace)
+    call = asyncio.create_task(bench.call("shell", command="cat gate; sleep 600"))
+    await gate.reached()
+    await bench.world.close()
+    with pytest.raises(SandboxLost):
+        await call
     assert "variables of the Python interpreter" in (await bench.toolbox.perceive()).environment
     assert (await bench.toolbox.perceive()).environment == ""
     assert (await bench.call("shell", command="ls")).preview.startswith("exit 0")
@@ -83,8 +84,7 @@ async def test_without_any_sandbox_a_call_is_not_begun(bench: Bench) -> None:
     prepared = toolbox.prepare("shell", {"command": "ls"})
     assert isinstance(prepared, Prepared)
     with pytest.raises(CallNotBegun, match="no sandbox here"):
-        async with asyncio.timeout(5):
-            await toolbox.run("shell", "c1", prepared, bench.streamed.append)
+        await toolbox.run("shell", "c1", prepared, bench.streamed.append)
 
 
 async def test_a_call_for_which_no_sandbox_can_be_made_is_not_begun_also_after_others_had_one(
@@ -152,7 +152,7 @@ async def test_a_file_that_becomes_something_else_while_it_is_looked_at_is_told_
         return stat
 
     monkeypatch.setattr(Sandbox, "stat", then)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(BOUND):
         perceived = await bench.toolbox.perceive()
     assert [(stale.path, stale.diff) for stale in perceived.stale] == [("a.txt", "")]
     assert any("a.txt" in change for change in perceived.changes)
@@ -174,7 +174,7 @@ async def test_no_look_at_a_file_that_is_rewritten_all_the_time_breaks_an_agent_
     writer = threading.Thread(target=rewrite)
     writer.start()
     try:
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(2 * BOUND):
             for _ in range(100):
                 await bench.toolbox.perceive()
     finally:
@@ -285,18 +285,17 @@ async def test_a_file_that_was_read_after_the_last_of_several_changes_is_not_sta
 async def test_who_changed_a_file_is_told_as_far_as_anybody_knows(bench: Bench) -> None:
     """A person through the bot, a command in the background; an own command is no conflict."""
     path = bench.put("a.txt", "one\n")
+    go, done = Gate(bench.workspace, "go"), Gate(bench.workspace, "done")
     await bench.call("read", path="a.txt")
     await bench.world.put_file("a.txt", b"sent", by=A_PERSON)
-    await bench.call("shell", command="until [ -e go ]; do sleep 0.01; done; echo two > a.txt; touch done; sleep 60",
-                     background=True)  # fmt: skip
+    await bench.call("shell", command="cat go; echo two > a.txt; cat done; sleep 600", background=True)
+    await go.reached()
     told = (await bench.toolbox.perceive()).changes
     assert [each.partition(", ")[0] for each in told] == ["added attachments/a.txt by a person"]
-    bench.put("go", "")
-    async with asyncio.timeout(30):
-        while not (bench.workspace / "done").exists():
-            await asyncio.sleep(0.01)
+    await go.open()
+    await done.reached()
     [stale] = (await bench.toolbox.perceive()).stale
-    assert stale.by.startswith("perhaps by `until [ -e go ]")
+    assert stale.by.startswith("perhaps by `cat go;")
     assert stale.by.endswith("in the background")
     await bench.call("read", path="a.txt")
     await bench.call("shell", command="echo own > a.txt")

@@ -30,7 +30,9 @@ from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
+from tests.scripts import Gate
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 from .bench import Bench
 from .test_in_the_loop import THREAD, run
@@ -53,7 +55,7 @@ DESTROYS = {
         "for p in src/*; do touch -r $p /tmp/t; python3 -c \"open('$p', 'w').write('x' * 40)\"; touch -r /tmp/t $p; done"
     ),
     "a folder that is locked": "python3 -c \"import os; os.chmod('src', 0)\"",
-    "files that end in a time-out": "python3 tool.py; sleep 60",
+    "files that end in a time-out": "for p in src/*; do : > $p; done; sleep 600",
 }
 KEEPS = {
     "a formatter": "sed -i 's/value/amount/' src/*",
@@ -107,7 +109,9 @@ def standing(workspace: Path) -> dict[str, str]:
 
 async def call(bench: Bench, command: str, tool: str = "shell", **more: object) -> Observation:
     """A call that the gate lets pass, however it reads."""
-    prepared = bench.toolbox.prepare(tool, {"command" if tool == "shell" else "code": command, "timeout": 3})
+    prepared = bench.toolbox.prepare(
+        tool, {"command" if tool == "shell" else "code": command, "timeout": 3 if "sleep" in command else 60}
+    )
     assert isinstance(prepared, Prepared)
     bench.calls += 1
     return await bench.toolbox.run(tool, f"c{bench.calls}", replace(prepared, **more), bench.streamed.append)  # type: ignore[arg-type]
@@ -247,21 +251,21 @@ async def test_a_person_is_asked_and_what_they_let_runs_once_more(guarded: Bench
 
 
 async def question(store: SQLiteStore) -> Asked:
-    async with asyncio.timeout(30):
-        while True:
-            async for envelope in store.read(execution_id(THREAD, "1")):
-                if isinstance(envelope.event, Asked):
-                    return envelope.event
-            await asyncio.sleep(0.02)
+    async def found() -> Asked | None:
+        log = [envelope.event async for envelope in store.read(execution_id(THREAD, "1"))]
+        return next((event for event in log if isinstance(event, Asked)), None)
+
+    asked = await eventually(found)
+    assert asked is not None
+    return asked
 
 
 async def test_a_stop_in_the_middle_puts_back_too(guarded: Bench) -> None:
     store, doorbell = fresh_store(), asyncio.Event()
-    script = [answer("", ("shell", {"command": "python3 tool.py; sleep 60"}))]
+    script = [answer("", ("shell", {"command": "python3 tool.py; cat gate; sleep 600"}))]
+    gate = Gate(guarded.workspace)
     working = asyncio.create_task(run(guarded, script, store, doorbell))
-    async with asyncio.timeout(20):
-        while (guarded.workspace / "src").exists():
-            await asyncio.sleep(0.02)
+    await gate.reached()
     await store.put(InboxItem(id="2", thread=THREAD, sort="stop", author=BOSS, at=datetime.now(UTC)))
     doorbell.set()
     execution = await working
@@ -276,17 +280,15 @@ async def test_a_stop_in_the_middle_puts_back_too(guarded: Bench) -> None:
 async def test_what_a_dead_owner_left_destroyed_is_put_back_by_the_next(guarded: Bench, tmp_path: Path) -> None:
     """Whether its sandbox wrote down how the command ended, or was killed in the middle of it."""
     before = standing(guarded.workspace)
-    for number, command in enumerate(("python3 tool.py", "python3 tool.py; kill -9 $PPID; sleep 60")):
+    for number, command in enumerate(("python3 tool.py", "python3 tool.py; kill -9 $PPID; sleep 600")):
         key = f"c{number}"
         await Snapshots(tmp_path / "checkpoints", home=tmp_path).hold("t1", guarded.workspace, key)
-        await guarded.world.exec("true", timeout=10)
+        await guarded.world.exec("true", timeout=60)
         diary = guarded.world.diary
-        began = asyncio.create_task(guarded.world.exec(command, timeout=10, key=key))
-        async with asyncio.timeout(20):
-            while (guarded.workspace / "src").exists():
-                await asyncio.sleep(0.02)
-            if number == 0:
-                await began
+        began = asyncio.create_task(guarded.world.exec(command, timeout=60, key=key))
+        await eventually(lambda: not (guarded.workspace / "src").exists())
+        if number == 0:
+            await began
         await guarded.world.close()
         await asyncio.gather(began, return_exceptions=True)
         arguments: dict[str, JsonValue] = {"command": command}

@@ -30,7 +30,9 @@ DEPLOY = Path(__file__).parents[3] / "deploy" / "sandbox"
 MB = 1024 * 1024
 PROCESSES = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' '"
 """A command that shows what runs (there may be no ps); it is in its own output only as it stands here."""
-SMALL = Limits(memory=512 * MB, processes=64, file_size=256 * MB, workspace=64 * MB, inodes=5_000, tmp=32 * MB)
+SMALL = Limits(
+    memory=512 * MB, processes=64, file_size=256 * MB, workspace=64 * MB, inodes=5_000, tmp=32 * MB, heartbeat=60.0
+)  # fmt: skip
 
 
 ENGINES: list[str] = []
@@ -47,10 +49,10 @@ def missing(what: str) -> None:
 def engine_has_image(url: str) -> bool:
     """The engine answers and the image is there, made now if need be."""
     environment = {**os.environ, "DOCKER_HOST": url}
-    answer = subprocess.run(["docker", "version"], env=environment, capture_output=True, timeout=20)
+    answer = subprocess.run(["docker", "version"], env=environment, capture_output=True, timeout=60)
     if answer.returncode != 0:
         return False
-    made = subprocess.run([DEPLOY / "make-image", "--if-missing", "--tag", IMAGE], env=environment, timeout=120)
+    made = subprocess.run([DEPLOY / "make-image", "--if-missing", "--tag", IMAGE], env=environment, timeout=600)
     return made.returncode == 0
 
 
@@ -82,13 +84,13 @@ def engine() -> Generator[str]:
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         missing("there is no Docker engine here, and none can be started without root and dockerd")
     folder = tempfile.mkdtemp(prefix="tw-engine-", dir="/tmp")
-    started = subprocess.run([DEPLOY / "start-engine", folder], capture_output=True, text=True, timeout=60)
+    started = subprocess.run([DEPLOY / "start-engine", folder], capture_output=True, text=True, timeout=300)
     try:
         if started.returncode != 0 or not engine_has_image(started.stdout.strip()):
             missing(f"no Docker engine could be started: {started.stderr}")
         yield started.stdout.strip()
     finally:
-        subprocess.run([DEPLOY / "stop-engine", folder, "--remove"], check=True, timeout=60)
+        subprocess.run([DEPLOY / "stop-engine", folder, "--remove"], check=True, timeout=300)
 
 
 @pytest.fixture(params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])

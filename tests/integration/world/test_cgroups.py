@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import stat
@@ -24,11 +23,12 @@ from agentic.sandbox.backends.cgroups import (
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.limits import Limits
 from tests.integration.world.rungs import Ground, docker_url, ground
+from tests.waiting import eventually
 
 __all__ = ["docker_url", "ground"]
 
 LIMITS = Limits(memory=1 << 28, processes=48)
-UNSTOPPABLE = "trap '' TERM HUP; (while :; do (sleep 0.01 &); done) & while :; do sleep 1; done"
+UNSTOPPABLE = "trap '' TERM HUP; (while :; do (true &); done) & while :; do sleep 600; done"
 
 
 @pytest.fixture
@@ -70,15 +70,13 @@ async def inside(group: ControlGroup) -> AsyncIterator[None]:
     """Many that are born again and again; whoever takes this ends them, and no signal but the last does."""
     process = subprocess.Popen(group.joined_by(["/bin/sh", "-c", UNSTOPPABLE]), start_new_session=True)
     try:
-        async with asyncio.timeout(20):
-            while not group.holds():
-                await asyncio.sleep(0.01)
+        await eventually(group.holds)
         yield
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
 
 
 async def test_a_sandbox_lives_and_ends_in_its_group(groups: ControlGroups, ground: Ground) -> None:

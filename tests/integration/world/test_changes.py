@@ -9,6 +9,8 @@ import pytest
 from agentic.sandbox.protocol.results import Changes
 from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
+from tests.scripts import Gate
+from tests.waiting import eventually
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]
 
@@ -62,14 +64,20 @@ async def test_a_change_is_what_differs_in_content(ground: Ground, command: str,
 
 async def test_changes_from_outside_and_from_the_background_are_seen(ground: Ground) -> None:
     """By the next scan."""
+    gate = Gate(ground.workspace)
     async with ground.open() as sandbox:
         ground.file("sub/outside", "x")
         assert told(await sandbox.scan()) == {"sub/outside": "added"}
-        number = await sandbox.start("sleep 0.3; echo x > sub/background")
+        number = await sandbox.start("cat gate; echo x > sub/background")
+        await gate.reached()
         assert told(await sandbox.scan()) == {}
-        await sandbox.exec("sleep 0.6", timeout=5, scan=False)
+        await gate.open()
+
+        async def ended() -> bool:
+            return not (await sandbox.poll(number)).running
+
+        await eventually(ended)
         assert told(await sandbox.scan()) == {"sub/background": "added"}
-        assert not (await sandbox.poll(number)).running
 
 
 async def test_what_a_file_operation_wrote_is_not_told_again(sandbox: Sandbox) -> None:

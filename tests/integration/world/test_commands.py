@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +15,8 @@ from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.sandbox import Sandbox
 from bot.workspace.environment import SYSTEM_PATH
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name, sandbox
+from tests.scripts import Gate, running
+from tests.waiting import BOUND, eventually
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]
 
@@ -88,82 +90,88 @@ async def test_a_program_that_does_not_exist_is_a_result_and_not_an_error(sandbo
 
 async def test_a_command_that_runs_too_long_is_ended_in_time(sandbox: Sandbox) -> None:
     """With what it had said until then."""
-    began = time.monotonic()
-    result = await sandbox.exec("echo begun; sleep 60", timeout=0.5)
-    assert time.monotonic() - began < 20
+    result = await asyncio.wait_for(sandbox.exec("echo begun; sleep 600", timeout=1.5), BOUND)
     assert result.timed_out
-    assert "0.5 s" in result.killed_reason
+    assert "1.5 s" in result.killed_reason
     assert result.text == "begun\n"
 
 
-async def test_many_commands_run_beside_each_other(sandbox: Sandbox) -> None:
-    """Twenty sleeps take as long as one, and each gets its own output."""
-    began = time.monotonic()
-    results = await asyncio.gather(*(sandbox.exec(f"sleep 0.5; echo {n}", timeout=20) for n in range(20)))
-    assert [result.text for result in results] == [f"{n}\n" for n in range(20)]
-    assert time.monotonic() - began < 8
+async def test_many_commands_run_beside_each_other(ground: Ground, sandbox: Sandbox) -> None:
+    """Twenty are in the middle at once, and each gets its own output."""
+    gates = [Gate(ground.workspace, f"gate{n}") for n in range(20)]
+    runs = [asyncio.create_task(sandbox.exec(f"cat gate{n}; echo {n}", timeout=60)) for n in range(20)]
+    for gate in gates:
+        await gate.reached()
+    for gate in gates:
+        await gate.open()
+    assert [result.text for result in await asyncio.gather(*runs)] == [f"{n}\n" for n in range(20)]
 
 
-async def test_output_can_be_followed_while_the_command_runs(sandbox: Sandbox) -> None:
+async def test_output_can_be_followed_while_the_command_runs(ground: Ground, sandbox: Sandbox) -> None:
     """The first piece comes before the command ends."""
-    pieces: list[tuple[float, bytes]] = []
-    await sandbox.exec(
-        "echo early; sleep 1; echo late", timeout=10, on_output=lambda data: pieces.append((time.monotonic(), data))
-    )
-    assert b"".join(data for _, data in pieces) == b"early\nlate\n"
-    assert pieces[-1][0] - pieces[0][0] > 0.5
+    gate, said = Gate(ground.workspace), bytearray()
+    runs = asyncio.create_task(sandbox.exec("echo early; cat gate; echo late", timeout=60, on_output=said.extend))
+    await eventually(lambda: said == b"early\n")
+    await gate.open()
+    await runs
+    assert said == b"early\nlate\n"
 
 
 async def test_a_child_left_behind_does_not_hang_the_command_and_is_told(sandbox: Sandbox) -> None:
     """It holds stdout; the result says that it runs on, and it can be killed by the command's id."""
-    began = time.monotonic()
-    result = await sandbox.exec("sleep 300 & echo done", timeout=30, exec_id="mine")
-    assert time.monotonic() - began < 20
+    result = await asyncio.wait_for(sandbox.exec("sleep 600 & echo done", timeout=600, exec_id="mine"), BOUND)
     assert result.text == "done\n"
     assert [entry.split()[1] for entry in result.left_running] == ["sleep"]
     assert await sandbox.kill("mine") >= 1
-    assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+    assert "sleep 600" not in (await sandbox.exec(PROCESSES, timeout=10)).text
 
 
 async def test_a_child_that_hides_its_origin_is_told_and_ends_with_the_command_too(ground: Ground) -> None:
     """No tag, its own session, its parent gone; another command beside it is spared."""
-    grows = ground.workspace / "grows"
-    hidden = "env -i setsid sh -c 'trap \"\" TERM; while :; do echo x >> grows; sleep 0.02; done' > /dev/null 2>&1 & sleep 0.2"
+    gate, token = Gate(ground.workspace), uuid4().hex
+    does = 'trap "" TERM; echo > up; while :; do sleep 600; done'
+    hidden = f"mkfifo up; env -i setsid sh -c '{does}' {token} > /dev/null 2>&1 & cat up"
     async with ground.open() as sandbox:
-        spared = asyncio.create_task(sandbox.exec("sleep 2; echo spared", timeout=20))
-        result = await sandbox.exec(hidden, timeout=20, exec_id="mine")
+        spared = asyncio.create_task(sandbox.exec("cat gate; echo spared", timeout=60))
+        result = await sandbox.exec(hidden, timeout=60, exec_id="mine")
         assert any(entry.endswith(" sh") for entry in result.left_running)
         assert (await sandbox.exec("true", timeout=10)).left_running == ()
+        assert running(token)
         assert await sandbox.kill("mine") >= 1
-        size = grows.stat().st_size
-        await asyncio.sleep(0.3)
-        assert grows.stat().st_size == size
+        assert running(token) == []
+        await gate.open()
         assert (await spared).text == "spared\n"
 
 
-async def test_what_was_left_behind_and_ended_is_forgotten(sandbox: Sandbox) -> None:
+async def test_what_was_left_behind_and_ended_is_forgotten(ground: Ground, sandbox: Sandbox) -> None:
     """Its id is free again."""
-    assert (await sandbox.exec("sleep 0.5 & true", timeout=10, exec_id="mine")).left_running
-    await sandbox.exec("sleep 1.5", timeout=10)
-    assert (await sandbox.exec("echo again", timeout=10, exec_id="mine")).text == "again\n"
+    gate = Gate(ground.workspace)
+    assert (await sandbox.exec("cat gate & true", timeout=10, exec_id="mine")).left_running
+    await gate.open()
+
+    async def again() -> str:
+        result = await sandbox.exec("echo again", timeout=60, exec_id="mine")
+        return result.text if result.ok else ""
+
+    assert await eventually(again) == "again\n"
 
 
 async def test_cancelling_a_command_ends_it_before_the_cancellation_is_seen(sandbox: Sandbox) -> None:
     """When the awaiting task is over, nothing runs any more."""
     runs = asyncio.Event()
-    task = asyncio.create_task(sandbox.exec("echo $$; sleep 300", timeout=600, on_output=lambda _: runs.set()))
+    task = asyncio.create_task(sandbox.exec("echo $$; sleep 600", timeout=600, on_output=lambda _: runs.set()))
     await runs.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert "sleep 300" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+    assert "sleep 600" not in (await sandbox.exec(PROCESSES, timeout=10)).text
 
 
 async def test_what_a_stopped_command_changed_is_told_by_the_next_scan(sandbox: Sandbox) -> None:
     """Nobody hears its own answer; and the stop waits for no look at the files."""
     for what in (sandbox.exec, sandbox.python):
         code = "open('py', 'w').close(); print(1, flush=True)\nwhile True: pass"
-        code = "echo x > shell; echo 1; sleep 300" if what == sandbox.exec else code
+        code = "echo x > shell; echo 1; sleep 600" if what == sandbox.exec else code
         runs = asyncio.Event()
         task = asyncio.create_task(what(code, timeout=600, on_output=lambda _, runs=runs: runs.set()))
         await runs.wait()
@@ -174,14 +182,17 @@ async def test_what_a_stopped_command_changed_is_told_by_the_next_scan(sandbox: 
     assert [change.path for change in changes.files] == ["py", "shell"]
 
 
-async def test_killing_one_command_spares_the_others(sandbox: Sandbox) -> None:
+async def test_killing_one_command_spares_the_others(ground: Ground, sandbox: Sandbox) -> None:
     """Also one that only shares the sandbox."""
-    spared = asyncio.create_task(sandbox.exec("sleep 1.5; echo alive", timeout=20))
-    runs, endless = asyncio.Event(), "trap '' TERM; echo; while :; do sleep 0.1; done"
-    doomed = asyncio.create_task(sandbox.exec(endless, timeout=20, exec_id="doomed", on_output=lambda _: runs.set()))
+    gate = Gate(ground.workspace)
+    spared = asyncio.create_task(sandbox.exec("cat gate; echo alive", timeout=60))
+    await gate.reached()
+    runs, endless = asyncio.Event(), "trap '' TERM; echo; while :; do sleep 600; done"
+    doomed = asyncio.create_task(sandbox.exec(endless, timeout=600, exec_id="doomed", on_output=lambda _: runs.set()))
     await runs.wait()
     assert await sandbox.kill("doomed") >= 1
     assert (await doomed).killed_reason == "stopped"
+    await gate.open()
     assert (await spared).text == "alive\n"
 
 
@@ -191,28 +202,42 @@ async def test_killing_what_has_ended_is_no_error(sandbox: Sandbox) -> None:
     assert await sandbox.kill("over") == 0
 
 
-async def test_a_background_command_can_be_polled_and_killed(sandbox: Sandbox) -> None:
+async def test_a_background_command_can_be_polled_and_killed(ground: Ground, sandbox: Sandbox) -> None:
     """Output from where the last poll ended."""
-    number = await sandbox.start("for n in 1 2 3; do echo $n; sleep 0.1; done; sleep 60")
+    gate = Gate(ground.workspace)
+    number = await sandbox.start("echo 1; cat gate; echo 2; sleep 600")
     text, offset = "", 0
-    async with asyncio.timeout(10):
-        while text != "1\n2\n3\n":
-            state = await sandbox.poll(number, offset)
-            text, offset = text + state.output.decode(), state.next_offset
-            assert state.running
-            await asyncio.sleep(0.05)
+
+    async def more() -> str:
+        nonlocal text, offset
+        state = await sandbox.poll(number, offset)
+        text, offset = text + state.output.decode(), state.next_offset
+        assert state.running
+        return text
+
+    await eventually(more)
+    assert text == "1\n"
+    await gate.open()
+    while await more() != "1\n2\n":
+        assert text in "1\n2\n"
     await sandbox.kill(number)
     state = await sandbox.poll(number)
-    assert (state.running, state.output, state.killed_reason) == (False, b"1\n2\n3\n", "stopped")
+    assert (state.running, state.output, state.killed_reason) == (False, b"1\n2\n", "stopped")
 
 
-async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_code(sandbox: Sandbox) -> None:
+async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_code(
+    ground: Ground, sandbox: Sandbox
+) -> None:
     """The supervisor is resident."""
-    number = await sandbox.start("sleep 0.5; echo late; exit 3")
+    gate = Gate(ground.workspace)
+    number = await sandbox.start("cat gate; echo late; exit 3")
     assert (await sandbox.exec("echo between", timeout=5)).text == "between\n"
-    async with asyncio.timeout(10):
-        while (await sandbox.poll(number)).running:
-            await asyncio.sleep(0.05)
+    await gate.open()
+
+    async def ended() -> bool:
+        return not (await sandbox.poll(number)).running
+
+    await eventually(ended)
     state = await sandbox.poll(number)
     assert (state.exit_code, state.output) == (3, b"late\n")
 
@@ -225,10 +250,10 @@ async def test_polling_an_unknown_command_is_an_error_with_its_name(sandbox: San
 
 async def test_kill_all_ends_background_commands_and_interpreters(sandbox: Sandbox) -> None:
     """Only the supervisor stays."""
-    await sandbox.start("sleep 300")
-    await sandbox.python("import subprocess; p = subprocess.Popen(['setsid', 'sleep', '301'])", timeout=10)
+    await sandbox.start("sleep 600")
+    await sandbox.python("import subprocess; p = subprocess.Popen(['setsid', 'sleep', '601'])", timeout=10)
     assert await sandbox.kill_all() >= 3
-    assert "sleep 30" not in (await sandbox.exec(PROCESSES, timeout=10)).text
+    assert "sleep 60" not in (await sandbox.exec(PROCESSES, timeout=10)).text
 
 
 async def test_the_supervisor_survives_what_is_aimed_at_it_from_inside(sandbox: Sandbox) -> None:
@@ -244,8 +269,12 @@ async def test_the_supervisor_survives_what_is_aimed_at_it_from_inside(sandbox: 
 
 async def test_orphans_are_reaped(sandbox: Sandbox) -> None:
     """No zombies pile up under PID 1."""
-    await sandbox.exec("for n in 1 2 3 4 5; do (setsid true &) ; done; sleep 0.2", timeout=10)
-    assert (await sandbox.exec("cat /proc/[0-9]*/stat | grep -c ') Z '", timeout=10)).text.strip() == "0"
+    await sandbox.exec("for n in 1 2 3 4 5; do (setsid true &) ; done", timeout=10)
+
+    async def none_left() -> bool:
+        return (await sandbox.exec("cat /proc/[0-9]*/stat | grep -c ') Z '", timeout=10)).text.strip() == "0"
+
+    await eventually(none_left)
 
 
 async def test_after_close_every_call_says_that_the_sandbox_is_gone(ground: Ground) -> None:

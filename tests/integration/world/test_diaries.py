@@ -17,6 +17,7 @@ from agentic.sandbox.protocol.decode import exec_result
 from agentic.sandbox.supervisor.call_journal import Diary as Written
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import SMALL, build_rung, docker_url, rung_name
+from tests.waiting import eventually
 
 __all__ = ["docker_url", "rung_name"]
 
@@ -39,8 +40,7 @@ async def killed_in_the_middle(rung: str, folder: Path, docker: str) -> str:
     try:
         async with asyncio.timeout(60):
             diary = (await process.stdout.readline()).decode().strip()
-            while not (folder / "workspace" / "began").exists():
-                await asyncio.sleep(0.02)
+        await eventually(lambda: (folder / "workspace" / "began").exists())
     finally:
         process.kill()
         await process.wait()

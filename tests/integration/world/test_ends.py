@@ -7,7 +7,9 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -18,8 +20,10 @@ from agentic.sandbox.hidden_files import Hidden
 from agentic.sandbox.limits import MB, Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.workspace import RealWorld
+from tests.scripts import Gate, running
+from tests.waiting import BOUND, eventually
 
-SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=0.3)
+SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=1.5)
 TROUBLES = (SandboxUnavailable("the engine is gone"), OSError("the pipe is gone"), ZeroDivisionError("a fault of ours"))
 Make = Callable[..., Sandboxes]
 
@@ -70,12 +74,6 @@ def supervisors(folder: Path) -> list[int]:
     return found
 
 
-async def stands(path: Path) -> None:
-    async with asyncio.timeout(20):
-        while not path.exists():
-            await asyncio.sleep(0.01)
-
-
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
 async def test_a_command_whose_sandbox_goes_away_is_lost_whatever_closing_it_comes_to(
     make: Make, tmp_path: Path, closing_raises: Callable[[Exception], None], trouble: Exception
@@ -83,15 +81,15 @@ async def test_a_command_whose_sandbox_goes_away_is_lost_whatever_closing_it_com
     """Not “there is no sandbox”: the command was begun, and what it did stands there.  The next call has a new one."""
     pool = make()
     world = RealWorld(pool, "one", tmp_path / "one")
-    async with asyncio.timeout(30):
-        running = asyncio.create_task(world.exec("touch begun; sleep 60", timeout=60))
-        await stands(tmp_path / "one" / "begun")
-        closing_raises(trouble)
-        for supervisor in supervisors(tmp_path):
-            os.kill(supervisor, signal.SIGKILL)
-        with pytest.raises(SandboxLost, match=str(trouble)):
-            await running
-        assert (await world.exec("ls", timeout=10)).text == "begun\n"
+    gate = Gate(tmp_path / "one")
+    command = asyncio.create_task(world.exec("touch begun; cat gate; sleep 600", timeout=600))
+    await gate.reached()
+    closing_raises(trouble)
+    for supervisor in supervisors(tmp_path):
+        os.kill(supervisor, signal.SIGKILL)
+    with pytest.raises(SandboxLost, match=str(trouble)):
+        await asyncio.wait_for(command, BOUND)
+    assert (await world.exec("ls", timeout=10)).text == "begun\ngate\n"
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)
@@ -102,62 +100,66 @@ async def test_a_command_that_is_called_off_is_so_although_its_sandbox_neither_a
     """A stop stays a stop, and by then nothing of the command is left."""
     monkeypatch.setattr("agentic.sandbox.sandbox.KILL_SECONDS", 0.2)
     world = RealWorld(make(), "one", tmp_path / "one")
-    grows = tmp_path / "one" / "grows"
-    async with asyncio.timeout(30):
-        running = asyncio.create_task(world.exec("while :; do echo x >> grows; sleep 0.01; done", timeout=60))
-        await stands(grows)
-        closing_raises(trouble)
-        for supervisor in supervisors(tmp_path):
-            os.kill(supervisor, signal.SIGSTOP)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        size = grows.stat().st_size
-        await asyncio.sleep(0.2)
-        assert grows.stat().st_size == size
+    gate, token = Gate(tmp_path / "one"), uuid4().hex
+    command = asyncio.create_task(world.exec(f"cat gate; while sleep 600; do echo {token}; done", timeout=600))
+    await gate.open()
+    closing_raises(trouble)
+    for supervisor in supervisors(tmp_path):
+        os.kill(supervisor, signal.SIGSTOP)
+    assert running(token)
+    command.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await command
+    assert running(token) == []
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The end of a sandbox: it was begun, and may go on."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    go: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @pytest.fixture
-def closing_waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[], asyncio.Event]:
-    """From now on each sandbox is closed only once the event is set."""
+def closing_waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Closing]:
+    """From now on each sandbox is closed only once it may go on."""
     close = ProcessTransport.close
 
-    def waits() -> asyncio.Event:
-        go = asyncio.Event()
+    def waits() -> Closing:
+        closing = Closing()
 
         async def closed(self: ProcessTransport) -> str:
-            await go.wait()
+            closing.begun.set()
+            await closing.go.wait()
             return await close(self)
 
         monkeypatch.setattr(ProcessTransport, "close", closed)
-        return go
+        return closing
 
     return waits
 
 
 async def test_the_first_in_the_line_who_gives_up_leaves_its_place_to_the_next(
-    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+    make: Make, tmp_path: Path, closing_waits: Callable[[], Closing]
 ) -> None:
     """Also in the midst of making room: nobody else tells those behind it."""
     pool = make(count=1)
-    async with asyncio.timeout(20):
-        async with pool.use("one", tmp_path / "one"):
-            first = asyncio.create_task(pool.for_thread("two", tmp_path / "two"))
-            second = asyncio.create_task(pool.for_thread("three", tmp_path / "three"))
-            while pool.position("three") != 2:
-                await asyncio.sleep(0.01)
-            go = closing_waits()
-        while pool.existing("one") is not None:
-            await asyncio.sleep(0.01)
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        go.set()
-        assert (await (await second).exec("echo here", timeout=10)).text == "here\n"
+    async with pool.use("one", tmp_path / "one"):
+        first = asyncio.create_task(pool.for_thread("two", tmp_path / "two"))
+        second = asyncio.create_task(pool.for_thread("three", tmp_path / "three"))
+        await eventually(lambda: pool.position("three") == 2)
+        closing = closing_waits()
+    await eventually(lambda: pool.existing("one") is None)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    closing.go.set()
+    assert (await (await asyncio.wait_for(second, BOUND)).exec("echo here", timeout=10)).text == "here\n"
 
 
 async def test_an_end_whose_asker_gives_up_is_completed_and_makes_room(
-    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+    make: Make, tmp_path: Path, closing_waits: Callable[[], Closing]
 ) -> None:
     """What .aiignore hid is shown again, and who waits for a place gets it."""
     pool = make(count=1)
@@ -167,16 +169,16 @@ async def test_an_end_whose_asker_gives_up_is_completed_and_makes_room(
     key = tmp_path / "one" / "key"
     key.write_text("secret")
     mode = key.stat().st_mode
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         await world.exec("true", timeout=10)
         assert key.stat().st_mode != mode
-        go = closing_waits()
+        closing = closing_waits()
         ending = asyncio.create_task(pool.end("one"))
-        await asyncio.sleep(0.01)
+        await closing.begun.wait()
         ending.cancel()
         next_one = asyncio.create_task(pool.for_thread("two", tmp_path / "two"))
-        await asyncio.sleep(0.01)
-        go.set()
+        await eventually(lambda: pool.position("two") == 1)
+        closing.go.set()
         await next_one
         assert key.stat().st_mode == mode
         with pytest.raises(asyncio.CancelledError):
@@ -184,19 +186,19 @@ async def test_an_end_whose_asker_gives_up_is_completed_and_makes_room(
 
 
 async def test_a_thread_gets_no_sandbox_while_its_old_one_is_being_ended(
-    make: Make, tmp_path: Path, closing_waits: Callable[[], asyncio.Event]
+    make: Make, tmp_path: Path, closing_waits: Callable[[], Closing]
 ) -> None:
     """Two at work in one workspace would undo what the other hides, and one of them belongs to nobody."""
     pool = make()
     old = await pool.for_thread("one", tmp_path / "one")
-    go = closing_waits()
+    closing = closing_waits()
     ending = asyncio.create_task(pool.end("one"))
-    await asyncio.sleep(0.01)
+    await closing.begun.wait()
     again = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
-    await asyncio.wait((again,), timeout=0.5)
+    await pool.for_thread("another", tmp_path / "another")  # that one, which was asked for later, is there
     assert not again.done()
-    go.set()
-    async with asyncio.timeout(20):
+    closing.go.set()
+    async with asyncio.timeout(BOUND):
         assert await again is not old
         await ending
 
@@ -212,14 +214,12 @@ async def test_a_sandbox_that_ends_badly_keeps_no_other_from_ending_nor_from_bei
 
     closed = [await pool.for_thread(name, tmp_path / name) for name in ("one", "two")]
     closing_raises(SandboxUnavailable("the engine is gone"))
-    async with asyncio.timeout(20):
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(BOUND):
         with monkeypatch.context() as patched:
             patched.setattr(Hidden, "lift", full)
             assert await pool.evict_idle() == 2
         assert all(one.lost for one in closed)
         await pool.for_thread("two", tmp_path / "two")
-        await asyncio.sleep(0.01)
         assert await pool.evict_idle() == 1
     assert not supervisors(tmp_path)
 
@@ -254,7 +254,7 @@ async def test_a_pool_lets_go_of_its_kind_of_sandbox_although_one_does_not_end_i
     for name in ("one", "two", "three"):
         await pool.for_thread(name, tmp_path / name)
     monkeypatch.setattr(ProcessTransport, "close", once)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         await pool.close()
     assert released == ["bubblewrap"]
     assert not supervisors(tmp_path)
@@ -290,7 +290,7 @@ async def test_folders_that_cannot_be_made_ready_are_no_sandbox_and_hold_up_nobo
         patched.setattr("agentic.sandbox.pool.adopt", full)
         with pytest.raises(SandboxUnavailable, match="the disk is full"):
             await pool.for_thread("one", tmp_path / "one")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         assert (await (await pool.for_thread("two", tmp_path / "two")).exec("true", timeout=10)).ok
 
 
@@ -305,20 +305,21 @@ async def test_what_was_hidden_is_shown_again_beside_the_loop_and_the_next_sandb
         order.append("begins")
         assert threading.get_ident() != here
         loop.call_soon_threadsafe(began.set)
-        goes.wait(20)
+        goes.wait(60)
         lift(self)
         order.append("ended")
 
     monkeypatch.setattr(Hidden, "lift", slow)
     pool = make()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(BOUND):
         given_up = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
         await began.wait()
         given_up.cancel()
         await asyncio.wait((given_up,))
         assert given_up.cancelled()
         wanted = asyncio.create_task(pool.for_thread("one", tmp_path / "one"))
-        await asyncio.wait((wanted,), timeout=0.1)
+        for _ in range(20):
+            await asyncio.to_thread(lambda: None)  # what is to be done beside the loop is done in order
         assert order == ["begins"]
         goes.set()
         await wanted

@@ -14,7 +14,8 @@ from agentic.ports.errors import (
     SandboxError,
 )
 from agentic.sandbox.sandbox import Sandbox
-from tests.integration.world.rungs import docker_url, ground, rung_name, sandbox
+from tests.integration.world.rungs import Ground, docker_url, ground, rung_name, sandbox
+from tests.scripts import Gate
 
 __all__ = ["docker_url", "ground", "rung_name", "sandbox"]
 
@@ -157,11 +158,13 @@ async def test_an_output_that_is_gone_says_so(sandbox: Sandbox) -> None:
             await sandbox.read_output(ref)
 
 
-async def test_many_file_operations_run_beside_a_command(sandbox: Sandbox) -> None:
+async def test_many_file_operations_run_beside_a_command(ground: Ground, sandbox: Sandbox) -> None:
     """One pipe, answers paired by their numbers."""
-    sleeping = asyncio.create_task(sandbox.exec("sleep 1; echo slept", timeout=10))
+    gate = Gate(ground.workspace)
+    waiting = asyncio.create_task(sandbox.exec("cat gate; echo done", timeout=60))
     await asyncio.gather(*(sandbox.write(f"f{n}", str(n).encode()) for n in range(100)))
     answers = await asyncio.gather(*(sandbox.read(f"f{n}") for n in range(100)))
     assert [content for content, _ in answers] == [str(n).encode() for n in range(100)]
-    assert not sleeping.done()
-    assert (await sleeping).text == "slept\n"
+    assert not waiting.done()
+    await gate.open()
+    assert (await waiting).text == "done\n"

@@ -5,50 +5,56 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import select
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 
 from agentic.sandbox.protocol.frame_writer import FrameOutput
-from agentic.sandbox.protocol.heartbeat import Heartbeat
+from agentic.sandbox.protocol.heartbeat import SHARE, Heartbeat
 from agentic.sandbox.supervisor.frames import FrameReader
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.scripts import Gate, running
+from tests.waiting import eventually, eventually_true
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
 
 async def test_a_sandbox_outlives_an_event_loop_that_stands(ground: Ground) -> None:
     """Twice as long as it goes without a sign of its owner, in the middle of a command and of a large frame."""
-    text = b"x" * 3_000_000
+    text, beats = b"x" * 3_000_000, threading.Semaphore(0)
+    gate = Gate(ground.workspace)
     async with ground.open(heartbeat=1.2) as sandbox:
-        running = asyncio.create_task(sandbox.exec("sleep 1; echo done", timeout=20))
+        command = asyncio.create_task(sandbox.exec("cat gate; echo done", timeout=60))
+        await gate.reached()
         writing = asyncio.create_task(sandbox.write("large", text))
-        await asyncio.sleep(0.05)
-        time.sleep(2.4)
-        assert (await running).text == "done\n"
+        await asyncio.sleep(0)
+        ground.heartbeat.add("a thread", Beats(beats), 1.2)
+        for _ in range(2 * SHARE):
+            assert beats.acquire(timeout=60)  # the loop stands
+        await gate.open()
+        assert (await command).text == "done\n"
         await writing
         assert (await sandbox.exec("wc -c < large", timeout=20)).text.strip() == str(len(text))
 
 
 async def test_a_sandbox_ends_when_the_lease_lapses_while_the_loop_stands(ground: Ground) -> None:
     """Nobody renews it then, and another process may take the thread."""
-    async with ground.open(heartbeat=0.6) as sandbox:
-        await sandbox.exec(
-            "(while :; do date >> grows; sleep 0.02; done) >/dev/null 2>&1 & until [ -s grows ]; do sleep 0.01; done",
-            timeout=10,
-        )
-        ground.heartbeat.allow("a thread", time.monotonic() + 0.2)
-        grows, size, until = ground.workspace / "grows", -1, time.monotonic() + 20
-        while size != (size := grows.stat().st_size) and time.monotonic() < until:
-            time.sleep(0.7)  # the loop stands
-        assert time.monotonic() < until, "effects go on past the lease"
-        async with asyncio.timeout(30):
-            while sandbox.lost is None:
-                await asyncio.sleep(0.01)
+    token = uuid4().hex
+    with ThreadPoolExecutor() as beside:
+        async with ground.open(heartbeat=0.6) as sandbox:
+            await sandbox.exec(f"(while sleep 600; do echo {token}; done) >/dev/null 2>&1 &", timeout=60)
+            assert running(token)
+            ground.heartbeat.allow("a thread", time.monotonic() + 0.2)
+            ended = beside.submit(eventually_true, lambda: not running(token), "effects end with the lease")
+            ended.result()  # the loop stands
+            await eventually(lambda: sandbox.lost)
 
 
 @contextlib.contextmanager
@@ -67,14 +73,24 @@ def lines(count: int) -> Iterator[list[tuple[FrameOutput, socket.socket]]]:
             theirs.close()
 
 
-def heard(theirs: socket.socket, seconds: float = 10.0) -> bool:
-    """Whether a beat comes."""
-    reader, until = FrameReader(theirs.fileno()), time.monotonic() + seconds
-    while time.monotonic() < until:
-        if any(request.text("op") == "beat" for request in reader.read() or ()):
-            return True
-        time.sleep(0.005)
-    return False
+class Beats:
+    """Counts what it hears."""
+
+    def __init__(self, count: threading.Semaphore) -> None:
+        self.count = count
+
+    def beat(self, frame: bytes) -> None:
+        self.count.release()
+
+
+def come(theirs: socket.socket) -> int:
+    """How many beats have come since."""
+    return sum(request.text("op") == "beat" for request in FrameReader(theirs.fileno()).read() or ())
+
+
+def heard(theirs: socket.socket) -> bool:
+    """Whether a beat comes, or has come."""
+    return bool(select.select([theirs], [], [], 60)[0]) and come(theirs) > 0
 
 
 async def test_a_supervisor_that_reads_nothing_keeps_no_beat_from_the_others() -> None:
@@ -118,7 +134,7 @@ async def test_one_thread_beats_for_all_and_ends_with_the_last() -> None:
         (own,) = beating() - before
         for outlet, _ in made:
             heartbeat.remove(outlet)
-        own.join(10)
+        own.join(60)
         assert not own.is_alive()
         heartbeat.add("t", made[0][0], 0.3)
         assert heard(made[0][1])
@@ -138,12 +154,12 @@ async def test_a_loop_that_stands_for_long_is_given_up_past_the_lease_or_past_ha
             heartbeat.allow("t", 1012.0)
         assert heard(theirs)
         clock[0] = 1013.0 if leased else 1031.0
-        while heard(theirs, 0.2):  # those that were on their way
-            pass
-        assert heard(others)
-        assert not heard(theirs, 0.3)
+        come(others)
+        assert all(heard(others) for _ in range(2))  # one may have been on its way
+        come(theirs)
+        assert all(heard(others) for _ in range(3))
+        assert come(theirs) == 0
         heartbeat.allow("t", None)
-        await asyncio.sleep(0.2)
-        assert heard(theirs)
+        assert await asyncio.to_thread(heard, theirs)
         for outlet in (one, other):
             heartbeat.remove(outlet)

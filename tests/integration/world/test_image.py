@@ -39,7 +39,7 @@ def make_image(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 async def test_an_image_can_be_named_by_its_digest_and_no_other_is_taken(docker_url: str, tmp_path: Path) -> None:
     told = subprocess.run(
         ["docker", "-H", docker_url, "image", "inspect", "-f", "{{.Id}}", IMAGE],
-        capture_output=True, text=True, check=True, timeout=30,
+        capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     digest = told.stdout.strip()
     assert await Docker(tmp_path, docker_url, digest).check() == ""
@@ -62,7 +62,7 @@ def test_the_engines_layer_is_held_against_what_it_was_handed(
         with pytest.raises(SystemExit, match="do not use"):
             make_image.import_from_here(tag)
     finally:
-        subprocess.run(["docker", "-H", docker_url, "rmi", "-f", *made], capture_output=True, check=False, timeout=30)
+        subprocess.run(["docker", "-H", docker_url, "rmi", "-f", *made], capture_output=True, check=False, timeout=120)
 
 
 @pytest.mark.docker

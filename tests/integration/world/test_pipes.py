@@ -9,6 +9,7 @@ import pytest
 from agentic.ports.errors import SandboxError
 from agentic.sandbox.sandbox import Sandbox
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name, sandbox
+from tests.waiting import BOUND
 
 __all__ = ["Ground", "docker_url", "ground", "rung_name", "sandbox"]
 
@@ -25,7 +26,7 @@ class Heard:
         self.more.set()
 
     async def until(self, size: int) -> bytes:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(BOUND):
             while len(self.data) < size:
                 self.more.clear()
                 await self.more.wait()

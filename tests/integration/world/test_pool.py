@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from docker.errors import APIError
@@ -25,6 +25,8 @@ from agentic.sandbox.sandbox import Sandbox
 from bot.cli.doctor import sandbox_component
 from bot.equipment.skill_folder import SkillFile, write_skill
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.scripts import Gate, running
+from tests.waiting import BOUND, eventually
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
@@ -93,7 +95,7 @@ async def test_beyond_the_limit_an_idle_sandbox_gives_way(make: Make, ground: Gr
             assert (await sandbox.exec("true", timeout=10)).ok
     async with pool.use("one", ground.folder / "one"):
         pass
-    async with asyncio.timeout(20), pool.use("three", ground.folder / "three") as sandbox:
+    async with asyncio.timeout(BOUND), pool.use("three", ground.folder / "three") as sandbox:
         assert (await sandbox.exec("echo three", timeout=10)).text == "three\n"
     assert pool.existing("one") is not None
     assert pool.existing("two") is None
@@ -101,31 +103,30 @@ async def test_beyond_the_limit_an_idle_sandbox_gives_way(make: Make, ground: Gr
 
 async def test_while_all_are_busy_threads_wait_in_order_and_know_their_place(make: Make, ground: Ground) -> None:
     """First come, first served."""
-    pool = make(count=1)
+    pool, go = make(count=1), asyncio.Event()
     order: list[str] = []
 
     async def work(name: str) -> None:
         async with pool.use(name, ground.folder / name) as sandbox:
             order.append(name)
-            await sandbox.exec("sleep 0.3", timeout=10)
+            await sandbox.exec("true", timeout=10)
+            await go.wait()
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
-        for name in ("one", "two", "three"):
+    async with asyncio.timeout(BOUND), asyncio.TaskGroup() as group:
+        for place, name in enumerate(("one", "two", "three")):
             group.create_task(work(name))
-            await asyncio.sleep(0.05)
-        while not order:
-            await asyncio.sleep(0.01)
+            await eventually(lambda name=name, place=place: pool.position(name) == place and order)
         assert (pool.position("one"), pool.position("two"), pool.position("three")) == (0, 1, 2)
+        go.set()
     assert order == ["one", "two", "three"]
     assert pool.position("three") == 0
 
 
 async def test_idle_sandboxes_are_ended_and_busy_ones_are_not(make: Make, ground: Ground) -> None:
     """By the time since their last use."""
-    pool = make(idle=0.2)
+    pool = make(idle=0.0)
     idle = await pool.for_thread("idle", ground.folder / "idle")
     async with pool.use("busy", ground.folder / "busy") as busy:
-        await asyncio.sleep(0.3)
         assert await pool.evict_idle() == 1
         assert (await busy.exec("true", timeout=10)).ok
     assert idle.lost
@@ -147,30 +148,31 @@ async def test_a_waiting_thread_that_gives_up_leaves_the_queue(make: Make, groun
     pool = make(count=1)
     async with pool.use("one", ground.folder / "one"):
         waiting = asyncio.create_task(pool.for_thread("two", ground.folder / "two"))
-        await asyncio.sleep(0.1)
+        await eventually(lambda: pool.position("two") == 1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert pool.position("two") == 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(BOUND):
         assert (await (await pool.for_thread("three", ground.folder / "three")).exec("true", timeout=10)).ok
 
 
 async def test_cancelling_the_making_of_a_sandbox_leaves_nothing_behind(make: Make, ground: Ground) -> None:
     """Whenever the cancellation comes."""
     pool = make()
-    for delay in (0.0, 0.02, 0.1, 0.2):
+    for rounds in (0, 1, 10, 50, -1):
         making = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
-        await asyncio.sleep(delay)
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        if rounds < 0:  # its first process is there
+            await eventually(lambda making=making: making.done() or str(ground.folder) in supervisors())
         if making.cancel():
             with pytest.raises(asyncio.CancelledError):
                 await making
             assert pool.existing("one") is None
         else:
             await pool.end("one")  # it was quicker than we
-    async with asyncio.timeout(20):
-        while str(ground.folder) in supervisors():
-            await asyncio.sleep(0.05)
+    await eventually(lambda: str(ground.folder) not in supervisors())
 
 
 async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_gets_a_sandbox(ground: Ground) -> None:
@@ -204,11 +206,11 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
 
     pool = Sandboxes(ground.state, chosen, ground.limits, count=1)
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(BOUND):
             making = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
             await begun.wait()
             making.cancel()
-            await asyncio.wait((making,), timeout=1)
+            await asyncio.wait((making,), timeout=BOUND)
             assert making.cancelled(), "it does not wait for the start"
             again = asyncio.create_task(pool.for_thread("one", ground.folder / "one"))
             go.set()
@@ -340,23 +342,23 @@ async def test_the_host_is_used_only_by_name_and_keeps_the_same_promises_about_e
     """A stubborn setsid child ends with the kill there too."""
     pool = Sandboxes(tmp_path / "state", chooser("host", tmp_path / "state"))
     assert (await pool.choice()).name == "host"
-    grows = tmp_path / "workspace" / "grows"
-    stubborn = "setsid sh -c 'trap \"\" TERM; while :; do echo x >> grows; sleep 0.01; done' & sleep 60"
+    gate, token, another = Gate(tmp_path / "workspace"), uuid4().hex, uuid4().hex
+    stubborn = f"setsid sh -c 'trap \"\" TERM; cat gate; while :; do sleep 600; done' {token} & sleep 600"
     try:
         async with pool.use("t", tmp_path / "workspace") as sandbox:
-            result = await sandbox.exec(stubborn, timeout=1)
-            assert result.timed_out
-            size = grows.stat().st_size
-            await asyncio.sleep(0.3)
-            assert grows.stat().st_size == size
+            command = asyncio.create_task(sandbox.exec(stubborn, timeout=600, exec_id="mine"))
+            await gate.open()
+            assert running(token)
+            assert await sandbox.kill("mine") >= 1
+            assert (await command).killed_reason == "stopped"
+            assert running(token) == []
             assert (await sandbox.exec("env | grep -c TOKEN; pwd", timeout=10)).text == f"0\n{tmp_path}/workspace\n"
-            await sandbox.start("setsid sh -c 'while :; do echo x >> grows; sleep 0.01; done'")
-            await asyncio.sleep(0.3)
+            await sandbox.start(f"setsid sh -c 'cat gate; while :; do sleep 600; done' {another}")
+            await gate.open()
+            assert running(another)
     finally:
         await pool.close()
-    size = grows.stat().st_size
-    time.sleep(0.3)
-    assert grows.stat().st_size == size
+    assert running(another) == []
 
 
 async def test_an_unknown_setting_is_refused_in_words(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ import pytest
 
 from agentic.workspace.snapshots.manifest import Manifest
 from agentic.workspace.snapshots.packs import OpenPack
-from agentic.workspace.snapshots.scan import Walk
+from agentic.workspace.snapshots.scan import GRAIN_NS, Walk
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import GONE_ON, plan_undo
-
-ELSE_READ = 0.03
-"""Seconds after which a file counts as settled; one that was just written is read twice."""
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -133,7 +131,7 @@ async def test_a_repository_is_put_back_whole_or_not_at_all(workspace: Path, sna
 @pytest.mark.wall("snapshots")
 async def test_unchanged_files_are_not_read_again(tmp_path: Path, workspace: Path) -> None:
     """Only what changed is read, also where size and modification time were set back to what they were."""
-    time.sleep(ELSE_READ)
+    await eventually(lambda: time.time_ns() - (workspace / "run.sh").stat().st_ctime_ns > GRAIN_NS, "a file settles")
     manifest, read = walked(tmp_path / "1.pack", Manifest(), workspace)
     assert read == 5
     assert walked(tmp_path / "2.pack", manifest, workspace) == (manifest, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import subprocess
 import sys
@@ -37,7 +38,7 @@ class Loop(Reactor):
 
     def once(self) -> None:
         """The next call, when it comes."""
-        self.calls.get(timeout=20)()
+        self.calls.get(timeout=60)()
 
 
 def test_where_the_largest_process_is_no_command_s_any_more_the_next_one_is_ended(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_where_the_largest_process_is_no_command_s_any_more_the_next_one_is_ende
         asked.append(pid)
         return len(asked) == 2
 
-    children = [subprocess.Popen(["/bin/sleep", "60"]) for _ in range(3)]
+    children = [subprocess.Popen(["/bin/sleep", "600"]) for _ in range(3)]
     try:
         Watch(Limits({"memory": 1}), [str(tmp_path)], Walks(Loop(), "watch")).look(over)
     finally:
@@ -66,7 +67,7 @@ def test_a_look_at_folders_that_takes_long_returns_at_once_and_its_finding_count
     loop, goes, real, over = Loop(), threading.Event(), limits.usage, list[str]()
 
     def slow(folders: Sequence[str], hidden: Collection[str] = ()) -> tuple[int, int]:
-        goes.wait(20)
+        goes.wait(60)
         return real(folders, hidden)
 
     watch = Watch(Limits({"inodes": 3}), [str(tmp_path)], Walks(loop, "watch"))
@@ -114,6 +115,35 @@ def test_what_a_command_wrote_while_it_was_being_ended_is_no_growth_of_the_next_
     assert over[1:] == ["the files of the thread became 53, over 52"], "the next one may not grow either"
 
 
+def test_what_a_command_left_that_was_ended_for_growth_is_counted_before_the_next_one_fills_the_disk(
+    tmp_path: Path,
+) -> None:
+    """The next one may write all it wants to within the time until the first look."""
+    at_once: Any = SimpleNamespace(do=lambda work, done: done(work()))
+    due, ended = list[Callable[[], None]](), list[str]()
+    reactor: Any = SimpleNamespace(later=lambda _, call: due.append(call))
+    running: dict[str, Any] = {}
+    commands = SimpleNamespace(running=running, forget_gone=lambda: None, kill=lambda _, why, __: ended.append(why))
+    here: Any = SimpleNamespace(commands=commands, interpreter=SimpleNamespace(busy=False))
+    here.watch = Watch(Limits({"workspace": 1}), [str(tmp_path)], at_once)
+    serving = Serving(here, reactor, lambda *_: None, lambda: 0)
+
+    def runs_and_writes(megabytes: int) -> None:
+        running["x"] = object()
+        serving._begin_watch()  # pyright: ignore[reportPrivateUsage]
+        with (tmp_path / "large").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, megabytes << 20)
+        due.pop()()  # the first look
+        running.clear()
+        while due:
+            due.pop()()
+
+    runs_and_writes(100)
+    assert ended == ["the files of the thread grew to 100 MB, over 64 MB"]
+    runs_and_writes(300)
+    assert ended[1:] == ["the files of the thread grew to 300 MB, over 164 MB"]
+
+
 def test_a_fault_in_the_thread_is_one_of_the_loop() -> None:
     loop = Loop()
     walks = Walks(loop, "walks")
@@ -144,7 +174,7 @@ def test_a_command_that_has_ended_is_answered_as_soon_as_it_is_given_up_and_the_
     look = scanner.scan
 
     def slow(wanted: Callable[[], bool]) -> dict[str, Json] | None:
-        goes.wait(20)
+        goes.wait(60)
         return look(wanted)
 
     monkeypatch.setattr(scanner, "scan", slow)

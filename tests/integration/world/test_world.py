@@ -18,6 +18,7 @@ from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.sandbox.protocol.results import Edit, FileChange, Refusal
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name
+from tests.scripts import Gate
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
@@ -154,14 +155,15 @@ async def test_a_deleted_file_is_told(world: RealWorld) -> None:
     assert [(stale.path, stale.diff) for stale in (await world.perceive(model)).stale] == [("f", "(it was deleted)")]
 
 
-async def test_cancel_ends_everything_that_runs(world: RealWorld) -> None:
+async def test_cancel_ends_everything_that_runs(ground: Ground, world: RealWorld) -> None:
     """A command, a background command and the interpreter."""
-    await world.start("sleep 300")
-    running = asyncio.create_task(world.exec("sleep 301", timeout=600))
-    await asyncio.sleep(0.3)
+    gate = Gate(ground.workspace)
+    await world.start("sleep 600")
+    running = asyncio.create_task(world.exec("sleep 601 & cat gate; wait", timeout=600))
+    await gate.open()
     assert await world.cancel() >= 2
     assert (await running).killed_reason == "stopped"
-    assert "sleep 30" not in (await world.exec(PROCESSES, timeout=10)).text
+    assert "sleep 60" not in (await world.exec(PROCESSES, timeout=10)).text
 
 
 async def test_nothing_is_made_before_it_is_needed(world: RealWorld, ground: Ground) -> None:

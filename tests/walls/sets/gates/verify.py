@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE))
 
 import workspace  # noqa: E402
 
-SECONDS = 10
+SECONDS = 60
 KEPT = 0.6  # of a text's lines: with fewer left, the text counts as lost
 KEPT_ROWS = 0.9  # of a database's statements
 FEW = 3  # so many tracked files may go from the working tree (git still has them)
