@@ -62,10 +62,11 @@ def stands(looks: Looks) -> None:
 
 def computes(_: Looks) -> None:
     """Stand in one call that lets no thread run."""
-    length, began = 18, time.monotonic()
-    while time.monotonic() - began < LOOKS * TICK:
+    length, took = 18, 0.0
+    while took < LOOKS * TICK:
+        began = time.monotonic()
         BACKTRACKING.match("a" * length)
-        began = time.monotonic() if (length := length + 1) < 24 else began
+        length, took = length + 1, time.monotonic() - began
 
 
 def stalls(watchdog: Watchdog) -> int:

@@ -120,7 +120,7 @@ async def test_what_waits_for_the_lessons_of_the_last_task_is_busy_and_can_be_st
         await home.say("", sort="stop")
         await eventually(lambda: home.threads.state("100") != "busy")
         assert await tasks(home) == [("first", "failed")]
-        assert any("second" in text for text in await home.texts())
+        await home.told("second")
 
 
 async def test_a_reflection_holds_no_slot() -> None:
