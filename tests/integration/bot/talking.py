@@ -222,8 +222,7 @@ async def running_bot(
     async def fetch_before(thread: str, manifest: str, path: str) -> bytes | None:
         return scenery.befores.get(path)
 
-    settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
-    bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
+    bot = create_bot(talk, store, feed, fetch, Options(**options), backstage or Backstage(fetch_before=fetch_before))
     bot.before_identify_hook = identify_at_once  # type: ignore[method-assign]
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()
