@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 import discord
@@ -20,6 +20,7 @@ from agentic.stores.process_identity import this_process
 from bot.access.permissions import may, role_warnings
 from bot.access.thread_access import Reach
 from bot.app.command_sync import Registration
+from bot.app.discord_connection import PromptReady
 from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.services import Backstage
 from bot.app.shards import Shard
@@ -104,8 +105,7 @@ class ThreadwrightBot(commands.Bot):
         super().__init__(
             command_prefix=options.prefix, help_command=None, intents=intents(), max_messages=None,
             allowed_mentions=discord.AllowedMentions.none(), chunk_guilds_at_startup=False,
-            member_cache_flags=discord.MemberCacheFlags.none(), guild_ready_timeout=options.guild_ready_timeout,
-            http_trace=self.sender.trace(),
+            member_cache_flags=discord.MemberCacheFlags.none(), http_trace=self.sender.trace(),
         )  # fmt: skip
         self.options, self.store, self.feed = options, store, feed
         self.preferences = Preferences(store)
@@ -129,6 +129,11 @@ class ThreadwrightBot(commands.Bot):
         self._leaving = False
         self._counted = SEVERAL  # until it is known: what one server alone may use, no second one gets by mistake
         self._commanded: OrderedDict[int, None] = OrderedDict()
+
+    def _get_state(self, **options: Any) -> PromptReady:
+        return PromptReady(
+            dispatch=self.dispatch, handlers=self._handlers, hooks=self._hooks, http=self.http, **options
+        )
 
     def serve(self, conversation: Conversation, fetch_file: FetchFile, backstage: Backstage) -> None:
         """Build what takes part in this conversation; before the login."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from bot.config.settings import Settings
 from bot.inbound.parse import HERE, Options
 
-LOCAL_READY_SECONDS = 0.05
-DISCORD_READY_SECONDS = 2.0
 ON_AWS = "in the AWS account that runs the bot, and on its computers"
 
 
 def options_from(settings: Settings, *, local: bool) -> Options:
-    """What the Discord side needs of the settings; a local guild is complete at once."""
+    """What the Discord side needs of the settings."""
     return Options(
         roles=settings.levels,
         default_level=settings.default_level,
@@ -20,6 +18,5 @@ def options_from(settings: Settings, *, local: bool) -> Options:
         retention_days=settings.retention_days,
         kept_where=HERE if settings.aws_place is None else ON_AWS,
         command_guilds=() if local else settings.command_guilds,
-        guild_ready_timeout=LOCAL_READY_SECONDS if local else DISCORD_READY_SECONDS,
         secrets=settings.secrets,
     )

@@ -56,7 +56,6 @@ class Options:
     """Days that logs of finished tasks are kept; 0 for ever."""
     kept_where: str = HERE
     """Where all that is stored is, in a person's words."""
-    guild_ready_timeout: float = 2.0
     wire_seconds: float = 20.0
     """Seconds one request to Discord may take before it is sent again."""
     secrets: frozenset[str] = frozenset()

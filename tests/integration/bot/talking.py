@@ -33,8 +33,9 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.ports.conversation import Receipt, StatusView, ThreadState
 from bot.progress.feed import Feed
 from tests.stores import fresh_store
+from tests.waiting import BOUND, eventually
 
-SECONDS = 30.0
+SECONDS = BOUND
 
 
 @dataclass
@@ -179,15 +180,15 @@ class Scenery:
 
     async def until(self, holds: Callable[[], object], timeout: float = SECONDS) -> None:
         """Wait until something holds that no change of the guild announces."""
-        async with asyncio.timeout(timeout):
-            while not holds():
-                await asyncio.sleep(0.01)
+        await eventually(holds, seconds=timeout)
 
     async def until_delivered(self) -> None:
         """Wait until the outbox is empty."""
-        async with asyncio.timeout(SECONDS):
-            while await self.store.undelivered():
-                await asyncio.sleep(0.01)
+
+        async def delivered() -> bool:
+            return not await self.store.undelivered()
+
+        await eventually(delivered, "all is delivered")
 
     def of_bot(self, channel: int) -> list:
         """The bot's messages in a channel, without Discord's own."""
@@ -222,8 +223,7 @@ async def running_bot(
     async def fetch_before(thread: str, manifest: str, path: str) -> bytes | None:
         return scenery.befores.get(path)
 
-    settings = Options(guild_ready_timeout=0.05, **options)  # type: ignore[arg-type]
-    bot = create_bot(talk, store, feed, fetch, settings, backstage or Backstage(fetch_before=fetch_before))
+    bot = create_bot(talk, store, feed, fetch, Options(**options), backstage or Backstage(fetch_before=fetch_before))
     bot.before_identify_hook = identify_at_once  # type: ignore[method-assign]
     scenery = Scenery(guild, bot, talk, store, {})
     guild.attach()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +29,7 @@ from bot.cli.replay.invariants import broken_promises
 from bot.history.summaries import cost_of
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 WAYS = ["FIRST: double with a loop", "SECOND: double by multiplying", "THIRD: double by shifting"]
 SETUP = (
@@ -207,7 +208,8 @@ async def test_where_nobody_can_be_asked_the_best_is_taken_only_if_it_is_proven(
         assert f"Nobody can be asked here: {words}" in result.preview
 
 
-LONG = "sleep 300.375"
+LONG = f"sleep 300.{os.getpid():07}"
+"""Told apart by its fraction from whatever else sleeps on this machine."""
 
 
 def sleepers() -> int:
@@ -218,7 +220,7 @@ def sleepers() -> int:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
-        found += words[0].endswith(b"sleep") and words[1] == b"300.375"
+        found += words[:-1] == LONG.encode().split()
     return found
 
 
@@ -237,15 +239,11 @@ async def test_a_stop_ends_all_ways_and_words_of_ones_own_take_none(guild: Local
     async with ScriptedEndpoint.start(endless) as endpoint, whole(tmp_path, endpoint, guild, triage="rules") as bot:
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} try two ways: fix calc.py")
         thread = posted.id
-        async with asyncio.timeout(SECONDS):
-            while sleepers() != 2:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: sleepers() == 2, "both run")
         card = await bot.says(thread, "Trying 2 approaches")
         [parent] = await bot.executions(thread)
         await guild.react(card.id, "🛑")
-        async with asyncio.timeout(SECONDS):
-            while not (row := await bot.app.store.execution(parent)) or not row.finished:
-                await asyncio.sleep(0.01)
+        await bot.logged(parent, Finished)
         assert sleepers() == 0
         logs = [await envelopes(bot, parent), *await of_ways(bot)]
         for log in logs:

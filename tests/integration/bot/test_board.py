@@ -19,7 +19,7 @@ from agentic.core.events.execution_events import (
 from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.request_queue import EDIT_SECONDS
-from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 from tests.stores import fresh_store
 
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
@@ -48,7 +48,7 @@ async def test_nothing_is_kept_of_what_has_no_log_any_more(scenery: Scenery) -> 
     """What a model said last may come after its thread was deleted."""
     gone, name = "x0123456789a", "progress of x0123456789a"
     scenery.bot.feed.streamed(gone, "I was about to")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not any(task.get_name() == name for task in asyncio.all_tasks()):
             await asyncio.sleep(0)  # a bot tells nobody that it looks
         while any(task.get_name() == name for task in asyncio.all_tasks()):
@@ -66,9 +66,7 @@ async def test_a_refusal_that_comes_late_does_not_outlive_what_it_was_for(scener
     await scenery.guild.archive(thread, locked=True)
     scenery.guild.misbehave(Rule(f"PATCH */channels/{thread}/messages/*", Delayed(1.5, landed=True)))
     scenery.bot.feed.streamed(execution, "I have looked at the tests")
-    async with asyncio.timeout(20):
-        while not scenery.guild.misbehaviour.applied:
-            await asyncio.sleep(0.02)  # a fault tells nobody
+    await scenery.until(lambda: scenery.guild.misbehaviour.applied)
     await scenery.guild.change_thread(thread, archived=False, locked=False)
     await scenery.says(thread, "I have looked at the tests")
 
@@ -76,24 +74,14 @@ async def test_a_refusal_that_comes_late_does_not_outlive_what_it_was_for(scener
 async def test_edits_are_coalesced_and_kept_apart(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
-    edits: list[float] = []
-    loop = asyncio.get_running_loop()
-    seen = ""
-    until = loop.time() + 3.0
-    number = 0
-    while loop.time() < until:
-        number += 1
-        scenery.bot.feed.streamed(execution, f" word{number}")
-        await asyncio.sleep(0.02)
-        content = scenery.of_bot(thread)[0].content
-        if content != seen:
-            seen = content
-            edits.append(loop.time())
-    gaps = [later - earlier for earlier, later in itertools.pairwise(edits[1:])]
-    assert 2 <= len(edits) <= 5
-    assert all(gap >= EDIT_SECONDS - 0.1 for gap in gaps)
-    scenery.bot.feed.streamed(execution, " the-end")
-    await scenery.says(thread, "the-end")
+    for last in ("one", "two", "three"):
+        for number in range(50):
+            scenery.bot.feed.streamed(execution, f" word{number}")
+        scenery.bot.feed.streamed(execution, f" {last}")
+        await scenery.says(thread, last)
+    edits = [asked.at for asked in scenery.guild.asked if asked.what.startswith(f"PATCH /channels/{thread}/messages/")]
+    assert len(edits) == 3
+    assert all(later - earlier >= EDIT_SECONDS for earlier, later in itertools.pairwise(edits))
 
 
 async def test_a_deleted_progress_message_is_posted_again(scenery: Scenery) -> None:
@@ -159,7 +147,8 @@ async def test_the_progress_shows_the_end_before_the_answer_stands_below_it(scen
     await scenery.talk.finish(execution)
     await watch
     assert "✅ **Done**" in above[0]
-    await asyncio.sleep(EDIT_SECONDS + 0.3)
+    await scenery.until_delivered()
+    await scenery.until(lambda: not scenery.bot.feed._dirty and execution not in scenery.bot.board._keepers)
     assert scenery.bot.feed.progress(execution) is None, "it is not read and shown once more"
 
 

@@ -19,19 +19,22 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.main import perform
 from bot.config.home import DATABASE
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.integration.bot.whole import Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 MODEL = "anthropic/claude-haiku-4-5"
 
 
 async def label_of(running: Whole, thread: int, number: int, wanted: str) -> LabelRow:
     """The label of a thread's execution, once it has this source."""
-    async with asyncio.timeout(SECONDS):
-        while True:
-            rows = await running.app.store.labels(str(thread))
-            if len(rows) > number and rows[number].source == wanted:
-                return rows[number]
-            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+    async def there() -> LabelRow | None:
+        rows = await running.app.store.labels(str(thread))
+        return rows[number] if len(rows) > number and rows[number].source == wanted else None
+
+    found = await eventually(there, f"label {number} of {wanted}")
+    assert found is not None
+    return found
 
 
 def earlier(count: int) -> list[LabelRow]:
@@ -70,11 +73,12 @@ async def test_labels_follow_people_and_after_enough_of_them_the_shown_number_is
         await guild.react(answer.id, "👎")
         voted = await label_of(running, thread, 0, "person")
         assert (voted.label, voted.weight, voted.down) == (False, 1.0, 1)
-        async with asyncio.timeout(SECONDS):
-            while (kept := await running.app.store.session(str(thread))) and kept.confidence == before:
-                await asyncio.sleep(0.02)
-        assert kept is not None
-        assert kept.confidence == before - 20
+
+        async def moved() -> bool:
+            kept = await running.app.store.session(str(thread))
+            return kept is not None and kept.confidence == before - 20
+
+        await eventually(moved, "the thread's confidence is 20 lower")
         for row in earlier(2 * LEAST_LABELS):
             await running.app.store.put_label(row)
 

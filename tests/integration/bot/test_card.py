@@ -218,10 +218,10 @@ async def test_a_change_of_verbosity_takes_hold_while_it_runs(scenery: Scenery) 
     await scenery.talk.add(execution, REQUESTED, *edited())
     await scenery.says(thread, "-# ✔ Edited `a.py`")
     await scenery.bot.preferences.put("channel", str(scenery.general), "verbosity", "quiet")
-    quiet = await scenery.says(thread, "⏳ **Working**", timeout=15.0)
+    quiet = await scenery.says(thread, "⏳ **Working**")
     assert "Edited" not in quiet.content
     await scenery.bot.preferences.put("thread", str(thread), "verbosity", "detailed")
-    await scenery.says(thread, "-# ↳ `edited`", timeout=15.0)
+    await scenery.says(thread, "-# ↳ `edited`")
     assert len(scenery.of_bot(thread)) == 1
 
 
@@ -252,7 +252,7 @@ async def test_a_message_too_old_to_be_edited_is_continued_in_a_new_one(scenery:
     first = scenery.of_bot(thread)[0]
     scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(400, 30046, "Too many edits")))
     await scenery.talk.add(scenery.talk.newest(thread), REQUESTED)
-    again = await scenery.says(thread, "Thinking", timeout=30.0)
+    again = await scenery.says(thread, "Thinking")
     assert again.id != first.id
 
 

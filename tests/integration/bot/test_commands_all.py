@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 from discord import app_commands
@@ -13,6 +14,7 @@ from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.discord_text import LIMIT
 from tests.integration.bot.commanding import Desk, desk, equip, fact, lesson, words
+from tests.waiting import eventually
 
 
 @dataclass(frozen=True)
@@ -242,8 +244,8 @@ async def test_whatever_is_proposed_is_accepted(guild: LocalGuild) -> None:
             others = next(use.options for use in RIGHT if use.name == command.qualified_name and len(use.options) >= sum(
                 p.required for p in command.parameters))  # fmt: skip
             for option in (p for p in command.parameters if p.autocomplete):
-                values = await one.proposes(thread, command.qualified_name, option.display_name)
-                assert values, f"{command.qualified_name} {option.display_name}"
+                proposed = partial(one.proposes, thread, command.qualified_name, option.display_name)
+                values = await eventually(proposed, f"{command.qualified_name} {option.display_name}")
                 for value in values[:3]:
                     offered += 1
                     options = {

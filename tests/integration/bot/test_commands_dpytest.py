@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterator
 from importlib import import_module
 from pathlib import Path
 
 import discord
-import discord.ext.test as dpytest
 import pytest
 
 from agentic.core.events.execution_events import OutboxItem
@@ -18,6 +18,11 @@ from bot.progress.feed import Feed
 from bot.rendering.discord_text import Attached
 from tests.integration.bot.talking import Talk
 from tests.stores import fresh_store
+from tests.waiting import eventually
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # where nothing was compiled yet, Python warns of its escapes
+    import discord.ext.test as dpytest
 
 
 @pytest.fixture
@@ -90,10 +95,12 @@ async def test_a_file_of_the_workspace_is_attached_to_what_the_outbox_posts(bot:
         key="x1.1.0", thread=str(channel.id), execution="x1", sort="notice", text="see", files=("out/data.csv",)
     )
     await bot.store.put_outbox([item])
+
+    async def delivered() -> bool:
+        return not await bot.store.undelivered()
+
     delivering = asyncio.create_task(bot.outbox.run())
-    async with asyncio.timeout(5):
-        while await bot.store.undelivered():
-            await asyncio.sleep(0.01)
+    await eventually(delivered, "the outbox is empty")
     delivering.cancel()
     message = dpytest.get_message()
     assert [file.filename for file in message.attachments] == ["data.csv"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.app import client
 from bot.app.services import Roles
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.whole import SECONDS, finishes, whole
+from tests.integration.bot.whole import finishes, whole
+from tests.waiting import eventually
 
 
 async def test_a_worker_counts_its_servers_until_it_could_there_are_several_and_it_knows_people_by_all_of_them(
@@ -36,9 +36,7 @@ async def test_a_worker_counts_its_servers_until_it_could_there_are_several_and_
     ):
 
         async def becomes(servers: int) -> None:
-            async with asyncio.timeout(SECONDS):
-                while bot.app.bot.servers != servers:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: bot.app.bot.servers == servers, f"it is in {servers} servers")
 
         assert bot.app.bot.servers == 2, "nobody knows yet"
         away[0] = False

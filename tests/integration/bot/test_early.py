@@ -15,6 +15,7 @@ from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.app.app import App
+from bot.catch_up.catch_up import CatchingUp
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, finishes, whole
 
@@ -39,12 +40,18 @@ async def test_a_task_from_before_the_start_is_begun_when_the_bot_is_connected(
         )  # fmt: skip
         assert await kept.put(item)
         await kept.close()
-        start = App._start  # pyright: ignore[reportPrivateUsage]
+        start, goes_on = App._start, CatchingUp.before_going_on  # pyright: ignore[reportPrivateUsage]
+        waits = asyncio.Event()
+
+        async def waits_for_it(catching: CatchingUp, thread: str) -> None:
+            waits.set()
+            await goes_on(catching, thread)
 
         async def late(app: App, token: str) -> None:
-            await asyncio.sleep(1.0)
+            await asyncio.wait_for(waits.wait(), SECONDS)
             await start(app, token)
 
+        monkeypatch.setattr(CatchingUp, "before_going_on", waits_for_it)
         monkeypatch.setattr(App, "_start", late)
         async with whole(home, endpoint, guild) as running:
             await running.says(thread, "Second.")

@@ -19,6 +19,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.messages.message_params import Upload
 from bot.sessions.start import policy_from
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 LOOK = uses("shell", command="ls")
 TURNS = {"max_turns_simple": 2, "max_turns_medium": 2, "max_turns_complex": 2}
@@ -122,7 +123,7 @@ async def test_an_approval_that_nobody_gives_in_time_counts_as_denied(
         thread = await mention(running, "throw the notes away")
         asked = await running.says(thread, "Approval needed")
         await running.says(thread, "Then I leave them.")
-        await guild.wait_for(lambda g: "Nobody decided in time" in g.state.find_message(asked.id).content, 30.0)
+        await guild.wait_for(lambda g: "Nobody decided in time" in g.state.find_message(asked.id).content, SECONDS)
         assert "nobody approved it in time" in endpoint.requests[-1].text()
 
 
@@ -159,17 +160,15 @@ async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(gui
 
     async with ScriptedEndpoint.start(slow) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
         thread = await mention(running, "count the files")
-        await asyncio.wait_for(asked.wait(), 30)
+        await asyncio.wait_for(asked.wait(), SECONDS)
         await guild.slash(thread, "pause")
         await running.says(thread, "**Pausing** when the current step ends")
         go.set()
         await running.says(thread, "**Paused**")
         (execution,) = await running.executions(thread)
-        async with asyncio.timeout(30):
-            while not any(isinstance(event, ModelAnswered) for event in await running.log(execution)):
-                await asyncio.sleep(0.02)
+        await running.logged(execution, ModelAnswered)
         await guild.slash(thread, "status")
-        await guild.wait_for(lambda g: any(m.embeds for m in g.messages(thread, viewer=g.you)), 30)
+        await guild.wait_for(lambda g: any(m.embeds for m in g.messages(thread, viewer=g.you)), SECONDS)
         assert not (running.workspace(thread) / "here.txt").exists(), "what was answered meanwhile is not begun"
         await guild.slash(thread, "resume")
         await running.says(thread, "Counted.")
@@ -185,10 +184,12 @@ async def test_when_a_task_has_ended_no_list_of_what_it_changed_is_kept(
         thread = await running.task("write kept.txt")
         world = running.app.workshop.world(str(thread))
         assert (await world.get_file("kept.txt", 10)) == b"1\n"
-        async with asyncio.timeout(SECONDS):
-            while await world.changes():
-                gc.collect()
-                await asyncio.sleep(0.02)
+
+        async def let_go() -> bool:
+            gc.collect()
+            return not await world.changes()
+
+        await eventually(let_go, "what changed is forgotten")
 
 
 async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
@@ -208,7 +209,7 @@ async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
     monkeypatch.setattr(app, "EVICT_EVERY", 0.01)
     monkeypatch.setattr(Sandboxes, "evict_idle", fails_first)
     async with ScriptedEndpoint.start([finishes()]) as endpoint, whole(tmp_path / "home", endpoint, guild):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             await again.wait()
 
 

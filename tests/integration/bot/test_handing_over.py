@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-from agentic.core.events.execution_events import Escalated
+from agentic.core.events.execution_events import Escalated, ToolStarted
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.integration.bot.whole import Whole, finishes, held, uses, whole
+from tests.waiting import eventually
 
 SMALL, LARGE = "claude-haiku-4-5", "claude-sonnet-5"
 
 
 def _waits(name: str) -> Reply:
-    return uses("shell", command=f"until [ -e {name} ]; do sleep 0.05; done; echo {name}", reasoning="it comes")
+    return uses("shell", command=f"{held(name)}; echo {name}", reasoning="it comes")
 
 
 def script(request: CapturedRequest) -> Reply:
@@ -26,13 +26,8 @@ def script(request: CapturedRequest) -> Reply:
 
 async def _works(bot: Whole, thread: int, number: int) -> None:
     """Until the command of this turn runs."""
-    async with asyncio.timeout(SECONDS):
-        while not (rows := await bot.executions(thread)) or await _begun(bot, rows[0]) < number:
-            await asyncio.sleep(0.05)  # a store tells nobody, so it is asked
-
-
-async def _begun(bot: Whole, execution: str) -> int:
-    return sum(event.kind == "tool_started" for event in await bot.log(execution))
+    (execution, *_) = await eventually(lambda: bot.executions(thread), "a task has begun")
+    await bot.logged(execution, ToolStarted, number)
 
 
 async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_and_says_so(
@@ -49,12 +44,12 @@ async def test_the_rocket_on_the_card_sends_the_next_request_to_the_next_tier_an
             await guild.react(bot.of_bot(thread)[0].id, "🚀")
             receipt = await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
             assert "A turn of claude-sonnet-5 costs about twice as much" in receipt.content
-            (bot.workspace(thread) / "one").touch()
+            await bot.let_go(thread, "one")
             await bot.says(thread, f"⬆ Handed over from {SMALL} (tier 2) to {LARGE} (tier 3):")
             await _works(bot, thread, 2)
             await guild.post(thread, "escalate")
             await bot.says(thread, f"🚀 {LARGE} is already the strongest model.")
-            (bot.workspace(thread) / "two").touch()
+            await bot.let_go(thread, "two")
             answer = await bot.says(thread, "All green.")
             await bot.app.threads.idle(str(thread))
             assert [request.model for request in endpoint.requests] == [SMALL, LARGE, LARGE]
@@ -83,7 +78,7 @@ async def test_a_stronger_model_that_is_not_known_gives_way_to_the_one_that_work
             await _works(bot, thread, 1)
             await guild.react(bot.of_bot(thread)[0].id, "🚀")
             await bot.says(thread, f"🚀 A stronger model, {LARGE}, takes over with the next step.")
-            (bot.workspace(thread) / "one").touch()
+            await bot.let_go(thread, "one")
             told = await bot.says(thread, f"⬇ Back to {SMALL} (tier 2): the provider doesn't know {LARGE}.")
             assert "`THREADWRIGHT_TIER_3`" in told.content
             await bot.says(thread, "All green.")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from bot.app import discord_connection
+from bot.local_discord.faults.rules import Dropped, Rule
+from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
-from tests.integration.bot.talking import Scenery
+from tests.integration.bot.talking import Scenery, running_bot
 
 HELLO = "Hi, I'm <@"
 
@@ -32,3 +37,22 @@ async def test_a_new_server_is_greeted_once_where_the_bot_may_write(scenery: Sce
     guild.readmit_bot()
     await scenery.mention("go")
     assert greetings(scenery) == [hello], "and never again"
+
+
+async def test_the_bot_is_ready_once_its_servers_have_come_and_waits_for_no_more(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discord_connection, "MISSING_SECONDS", 3600.0)
+    async with running_bot(guild) as scenery:
+        (server,) = scenery.bot.guilds
+        assert not server.unavailable
+
+
+async def test_a_server_that_does_not_come_is_not_waited_for_long(
+    guild: LocalGuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discord_connection, "MISSING_SECONDS", 0.01)
+    guild.misbehave(Rule("GUILD_CREATE", Dropped()))
+    async with running_bot(guild) as scenery:
+        (server,) = scenery.bot.guilds
+        assert server.unavailable

@@ -32,10 +32,7 @@ async def test_a_task_is_judged_by_a_model_of_another_family_from_what_was_reall
                 await bot.app.warmed.wait()  # the judge's library takes seconds to load, which are not the judge's
             thread = await bot.task("Write a greet.py that says hello.")
             (execution,) = await bot.executions(thread)
-            async with asyncio.timeout(SECONDS):
-                while not any(isinstance(event, Evaluated) for event in await bot.outcome(execution)):
-                    await asyncio.sleep(0.05)  # a store tells nobody, so it is asked
-            outcome = await bot.outcome(execution)
+            outcome = await bot.became(execution, Evaluated)
             (judged,) = (event for event in outcome if isinstance(event, Judged))
             (evaluated,) = (event for event in outcome if isinstance(event, Evaluated))
             assert (judged.model, judged.share, judged.problem) == (OTHER, 0.5, "")

@@ -32,9 +32,11 @@ async def _is_retired(lessons: LessonStore, guild: LocalGuild) -> bool:
 async def shows(store: SQLiteStore, lessons: LessonStore, guild: LocalGuild) -> None:
     """It is known that the message says what is so, so no later process writes it anew."""
     kept = await stored(lessons, guild)
-    async with asyncio.timeout(10):
-        while (await LessonMessages(store, lessons).shown())[ID].words != words_of(kept):
-            await asyncio.sleep(0.01)
+
+    async def known() -> bool:
+        return (await LessonMessages(store, lessons).shown())[ID].words == words_of(kept)
+
+    await eventually(known, "what the message says is known")
 
 
 async def fails(lessons: LessonStore, guild: LocalGuild, thread: int) -> None:

@@ -12,7 +12,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Member, Message
-from tests.integration.bot.whole import Whole, engine_for, finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, Whole, engine_for, finishes, uses, whole
 from tests.integration.world.rungs import docker_url, rung_name
 
 __all__ = ["docker_url", "rung_name"]
@@ -38,7 +38,10 @@ def git(running: Whole, thread: int, *arguments: str) -> str:
     """What git says of the thread's repository, asked from outside."""
     folder = str(running.workspace(thread))
     done = subprocess.run(
-        ["git", "-c", f"safe.directory={folder}", "-C", folder, *arguments], capture_output=True, text=True, timeout=20
+        ["git", "-c", f"safe.directory={folder}", "-C", folder, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -26,6 +25,7 @@ from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import finishes, uses, whole
 from tests.integration.event_targets.receiver import SECRET, receiver
 from tests.integration.stores.samples import NOW, begin
+from tests.waiting import eventually
 
 DOCS = Path(__file__).parents[3] / "docs"
 WORDS = "numbers nobody else may read"
@@ -67,9 +67,9 @@ async def test_a_file_and_a_signed_webhook_are_told_of_a_task_and_one_that_is_do
             thread = await running.task(f"add the {WORDS}")
             (execution,) = await running.executions(thread)
             await there.until(lambda: "503: look at its log" in caplog.text)
-            async with asyncio.timeout(20):
-                while store_maintenance(home / DATABASE).waiting_since("file") is not None:
-                    await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+            await eventually(
+                lambda: store_maintenance(home / DATABASE).waiting_since("file") is None, "the file was told all"
+            )
             found = await rows({"home": home, **told})
             assert found["webhook"][0] == "limited"
             assert found["webhook"][1].startswith("events wait since ")

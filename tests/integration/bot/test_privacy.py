@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from reflexion.lessons.lesson import (
     Scope,
 )
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 PLAN = "the launch is called project tangerine"
 
@@ -87,9 +87,7 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         for thread in (posted.id, other.id):
             await running.app.threads.idle(str(thread))
         (own,), (others,) = await running.executions(posted.id), await running.executions(other.id)
-        async with asyncio.timeout(SECONDS):
-            while not any(isinstance(each, FeedbackGiven) for each in await running.outcome(others)):
-                await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+        await running.became(others, FeedbackGiven)
         assert "tangerine" in "".join(each.model_dump_json() for each in await running.log(others))
 
         lessons, here = running.app.bot.backstage.lessons, str(guild.guild_id)
@@ -141,9 +139,10 @@ async def test_anyone_is_told_what_is_stored_of_them_and_has_it_erased(guild: Lo
         assert (known[own].action, known[own].status) == (ERASED, "retired")
         assert (known[others].action, known[others].history[0].what) == ("Look twice.", "Approved by somebody.")
         assert "I store nothing about you" in (await asked(running, "vic")).content
-        async with asyncio.timeout(SECONDS):
-            while any(b"tangerine" in each.read_bytes() for each in tmp_path.glob(f"{DATABASE}*")):
-                await asyncio.sleep(0.05)  # the last of it goes beside other work
+        await eventually(  # the last of it goes beside other work
+            lambda: not any(b"tangerine" in each.read_bytes() for each in tmp_path.glob(f"{DATABASE}*")),
+            "nothing of it is in the files",
+        )
     for name in (DATABASE, LESSONS):
         assert b"tangerine" not in (tmp_path / name).read_bytes()
 

@@ -22,7 +22,7 @@ from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from bot.messages.question_text import Standing
-from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 from tests.stores import fresh_store
 
 QUESTION = Asked(
@@ -120,7 +120,7 @@ async def test_a_fault_with_one_question_leaves_the_others_cared_for(
 
     monkeypatch.setattr(scenery.bot.desk, "show_question", breaks)
     await scenery.talk.add(scenery.talk.newest(thread), decided("2", "Postgres"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         await met.wait()
     await scenery.talk.add(scenery.talk.newest(other), decided("2", "Postgres"))
     assert "**Postgres** – chosen by Ann" in (await closed(scenery, question)).content

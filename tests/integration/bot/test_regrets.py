@@ -40,6 +40,7 @@ from reflexion.stores.sqlite import SQLiteLessonStore
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.integration.bot.whole import SECONDS, Whole, finishes, whole
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 INSIGHT = {
     "what_worked": "It answered.", "what_failed": "The list was short.", "root_cause": "It looked at one folder.",
@@ -83,16 +84,6 @@ async def regretted(running: Whole, thread: int, answer: str) -> Message:
     labels = [button["label"] for button in question.interactive()]
     assert labels == ["Wrong result", "Not what I asked", "Too slow or too expensive", "In my own words…"]
     return question
-
-
-async def until(running: Whole, execution: str, kind: type) -> list[object]:
-    """Wait until such an event stands in what became of an execution; all of that."""
-    async with asyncio.timeout(SECONDS):
-        while True:
-            outcome = await running.outcome(execution)
-            if any(isinstance(event, kind) for event in outcome):
-                return [*outcome]
-            await asyncio.sleep(0.02)
 
 
 async def private(guild: LocalGuild, thread: int, words: str, who: str) -> Message:
@@ -160,7 +151,7 @@ async def test_the_question_survives_a_restart_and_is_put_once_and_takes_words_o
         assert shown["title"] == "What was wrong?"
         await guild.submit(id, {"why": "The hidden ones are missing."})
         await running.says(thread, "You said: “The hidden ones are missing.”")
-        outcome = await until(running, execution, Reflected)
+        outcome = await running.became(execution, Reflected)
         assert sum(isinstance(event, Asked) for event in outcome) == 1
         assert sum("What was wrong?" in message.content for message in running.of_bot(thread)) == 1
         assert len(mind.reflections) == 1
@@ -180,9 +171,7 @@ async def test_the_next_task_waits_for_what_is_learned_from_a_correction_says_so
         question = await regretted(running, thread, "Answer 1.")
         mind.goes_on.clear()
         await guild.click(question.id, pressed(question, "why:1"))
-        async with asyncio.timeout(SECONDS):
-            while not mind.reflections:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: mind.reflections, "it is reflected on")
         await guild.post(thread, "and sort them")
         await running.says(thread, waits)
         await guild.post(thread, "stop")
@@ -218,7 +207,7 @@ async def test_nobody_has_to_answer_and_a_late_answer_still_counts(
         second = (await running.executions(thread))[1]
         card = await running.says(thread, "Answer 2.")
         await guild.react(card.id, "👎")
-        await until(running, second, Reflected)
+        await running.became(second, Reflected)
         assert len(mind.reflections) == 2, "its time was over"
 
         await guild.click(question.id, pressed(question, "why:0"))
@@ -238,7 +227,7 @@ async def test_after_a_restart_it_waits_for_the_rest_of_the_time_and_learns_from
         (execution,) = await running.executions(thread)
         await regretted(running, thread, "Answer 1.")
     async with alive(mind, guild, tmp_path) as running:
-        outcome = await until(running, execution, Reflected)
+        outcome = await running.became(execution, Reflected)
         assert [type(event) for event in outcome].count(DeadlinePassed) == 1
         assert len(mind.reflections) == 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -19,7 +18,8 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository, Note, Pull
 from bot.local_forge.git_endpoint import commit, tip
-from tests.integration.bot.whole import Whole, finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 BROKEN = {
     "price.py": "def total(cents):\n    return sum(cents) + 1\n",
@@ -98,19 +98,16 @@ async def events(running: Whole, thread: int) -> list[PullRequestOpened]:
 async def looked(forge: LocalForge, more: int) -> None:
     """Wait until the forge was asked so many times more."""
     seen = len(forge.requests)
-    async with asyncio.timeout(30):
-        while len(forge.requests) <= seen + more:
-            await asyncio.sleep(0.02)  # a forge tells nobody
+    await eventually(lambda: len(forge.requests) > seen + more, f"the forge was asked {more} times more")
 
 
 async def until(running: Whole, thread: int, count: int) -> None:
     """Wait until so many executions of the thread have ended."""
-    async with asyncio.timeout(40):
-        while True:
-            rows = [row for row in await running.app.store.executions(str(thread)) if row.finished]
-            if len(rows) >= count:
-                return
-            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+
+    async def ended() -> bool:
+        return sum(bool(row.finished) for row in await running.app.store.executions(str(thread))) >= count
+
+    await eventually(ended, f"{count} executions have ended")
 
 
 async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
@@ -155,7 +152,7 @@ async def test_from_a_mention_to_a_red_check_that_is_mended_and_turns_green(
             lambda _: next(
                 (m for m in running.of_bot(thread) if m.id == card.id and "All checks passed" in m.content), None
             ),
-            20,
+            SECONDS,
         )
         pull.state, pull.merged = "closed", True
         await running.says(thread, "was merged")
@@ -214,9 +211,7 @@ async def test_a_fork_keeps_the_repository_and_publishes_to_a_branch_of_its_own(
     async with opened(script, attach=False) as running:
         thread = await running.task("fix it repo:ada/shop")
         await guild.slash(thread, "fork", {"text": "another way"})
-        async with asyncio.timeout(60):
-            while len(shop.pulls) < 2:
-                await asyncio.sleep(0.02)  # a forge tells nobody
+        await eventually(lambda: len(shop.pulls) == 2, "there are two pull requests")
         first, second = shop.pulls
         assert first.head != second.head
         assert {name for name, _, _ in shop.pushes} == {first.head, second.head}
@@ -368,9 +363,12 @@ async def test_a_host_that_refuses_or_says_too_much_is_told_once_and_the_watch_g
         told = [text for text in said if "I can't look at pull request" in text]
         assert len(told) == 3
         assert running.app.watch is not None
-        async with asyncio.timeout(20):
-            while await running.app.watch.rows.watched():
-                await asyncio.sleep(0.02)  # a store tells nobody
+        watched = running.app.watch.rows.watched
+
+        async def none_watched() -> bool:
+            return not await watched()
+
+        await eventually(none_watched, "nothing is watched any more")
 
 
 async def test_a_repository_is_attached_shown_fetched_and_taken_away_by_command(
@@ -385,7 +383,7 @@ async def test_a_repository_is_attached_shown_fetched_and_taken_away_by_command(
             await guild.wait_for(
                 lambda here: any(
                     m.id > said.id and words in m.content for m in here.messages(general) if m.author_id == here.bot_user_id
-                ), 20,
+                ), SECONDS,
             )  # fmt: skip
 
         await write("!repo", "No repository is attached here")

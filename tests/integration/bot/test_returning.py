@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from bot.cli.replay.invariants import broken_promises
 from bot.history.log_positions import id_in_log
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
-from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, Whole, finishes, held, uses, whole
 
 
 def adds(number: int) -> Reply:
@@ -22,7 +21,7 @@ def adds(number: int) -> Reply:
     return uses("shell", command=f"echo {number} >> log.txt")
 
 
-WAITING = "echo seven >> log.txt; until [ -e go ]; do sleep 0.1; done"
+WAITING = f"echo seven >> log.txt; {held('go')}"
 SEVEN = [*(adds(number) for number in range(1, 8)), finishes("Seven lines.")]
 
 
@@ -37,16 +36,6 @@ async def slash(running: Whole, channel: int, name: str, author: str | None = No
         return shown if shown is not None and not shown.flags & MessageFlag.LOADING else None
 
     return (await guild.wait_for(answer, SECONDS)).content
-
-
-async def ended(running: Whole, thread: int, count: int) -> str:
-    """Wait until so many executions of a thread have ended; the newest."""
-    async with asyncio.timeout(SECONDS):
-        while len([r for r in await running.app.store.executions(str(thread)) if r.finished]) < count:
-            await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
-    await running.app.threads.idle(str(thread))
-    await running.app.delivered(str(thread), SECONDS)
-    return (await running.executions(thread))[-1]
 
 
 def lines(running: Whole, thread: int) -> list[str]:
@@ -90,7 +79,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         await guild.react(card.id, "🔄")
         receipt = await running.says(thread, "Starting that task over.")
         assert "1 file was restored: `log.txt`" in receipt.content
-        second = await ended(running, thread, 2)
+        second = await running.ended(thread, 2)
         assert lines(running, thread) == ["again"]
         assert "had undone" in endpoint.requests[8].text() or "undid it" in endpoint.requests[8].text()
         (started, *_) = await running.log(second)
@@ -101,7 +90,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         await slash(running, thread, "retry", turn=2)
         receipt = await running.says(thread, "Continuing from turn 2 of")
         assert "The files are back as they were after turn 1" in receipt.content
-        third = await ended(running, thread, 3)
+        third = await running.ended(thread, 3)
         assert lines(running, thread) == ["again", "seven"]
         for execution in (first, second, third):
             row = await running.app.store.outbox_row(f"{execution}.1.0")
@@ -117,7 +106,7 @@ async def test_a_task_is_run_again_from_its_beginning_from_a_turn_and_from_a_che
         assert after_six in [str(c.value) for c in await guild.autocomplete(thread, "resume", "checkpoint", "")]
         await slash(running, thread, "resume", checkpoint=after_six)
         await running.says(thread, "The files are back as they were after turn 6")
-        await ended(running, thread, 4)
+        await running.ended(thread, 4)
         assert lines(running, thread) == [*"123456", "eight"], "what further attempts at it changed is put back too"
         await running.task("something else", thread)
         await slash(running, thread, "resume", checkpoint=after_six)
@@ -146,13 +135,13 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         await guild.wait_for(lambda _: "cut" in _read(running.workspace(thread) / "log.txt") or None, SECONDS)
         assert "working on it" in await slash(running, thread, "retry")
         await slash(running, thread, "stop")
-        first = await ended(running, thread, 1)
+        first = await running.ended(thread, 1)
         told = await slash(running, thread, "checkpoints")
         at_end = re.search(r"`([0-9a-f]{6})` \S+ at the end", told)
         assert at_end is not None, told
         await slash(running, thread, "resume", checkpoint=at_end[1])
         await running.says(thread, "Continuing “count”.")
-        second = await ended(running, thread, 2)
+        second = await running.ended(thread, 2)
         assert lines(running, thread) == [*"12345", "cut"]
         restored = [event for event in await running.log(second) if isinstance(event, WorkspaceRestored)]
         assert "files in /tmp" in restored[0].lost
@@ -163,7 +152,7 @@ async def test_what_was_stopped_goes_on_from_where_it_was_and_what_is_not_there_
         await slash(running, thread, "resume", checkpoint=await checkpoint(running, first, "turns"))
         receipt = await running.says(thread, "The files are back as they were after turn 4")
         assert "the Python interpreter's variables" in receipt.content
-        third = await ended(running, thread, 3)
+        third = await running.ended(thread, 3)
         assert lines(running, thread) == list("123")
         await holds(running, third)
         started = (await running.log(third))[0]
@@ -192,7 +181,7 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         await slash(running, thread, "fork", text="try it another way")
         receipt = await running.says(thread, "Forked as it was")
         fork = int(re.findall(r"<#(\d+)>", receipt.content)[0])
-        copy = await ended(running, fork, 1)
+        copy = await running.ended(fork, 1)
         assert lines(running, fork) == [*"1234", "forked"]
         assert lines(running, thread)[-1] == "seven"
         welcome = await running.says(fork, f"This is a fork of <#{thread}>")
@@ -203,8 +192,8 @@ async def test_a_fork_goes_on_in_a_thread_of_its_own_while_the_other_works(guild
         await running.says(fork, "In the fork.")
         await holds(running, copy)
         assert running.app.threads.state(str(thread)) == "busy"
-        (running.workspace(thread) / "go").touch()
-        first = await ended(running, thread, 1)
+        await running.let_go(thread, "go")
+        first = await running.ended(thread, 1)
         assert len(await running.executions(thread)) == 1
 
         await slash(running, thread, "fork", text="read it first")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from tests.integration.bot.timed import Mind, timed
 from tests.integration.bot.whole import SECONDS
+from tests.waiting import eventually
 
 
 async def test_a_schedule_of_a_channel_opens_a_thread_each_time_and_works_there(
@@ -181,9 +181,12 @@ async def test_a_set_clock_doubles_nothing_and_loses_nothing(tmp_path: Path, gui
         assert one.next is not None
         await at.passes(timedelta(days=400))
         await at.passes(timedelta(days=-400))
-        async with asyncio.timeout(SECONDS):  # a year that was wrong is not waited for
-            while (one := (await at.schedules())[0]).next is None or one.next - at.clock.now() > timedelta(hours=1):
-                await asyncio.sleep(0.02)
+
+        async def within_the_hour() -> bool:
+            (one,) = await at.schedules()
+            return one.next is not None and one.next - at.clock.now() <= timedelta(hours=1)
+
+        await eventually(within_the_hour, "a year that was wrong is not waited for")
 
 
 async def test_the_time_zone_of_a_server_is_a_setting(tmp_path: Path, guild: LocalGuild) -> None:
@@ -239,9 +242,11 @@ async def test_a_schedule_is_stored_of_a_person_and_erased_with_them(tmp_path: P
         for label in ("Erase my data", "Erase for good"):
             button = await guild.wait_for(partial(_button, asked.id, label), SECONDS)
             await guild.click(asked.id, button)
-        async with asyncio.timeout(SECONDS):
-            while await at.schedules():
-                await asyncio.sleep(0.02)
+
+        async def none() -> bool:
+            return not await at.schedules()
+
+        await eventually(none, "there is no schedule any more")
 
 
 def _button(message: int, label: str, here: LocalGuild) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from agentic.core.events.execution_events import ToolFinished
@@ -11,7 +10,8 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from bot.config.home import CODE_INDEX
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.whole import SECONDS, finishes, uses, whole
+from tests.integration.bot.whole import finishes, uses, whole
+from tests.waiting import eventually
 
 TOOL = "codebase_search"
 WRITES = "mkdir src && printf 'def round_price(x):\\n    return x\\n' > src/cart.py && printf 'build/\\n' > .gitignore"
@@ -50,9 +50,7 @@ async def test_a_question_finds_code_and_its_index_goes_with_the_thread(guild: L
             assert index.is_file()
             assert index.parent.stat().st_mode & 0o077 == 0
             await running.guild.delete_channel(thread)
-            async with asyncio.timeout(SECONDS):
-                while index.exists():
-                    await asyncio.sleep(0.02)  # files tell nobody
+            await eventually(lambda: not index.exists(), "the index is gone")
         async with whole(tmp_path, endpoint, guild, triage="rules", code_search="off") as running:
             await running.task("round the price to cents in src/cart.py")
     assert TOOL in tools[0]

@@ -11,7 +11,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
 from bot.workspace.attachments import download
-from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 
 
 def eyes(guild: LocalGuild, message: Message) -> bool:
@@ -159,7 +159,7 @@ async def test_an_edit_of_a_message_that_is_still_queued_is_taken_in(scenery: Sc
 async def test_an_edit_and_a_deletion_come_after_the_message_that_waits_to_be_taken_in(scenery: Scenery) -> None:
     guild, talk = scenery.guild, scenery.talk
     thread = await scenery.mention("one")
-    async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
         async with scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
             edited = group.create_task(scenery.bot.wait_for("raw_message_edit"))
             deleted = group.create_task(scenery.bot.wait_for("raw_message_delete"))
@@ -176,13 +176,13 @@ async def test_an_edit_and_a_deletion_come_after_the_message_that_waits_to_be_ta
 async def test_a_stop_passes_by_what_waits_to_be_taken_in_only_where_something_runs(scenery: Scenery) -> None:
     guild, talk = scenery.guild, scenery.talk
     thread = await scenery.mention("one")
-    async with asyncio.timeout(20), scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
+    async with asyncio.timeout(SECONDS), scenery.bot.lanes.lane(str(thread)):  # as while a gap is closed
         await guild.post(thread, "use tabs")
         await guild.post(thread, "stop")
         await scenery.until(lambda: len(talk.got) == 2)
     await scenery.until(lambda: len(talk.got) == 3)
     await talk.finish(talk.newest(thread))
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(SECONDS), asyncio.TaskGroup() as group:
         async with scenery.bot.lanes.lane(str(thread)):
             heard = group.create_task(scenery.bot.wait_for("message", check=lambda one: one.content == "stop"))
             await guild.post(thread, "now the docs")

@@ -18,8 +18,9 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.discord_api import Held
 from bot.outbound.live import thread_titles
 from bot.ports.conversation import named_fact
-from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 OFFERED = "Fix the login test"
 
@@ -35,9 +36,11 @@ async def offer(scenery: Scenery, thread: int, title: str = OFFERED) -> None:
 
 async def settled(scenery: Scenery) -> None:
     """Wait until no title is left to be given."""
-    async with asyncio.timeout(SECONDS):
-        while await scenery.store.fact(thread_titles.DUE) != "[]":
-            await asyncio.sleep(0.01)
+
+    async def none_due() -> bool:
+        return await scenery.store.fact(thread_titles.DUE) == "[]"
+
+    await eventually(none_due, "no title is due")
 
 
 def name(guild: LocalGuild, thread: int) -> str:

@@ -15,7 +15,7 @@ from bot.config.home import DATABASE, LESSONS
 from bot.config.settings import Settings
 from bot.history.checkpoint_list import checkpoints_of
 from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.whole import Whole, finishes, whole
+from tests.integration.bot.whole import SECONDS, Whole, finishes, whole
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def test_a_vote_on_the_tour_counts_for_nothing_and_says_so(guild: LocalGui
         for sign in ("👍", "👎", "❌"):
             told = len(running.of_bot(thread))
             await guild.react(card.id, sign)
-            await guild.wait_for(lambda _, told=told: len(running.of_bot(thread)) > told, 20)
+            await guild.wait_for(lambda _, told=told: len(running.of_bot(thread)) > told, SECONDS)
             assert "nothing to rate" in running.of_bot(thread)[-1].content
         assert await running.app.store.pending(str(thread)) == []
         assert {event.kind for event in await running.outcome(execution)} <= {"checkpoint_saved"}
@@ -102,7 +102,7 @@ async def test_a_tour_is_not_gone_on_with_from_its_middle_once_there_is_a_model(
                     lambda _, number=number: (
                         sum("only the tour" in m.content for m in running.of_bot(thread)) == number
                     ),
-                    40,
+                    SECONDS,
                 )
             assert await running.executions(thread) == [tour]
             await guild.slash(thread, "retry", {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from agentic.models.scripted.replies import Reply
 from bot.cli.replay.invariants import broken_promises
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 CHECK = "sh check.sh"
 TASK = f"Make `{CHECK}` pass: total.txt has to hold the sum."
@@ -81,13 +82,11 @@ async def running_with(mind: Mind, guild: LocalGuild, home: Path, **settings: ob
 
 async def ended(running: Whole, thread: int, number: int) -> list[Started]:
     """Wait until so many executions have ended and nothing runs; how each began."""
-    async with asyncio.timeout(SECONDS):
-        while [bool(row.finished) for row in await running.app.store.executions(str(thread))] != [True] * number:
-            await asyncio.sleep(0.02)
-    await running.app.threads.idle(str(thread))
-    await running.app.delivered(str(thread), SECONDS)
+    await running.ended(thread, number)
     begun: list[Started] = []
-    for name in await running.executions(thread):
+    names = await running.executions(thread)
+    assert len(names) == number
+    for name in names:
         first = (await running.log(name))[0]
         assert isinstance(first, Started)
         begun.append(first)
@@ -161,26 +160,23 @@ async def test_whoever_writes_something_new_meanwhile_decides_what_comes_next(
     mind = Mind(good=2)  # what was written meanwhile goes well, so that nothing else is tried again
 
     async def says_something() -> None:
+        mind.while_reflecting = None  # once, however often it is asked what it learned
         posted = await guild.post(mind.thread, "Leave it, write a table instead.")
-        async with asyncio.timeout(SECONDS):
-            while not any(one.id == str(posted.id) for one in await running.app.store.pending(str(mind.thread))):
-                await asyncio.sleep(0.02)
+
+        async def heard() -> bool:
+            return any(one.id == str(posted.id) for one in await running.app.store.pending(str(mind.thread)))
+
+        await eventually(heard, "it is in the inbox")
 
     async with running_with(mind, guild, tmp_path) as running:
         mind.while_reflecting = says_something
         posted = await guild.post(guild.channel().id, f"{guild.bot.mention} {TASK}")
         mind.thread = posted.id
-        async with asyncio.timeout(SECONDS):
-            while [one async for one in _started(running, posted.id)] != ["Leave it, write a table instead."]:
-                await asyncio.sleep(0.02)
-            mind.while_reflecting = None
-            while not (decided := await decisions_after(running, (await running.executions(posted.id))[0])):
-                await asyncio.sleep(0.02)
-        assert decided == [("offer", 2)]
+        second = await running.ended(posted.id, 2)
+        first, *later = await running.executions(posted.id)
+        assert later == [second]
+        assert isinstance(begun := (await running.log(second))[0], Started)
+        assert begun.task == "Leave it, write a table instead."
+        await running.became(first, TrialDecided)
+        assert await decisions_after(running, first) == [("offer", 2)]
         assert not any("(attempt 2 of 3)" in message.content for message in running.of_bot(posted.id))
-
-
-async def _started(running: Whole, thread: int) -> AsyncIterator[str]:
-    """The tasks of a thread after its first."""
-    for row in (await running.app.store.executions(str(thread)))[1:]:
-        yield row.task

@@ -10,7 +10,7 @@ from agentic.core.events.execution_events import CheckpointSaved, WorkspaceResto
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
-from tests.integration.bot.whole import Whole, engine_for, finishes, uses, whole
+from tests.integration.bot.whole import SECONDS, Whole, engine_for, finishes, uses, whole
 from tests.integration.world.rungs import docker_url, rung_name
 
 __all__ = ["docker_url", "rung_name"]
@@ -101,7 +101,7 @@ async def test_a_newer_task_on_the_same_files_has_to_be_undone_first(guild: Loca
         await running.says(thread, "Undone: restored 1 file")
         assert (folder / "f.txt").read_text() == "one"
         await click_undo(running, thread, "First done")
-        await running.guild.wait_for(lambda _: not (folder / "f.txt").exists() or None, 20)
+        await running.guild.wait_for(lambda _: not (folder / "f.txt").exists() or None, SECONDS)
 
 
 async def test_the_state_after_an_execution_is_kept_beside_the_one_before(guild: LocalGuild, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from tests.integration.bot.timed import Mind, Timed, timed
 from tests.integration.bot.whole import SECONDS, finishes, uses
+from tests.waiting import eventually
 
 WHY = "see whether the import has ended"
 
@@ -126,9 +126,7 @@ async def test_a_stop_while_it_asks_to_be_woken_leaves_nothing_that_wakes_it(tmp
     mind = Mind(script=lambda request: wakes() if not request.answers else None)
     async with timed(tmp_path, guild, mind) as at:
         posted = await guild.post(at.general, f"{guild.bot.mention} hold the import")
-        async with asyncio.timeout(SECONDS):
-            while not await at.schedules():
-                await asyncio.sleep(0.02)
+        await eventually(at.schedules, "it asked to be woken")
         await guild.post(posted.id, "stop")
         await at.bot.says(posted.id, "⏰ I won't go on by myself at")
         await at.bot.app.threads.idle(str(posted.id))
@@ -186,9 +184,7 @@ async def test_a_call_that_is_run_again_after_a_crash_finds_its_wake_up_kept(tmp
     mind = Mind()
     async with timed(tmp_path, guild, mind) as at:
         posted = await guild.post(at.general, f"{guild.bot.mention} hold the import")
-        async with asyncio.timeout(SECONDS):
-            while not mind.asked:
-                await asyncio.sleep(0.02)
+        await eventually(lambda: mind.asked, "the model was asked")
         wakes_ = at.bot.app.bot.wakes
         thread = str(posted.id)
         first = await wakes_.arm(thread, "r1.0", 30, WHY)

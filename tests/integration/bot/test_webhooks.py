@@ -7,8 +7,8 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from unittest import mock
 from urllib.parse import quote_plus
@@ -28,36 +28,45 @@ from bot.local_forge.git_endpoint import tip
 from bot.local_forge.webhook_sender import signed
 from bot.telemetry import bounded_server
 from tests.integration.bot.test_repositories import BROKEN, attached, changes, publishes, until
-from tests.integration.bot.whole import finishes, whole
+from tests.integration.bot.whole import SECONDS, finishes, whole
+from tests.waiting import eventually
 
 SECRET = "a-secret-of-32-characters-or-so!"
 BODY = json.dumps({"repository": {"full_name": "ada/shop"}}).encode()
 
 
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.socket() as opened:
-        opened.bind(("127.0.0.1", 0))
-        return opened.getsockname()[1]
+@contextmanager
+def own_port() -> Generator[int]:
+    """A port at which nobody listens but who is told of it: it is bound all the while, so that no one else is given it."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.fixture
+def port() -> Generator[int]:
+    """A port for this test alone."""
+    with own_port() as port:
+        yield port
 
 
 @asynccontextmanager
 async def listening(rung: list[str]) -> AsyncGenerator[int]:
     """A server of its own; yields its port."""
-    port = free_port()
-    server = WebhookServer(("127.0.0.1", port), SECRET, rung.append)
-    await server.open()
-    try:
-        yield port
-    finally:
-        await server.close()
+    with own_port() as port:
+        server = WebhookServer(("127.0.0.1", port), SECRET, rung.append)
+        await server.open()
+        try:
+            yield port
+        finally:
+            await server.close()
 
 
 async def test_a_red_check_is_told_by_a_webhook_and_a_storm_of_them_asks_once(
-    guild: LocalGuild, tmp_path: Path
+    guild: LocalGuild, tmp_path: Path, port: int
 ) -> None:
     """The clock would look in hours.  However many deliveries come, the host is asked once in a while."""
-    port = free_port()
     script = [changes("+ 1", "+ 2"), publishes(), finishes("Opened."), finishes("Seen.")]
     async with LocalForge(tmp_path / "forge") as forge, ScriptedEndpoint.start(script) as endpoint:
         shop = forge.create("ada/shop", BROKEN)
@@ -86,9 +95,7 @@ async def test_a_red_check_is_told_by_a_webhook_and_a_storm_of_them_asks_once(
                     for _ in range(4):  # the same delivery, again and again
                         storm = [session.post(hook.address, data=BODY, headers=signed(hook, BODY)) for _ in range(20)]
                         assert {answer.status for answer in await asyncio.gather(*storm)} == {204}
-                        async with asyncio.timeout(30):
-                            while watch._rung:  # pyright: ignore[reportPrivateUsage]
-                                await asyncio.sleep(0.01)  # until it was taken in, and perhaps followed
+                        await eventually(lambda: not watch._rung, "it was taken in, and perhaps followed")  # pyright: ignore[reportPrivateUsage]
                 watch.gap = 0.0
                 hook.kind = "forgejo"
                 forge.remark(shop, shop.pulls[0].number, "bob", "Why so?")
@@ -129,7 +136,7 @@ async def test_what_is_forged_unsigned_huge_slow_or_endless_rings_nothing(monkey
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             for piece in pieces:
                 writer.write(piece)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(SECONDS):
                 back = await reader.read()
             writer.close()
             return back
@@ -152,7 +159,7 @@ async def test_what_is_forged_unsigned_huge_slow_or_endless_rings_nothing(monkey
 async def test_connections_that_say_nothing_are_few_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_server, "CONNECTIONS", 2)
     rung: list[str] = []
-    async with asyncio.timeout(30), listening(rung) as port:
+    async with asyncio.timeout(SECONDS), listening(rung) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         more, writer = await asyncio.open_connection("127.0.0.1", port)
         with contextlib.suppress(ConnectionError):
@@ -161,7 +168,7 @@ async def test_connections_that_say_nothing_are_few_and_end(monkeypatch: pytest.
         for each in (writer, *(held for _, held in silent)):
             each.close()
     monkeypatch.setattr(bounded_server, "CONNECTION_SECONDS", 0.2)
-    async with asyncio.timeout(30), listening(rung) as port:
+    async with asyncio.timeout(SECONDS), listening(rung) as port:
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         for reader, _ in silent:
             with contextlib.suppress(ConnectionError):
@@ -175,9 +182,9 @@ async def test_connections_that_say_nothing_are_few_and_end(monkeypatch: pytest.
     assert rung == ["ada/shop"]
 
 
-async def test_why_none_are_received_is_said_at_start_and_by_doctor(guild: LocalGuild, tmp_path: Path) -> None:
-    port = free_port()
-
+async def test_why_none_are_received_is_said_at_start_and_by_doctor(
+    guild: LocalGuild, tmp_path: Path, port: int
+) -> None:
     def wanted(**more: object) -> Settings:
         return Settings(_env_file=None, home=tmp_path, webhooks=f"127.0.0.1:{port}", **more)  # type: ignore[call-arg, arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
@@ -194,6 +201,7 @@ async def test_why_none_are_received_is_said_at_start_and_by_doctor(guild: Local
     with pytest.raises(CannotListen, match="SECRET is not set"):
         await WebhookServer(("127.0.0.1", port), "", print).open()
     with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", port))
         other.listen()
         (row,) = await webhooks(signs)

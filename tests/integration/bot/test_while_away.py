@@ -14,7 +14,8 @@ import pytest
 from agentic.core.events.execution_events import FeedbackGiven, InboxItem
 from bot.local_discord.local_discord import LocalGuild
 from bot.ports.conversation import Receipt
-from tests.faults.whole import SECONDS, Mind, Whole, whole
+from tests.faults.whole import Mind, Whole, whole
+from tests.waiting import eventually
 
 
 async def later_task(guild: LocalGuild, here: Whole) -> tuple[int, int]:
@@ -80,9 +81,12 @@ async def test_a_vote_that_is_being_heard_when_the_bot_leaves_counts(
         goes_on.set()
         await leaving
         (row,) = await here.app.store.executions(str(thread))
-        async with asyncio.timeout(SECONDS):
-            while not any(isinstance(e.event, FeedbackGiven) for e in await here.app.store.read_outcome(row.execution)):
-                await asyncio.sleep(0.02)
+
+        async def voted() -> bool:
+            outcome = await here.app.store.read_outcome(row.execution)
+            return any(isinstance(each.event, FeedbackGiven) for each in outcome)
+
+        await eventually(voted, "the vote is kept")
 
 
 async def test_what_is_being_read_when_the_bot_leaves_is_taken_in_after_the_next_start(

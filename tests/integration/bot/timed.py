@@ -17,6 +17,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message, MessageFlag
 from bot.schedules.schedule import ScheduledTask
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.waiting import eventually
 
 
 class SetClock(SystemClock):
@@ -95,10 +96,11 @@ class Timed:
         """What has come is dealt with."""
         bot = self.bot.app.bot
         bot.schedules.changed.set()
-        async with asyncio.timeout(SECONDS):
-            while any(one.claim or (one.due and one.due <= self.clock.now()) for one in await self.schedules()):
-                await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
-            await bot.ticker.settled()
+        await eventually(self._nothing_due, "nothing is due or claimed")
+        await bot.ticker.settled()
+
+    async def _nothing_due(self) -> bool:
+        return not any(one.claim or (one.due and one.due <= self.clock.now()) for one in await self.schedules())
 
     async def until_next(self, index: int = 0) -> None:
         """The clock goes to the next time of a schedule, and a second further."""
@@ -113,11 +115,7 @@ class Timed:
 
     async def answered(self, thread: int, times: int = 1) -> None:
         """So many tasks of the thread have ended and are answered."""
-        async with asyncio.timeout(SECONDS):
-            while [row.finished for row in await self.bot.app.store.executions(str(thread))].count("done") < times:
-                await asyncio.sleep(0.02)
-        await self.bot.app.threads.idle(str(thread))
-        await self.bot.app.delivered(str(thread), SECONDS)
+        await self.bot.ended(thread, times)
 
     async def presses(self, message: Message, label: str, author: str | None = None, says: str = "") -> Message:
         """Press a button of a list; what is said privately then."""

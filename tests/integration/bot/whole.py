@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -23,13 +22,19 @@ from bot.app.services import Roles
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
+from tests.waiting import BOUND, eventually
 
-SECONDS = 40.0
+SECONDS = BOUND
 
 
 def uses(tool: str, **arguments: JsonValue) -> Reply:
     """An answer that uses a tool."""
     return Reply(calls=((tool, arguments),))
+
+
+def held(name: str) -> str:
+    """A command that runs until ``Whole.let_go``."""
+    return f"mkfifo ~/{name} && read -r _ < ~/{name}"
 
 
 def finishes(answer: str = "It is done.") -> Reply:
@@ -60,12 +65,43 @@ class Whole:
         before = len(await self.executions(thread))
         posted = await self.guild.post(thread or self.guild.channel().id, f"{self.guild.bot.mention} {text}")
         thread = thread or posted.id
-        async with asyncio.timeout(SECONDS):
-            while [row.finished for row in await self.app.store.executions(str(thread))][before:] in ([], [""]):
-                await asyncio.sleep(0.02)  # a store tells nobody, so it is asked
+        await eventually(lambda: self._ended(thread, before), f"{text!r} has ended")
         await self.app.threads.idle(str(thread))
         await self.app.delivered(str(thread), SECONDS)
         return thread
+
+    async def _ended(self, thread: int, place: int) -> bool:
+        """Whether the thread's execution at that place, counted from 0, has ended."""
+        rows = await self.app.store.executions(str(thread))
+        return len(rows) > place and bool(rows[place].finished)
+
+    async def ended(self, thread: int, count: int) -> str:
+        """Wait until so many executions of a thread have ended, nothing of it runs and all is delivered; the newest."""
+
+        async def so_many() -> bool:
+            return sum(bool(row.finished) for row in await self.app.store.executions(str(thread))) >= count
+
+        await eventually(so_many, f"{count} executions have ended")
+        await self.app.threads.idle(str(thread))
+        await self.app.delivered(str(thread), SECONDS)
+        return (await self.executions(thread))[-1]
+
+    async def logged(self, execution: str, kind: type[Event], count: int = 1) -> None:
+        """Wait until so many events of this kind are in the log of an execution."""
+
+        async def so_many() -> bool:
+            return sum(isinstance(event, kind) for event in await self.log(execution)) >= count
+
+        await eventually(so_many, f"{execution} has {count} {kind.__name__}")
+
+    async def became(self, execution: str, kind: type[Event]) -> list[Event]:
+        """Wait until such an event says what became of an execution; all of those."""
+
+        async def such() -> list[Event]:
+            outcome = await self.outcome(execution)
+            return outcome if any(isinstance(event, kind) for event in outcome) else []
+
+        return await eventually(such, f"{kind.__name__} of {execution}")
 
     async def says(self, thread: int, words: str) -> Message:
         """A message of the bot that holds the words."""
@@ -80,6 +116,20 @@ class Whole:
     async def log(self, execution: str) -> list[Event]:
         """What happened in an execution."""
         return [envelope.event async for envelope in self.app.store.read(execution)]
+
+    async def let_go(self, thread: int, name: str) -> None:
+        """End the ``held`` command of this name, once it runs."""
+        home, _ = self.app.workshop.sandboxes._places(str(thread))  # pyright: ignore[reportPrivateUsage]
+
+        def opened() -> int | None:
+            try:
+                return os.open(home / name, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:  # it is not there yet, or nobody reads it yet
+                return None
+
+        pipe = await eventually(opened, f"a command waits for {name}")
+        os.write(pipe, b"\n")
+        os.close(pipe)
 
     async def outcome(self, execution: str) -> list[Event]:
         """What happened to it afterwards."""

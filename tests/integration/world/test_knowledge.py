@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import sys
+import zipimport
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import agentic.sandbox.supervisor
 from agentic.ports.errors import PathRefused
 from agentic.sandbox.aiignore import IgnoreFile
+from agentic.sandbox.protocol import supervisor_bundle
 from agentic.sandbox.protocol.results import FileChange, SeenChange
 from agentic.sandbox.protocol.supervisor_bundle import packed, program
 from agentic.workspace.file_knowledge import WorldModel
@@ -90,12 +93,25 @@ def test_a_long_diff_is_cut() -> None:
     assert stale.diff.endswith("(the diff goes on)")
 
 
-def test_the_supervisor_is_packed_the_same_each_time_and_named_by_its_content(tmp_path: Path) -> None:
-    """So that a running sandbox keeps its own."""
-    assert packed() == packed()
-    first = program(tmp_path)
-    assert program(tmp_path) == first
-    assert first.stat().st_mode & 0o777 == 0o644
+@pytest.mark.parametrize("version", ["the same", "another"])
+def test_the_supervisor_is_named_by_its_sources_and_compiled_for_a_python_of_the_same_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """A running sandbox keeps its own; a Python of another version compiles the sources itself."""
+    usual = program(tmp_path)
+    if version == "another":
+        monkeypatch.setattr(importlib.util, "MAGIC_NUMBER", b"\0\0\r\n")
+    for cached in (packed, supervisor_bundle._name):  # as in another process
+        cached.cache_clear()
+    try:
+        there = program(tmp_path)
+    finally:
+        for cached in (packed, supervisor_bundle._name):
+            cached.cache_clear()
+    assert (there == usual) == (version == "the same")
+    assert there.stat().st_mode & 0o777 == 0o644
+    compiled = zipimport.zipimporter(f"{there}/supervisor").get_code("main").co_filename
+    assert compiled == ("supervisor/main.py" if version == "the same" else f"{there}/supervisor/main.py")
 
 
 @pytest.mark.parametrize("source", sorted(SUPERVISOR.glob("*.py")), ids=lambda path: path.name)
