@@ -194,7 +194,7 @@ async def test_a_paused_execution_begins_nothing_until_it_is_resumed_and_sees_wh
         await bench.began.wait()
         await home.threads.deliver(item("pause"), guild="1")
         await home.told("Pausing after this step")
-        assert home.threads.state("100") == "paused"
+        await eventually(lambda: home.threads.state("100") == "paused")
         assert (await home.threads.status("100")).paused == ANN.id
         assert bench.hold is not None
         bench.hold.set()
