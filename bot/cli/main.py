@@ -214,7 +214,7 @@ def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         return costs(settings, CostsArguments(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
     from bot.cli.calibration import calibration
 
-    return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
+    return calibration(settings, rebuild=wanted.rebuild, points=wanted.points)
 
 
 def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:
