@@ -3,12 +3,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3 python; do \
-	"$$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo "$$name" && break; done)
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python3 python; do \
+	"$$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$$name" && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := agentic bench bot deploy reflexion tests
-LOCKS := requirements/build.txt requirements/run.txt requirements/dev.txt
+LOCKS := requirements/build.txt requirements/extras.txt requirements/dev.txt
 JOBS ?= 4
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
@@ -24,6 +24,10 @@ AWS := .venv-aws
 AWS_INSTALL ?= $(AWS)/bin/python -m pip install --quiet --disable-pip-version-check
 AWS_STAMP := $(AWS)/.set-up-$(shell cat requirements/build.txt requirements/aws.txt 2>/dev/null | cksum | tr " " "-")
 
+AWS_STORE := .venv-aws-store
+AWS_STORE_INSTALL ?= $(AWS_STORE)/bin/python -m pip install --quiet --disable-pip-version-check
+AWS_STORE_STAMP := $(AWS_STORE)/.set-up-$(shell cat requirements/build.txt requirements/aws-run.txt requirements/dev.txt pyproject.toml 2>/dev/null | cksum | tr " " "-")
+
 DIST ?= dist
 UV := UV_CACHE_DIR=build/uv $(BIN)/uv
 FILLED := build/.uv-filled-$(shell cat requirements/run.txt 2>/dev/null | cksum | tr " " "-")
@@ -37,22 +41,39 @@ SANDBOX_PYTHON := $(firstword $(wildcard /usr/bin/python3 /usr/local/bin/python3
 
 TEMPLATE := deploy/cdk/template.yaml
 
-.PHONY: help setup embeddings servers harbor wheel bare run demo test rest check types core coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
+.PHONY: help setup locks prices aws-store test-aws embeddings servers harbor wheel bare run demo test rest check types core coverage pictures faults chaos chaos-aws conformance bench mutants walls dojo aws aws-local conformance-aws template template-check preflight images compose
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
-setup: $(STAMP) ## build .venv from the hashed requirement files
+setup: $(STAMP) ## build .venv from the hashed requirement files, with every extra but aws and embeddings
 
 $(STAMP):
-	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11 to 3.14; none was found. Install one, or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV); this takes a minute, once."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	@$(INSTALL) --require-hashes -r requirements/extras.txt
 	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@rm -f $(VENV)/.set-up-*
 	@touch $(STAMP)
+
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	--no-emit-find-links $(ARGS)
+EXTRAS := --extra code --extra otel --extra providers --extra web
+
+locks: setup ## resolve the requirement files anew from pyproject.toml (ARGS="--upgrade", ARGS="-P openai")
+	@$(COMPILE) pyproject.toml $(EXTRAS) -o requirements/extras.txt >/dev/null
+	@for one in run aws-run; do cp requirements/extras.txt requirements/$$one.txt; done # so that what they share is the same
+	@$(COMPILE) pyproject.toml -o requirements/run.txt >/dev/null
+	@$(COMPILE) pyproject.toml $(EXTRAS) --extra aws -o requirements/aws-run.txt >/dev/null
+	@$(COMPILE) --group dev -c requirements/extras.txt -c requirements/aws-run.txt -o requirements/dev.txt >/dev/null
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["embeddings"], sep="\n")' \
+		| $(COMPILE) - -c requirements/extras.txt -o requirements/embeddings.txt >/dev/null
+
+prices: setup ## copy the price list and the list of providers anew from the LiteLLM that is installed
+	@$(BIN)/python -m deploy.price_list
 
 embeddings: setup $(MEANING) ## install what finds lessons and code by meaning (45 MB): a model that runs on the processor
 
@@ -84,11 +105,12 @@ $(HARBOR_STAMP): | $(STAMP)
 	@rm -f $(HARBOR)/.installed-*; touch $(HARBOR_STAMP)
 
 # From what git knows alone: neither rests of earlier builds nor files that lie about get into it.
-wheel: setup ## build dist/threadwright-….whl, to install it without a clone, and its hashed requirements beside it
+wheel: setup ## build dist/threadwright-….whl, to install it without a clone, and hashed requirements beside it: with and without extras
 	@mkdir -p $(DIST); sources=$$(mktemp -d); trap 'rm -rf "$$sources"' EXIT; \
 	git ls-files -z agentic bot reflexion deploy/sandbox pyproject.toml README.md LICENSE | xargs -0 cp --parents -P -t "$$sources"; \
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(DIST) "$$sources"
 	@cp requirements/run.txt $(DIST)/requirements.txt
+	@cp requirements/extras.txt $(DIST)/requirements-extras.txt
 	@ls $(DIST)/*
 
 bare: setup $(FILLED) # what tests install the wheel with: all it needs, so that no test needs a network
@@ -156,8 +178,8 @@ faults: setup ## the fault catalogue: each row with its verdict
 chaos: setup ## 10,000 simulated executions with faults and 300 killed processes: SEED=7, ONLY=238, WITHOUT=nonces
 	@$(BIN)/python -m tests.chaos $(SEED:%=--seed %) $(ONLY:%=--only %) $(WITHOUT:%=--without %) $(ARGS)
 
-chaos-aws: setup aws ## gateways and workers on a local AWS, killed and frozen while requests to it break: SEED=7, WITHOUT=fence
-	@$(BIN)/python -m tests.chaos.machines $(SEED:%=--seed %) $(WITHOUT:%=--without %) $(ARGS)
+chaos-aws: aws aws-store ## gateways and workers on a local AWS, killed and frozen while requests to it break: SEED=7, WITHOUT=fence
+	@$(AWS_STORE)/bin/python -m tests.chaos.machines $(SEED:%=--seed %) $(WITHOUT:%=--without %) $(ARGS)
 
 conformance: setup ## Discord and the local guild side by side: DISCORD_TOKEN=... GUILD_ID=... (a guild made for tests)
 	@$(BIN)/python -m tests.conformance $(ARGS)
@@ -178,13 +200,32 @@ dojo: $(DOJO_STAMP) ## injection over all pairs of agentdojo, with the gates and
 aws: $(AWS_STAMP) ## set up what a local AWS and the template need, in an environment of their own
 
 $(AWS_STAMP):
-	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make aws PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11 to 3.14; none was found. Install one, or say: make aws PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(AWS)/bin/python || $(PYTHON) -m venv $(AWS)
 	@echo "Setting up $(AWS) (700 MB); this takes a minute, once."
 	@$(AWS_INSTALL) --require-hashes -r requirements/build.txt
 	@$(AWS_INSTALL) --require-hashes -r requirements/aws.txt
 	@rm -f $(AWS)/.set-up-*
 	@touch $(AWS_STAMP)
+
+# aioboto3 takes no boto3 that LiteLLM takes from 1.98.0 on: who stores on AWS has an older LiteLLM than everybody else.
+aws-store: $(AWS_STORE_STAMP) ## set up .venv-aws-store, in which a bot stores on AWS: with aioboto3, and the LiteLLM that goes with it
+
+$(AWS_STORE_STAMP): | $(STAMP)
+	@test -x $(AWS_STORE)/bin/python || $(BIN)/python -m venv $(AWS_STORE)
+	@echo "Setting up $(AWS_STORE) (700 MB); this takes a minute, once."
+	@$(AWS_STORE_INSTALL) --require-hashes -r requirements/build.txt
+	@$(AWS_STORE_INSTALL) --require-hashes -r requirements/aws-run.txt
+	@$(AWS_STORE_INSTALL) --require-hashes -r requirements/dev.txt
+	@PYTHONWARNINGS=ignore $(AWS_STORE)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@rm -f $(AWS_STORE)/.set-up-*
+	@touch $(AWS_STORE_STAMP)
+
+HELD = tests/unit/models tests/integration/models tests/integration/loop/test_escalation.py
+
+test-aws: aws aws-store ## the tests that need an AWS, on a local one; and those of models, with the LiteLLM and openai that are held there
+	$(PYTEST:$(BIN)/%=$(AWS_STORE)/bin/%) -m aws $(ARGS)
+	$(PYTEST:$(BIN)/%=$(AWS_STORE)/bin/%) $(HELD) $(ARGS)
 
 # The CDK warns of Node.js 20, which Debian has; what it makes with it is the same.
 CDK = JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 PYTHONWARNINGS=ignore $(AWS)/bin/python -m deploy.cdk
@@ -196,8 +237,8 @@ template-check: $(AWS_STAMP) # it is what stack.py makes, and cfn-lint has no ob
 	@$(CDK) --check
 	@$(AWS)/bin/cfn-lint $(TEMPLATE)
 
-preflight: setup ## look at all that a deployment to AWS would trip over (ARGS="--image … --engine-image …")
-	@$(BIN)/python -m deploy.preflight $(ARGS)
+preflight: aws-store ## look at all that a deployment to AWS would trip over (ARGS="--image … --engine-image …")
+	@$(AWS_STORE)/bin/python -m deploy.preflight $(ARGS)
 
 # Without a registry: BASE=$$(deploy/make-base), and NETWORK=host for an engine that has no network of its own.
 BUILD = docker build $(BASE:%=--build-arg BASE=%) $(NETWORK:%=--network=%)
@@ -209,15 +250,15 @@ images: ## build the images of the bot and of the sandboxes' engine (BASE=, NETW
 compose: setup ## try the images and the compose file, on an engine of their own: about five minutes; needs root and docker.io
 	@deploy/try-compose
 
-aws-local: setup aws ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
-	@exec $(BIN)/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
+aws-local: aws aws-store ## a local AWS to try THREADWRIGHT_STORE=aws with; Ctrl-C ends it (PORT=4566, FAULTS=yes)
+	@exec $(AWS_STORE)/bin/python -m deploy.aws_local $(PORT:%=--port %) $(FAULTS:%=--faults)
 
-conformance-aws: setup aws ## what DynamoDB, S3 and SQS must do for us: AWS_ENDPOINT_URL=... (default MiniStack), REAL=yes for your account
-	@$(BIN)/python -m tests.aws.conformance $(REAL:%=--real)
+conformance-aws: aws aws-store ## what DynamoDB, S3 and SQS must do for us: AWS_ENDPOINT_URL=... (default MiniStack), REAL=yes for your account
+	@$(AWS_STORE)/bin/python -m tests.aws.conformance $(REAL:%=--real)
 
 # agentdojo brings the clients of five providers, of which a run needs none: they stay out of the environment that works.
 $(DOJO_STAMP):
-	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11, 3.12 or 3.13; none was found. Install one, or say: make dojo PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11 to 3.14; none was found. Install one, or say: make dojo PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(DOJO)/bin/python || $(PYTHON) -m venv $(DOJO)
 	@echo "Setting up $(DOJO) (300 MB); this takes a minute, once."
 	@$(DOJO)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt

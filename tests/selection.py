@@ -14,6 +14,8 @@ from typing import cast
 
 import pytest
 
+from tests.aws.accounts import mark_aws
+
 ROOT = Path(__file__).parents[1]
 REST = {
     "tests/aws": "a local AWS",
@@ -29,7 +31,7 @@ REST = {
     "tests/walls": "attacks",
 }
 """Folders and files of which nothing belongs to `make test`."""
-NEEDS = {"docker": "a Docker engine", "chromium": "a browser", "needs": ""}
+NEEDS = {"aws": "the extra aws and a local AWS", "docker": "a Docker engine", "chromium": "a browser", "needs": ""}
 """Markers of single tests that need more than `make setup` brings; ``needs`` names it itself."""
 PRODUCT = "not rest"
 _LEFT, _SKIPPED = "left", "skipped"
@@ -63,13 +65,17 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Mark the rest; and leave out what takes long where nobody asked for it."""
+        """Mark the rest; leave out what takes long where nobody asked for it, and AWS where its extra is not installed."""
         self.left.clear()
+        elsewhere = set(mark_aws(items))
         for item in items:
             needed = needed_by(item)
             if needed or rest_of(item.path):
                 item.add_marker("rest")
             self.left[needed] += self._product and bool(needed)
+        if elsewhere:
+            config.hook.pytest_deselected(items=list(elsewhere))
+            items[:] = [item for item in items if item not in elsewhere]
         late = [
             item for item in items if (long := item.get_closest_marker("long")) and not os.environ.get(long.args[0])
         ]

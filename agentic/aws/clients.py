@@ -10,7 +10,6 @@ from contextlib import AsyncExitStack
 from functools import cache
 from typing import Any
 
-import aioboto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -40,6 +39,8 @@ _LONGEST_PAUSE = 1.0
 
 @cache
 def _session() -> Any:
+    import aioboto3  # an extra, which the command line looks for before
+
     # The first client of a session reads its service's description, 80 ms; the others share it.
     return aioboto3.Session()
 

@@ -10,6 +10,8 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING
 
+from agentic.extras import installed
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
 
@@ -92,6 +94,21 @@ def grammar_of(path: str) -> str:
     return _BY_ENDING.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
 
 
+def unreadable(path: str) -> str:
+    """The grammar for a file, where it is known and not installed; else ''."""
+    grammar = grammar_of(path)
+    return "" if not grammar or installed(_module_of(grammar)[0]) else grammar
+
+
+def not_installed() -> tuple[str, ...]:
+    """The grammars that are known and not installed."""
+    return tuple(grammar for grammar in _ENDINGS if not installed(_module_of(grammar)[0]))
+
+
+def _module_of(grammar: str) -> tuple[str, str]:
+    return _MODULES.get(grammar, (f"tree_sitter_{grammar}", "language"))
+
+
 def grammars() -> tuple[str, ...]:
     """All that are known."""
     return tuple(_ENDINGS)
@@ -102,7 +119,7 @@ def loaded(grammar: str) -> tuple[Language, Query]:
     """The grammar, and the question for what defines a name."""
     from tree_sitter import Language, Query
 
-    module, function = _MODULES.get(grammar, (f"tree_sitter_{grammar}", "language"))
+    module, function = _module_of(grammar)
     held: object = getattr(importlib.import_module(module), function)()
     language = Language(held)
     named = [f"({kind} name: (_) @name) @def" for kind in _NAMED[grammar]]

@@ -2,8 +2,9 @@
 they mean.
 
 All of it is made from the workspace and can be made again, so there is no migration and no repair: a file of another
-version, for another model of meaning, or one that is damaged, is deleted and filled anew.  The text itself is not kept,
-only its words with their places (FTS5 without content); of a chunk that is to be embedded its beginning is, until it was.
+version, with other grammars, for another model of meaning, or one that is damaged, is deleted and filled anew.  The text
+itself is not kept, only its words with their places (FTS5 without content); of a chunk that is to be embedded its beginning
+is, until it was.
 
 Vectors are kept by the text that they stand for, so a chunk that only moved, or whose file was renamed, keeps its own.
 """
@@ -21,6 +22,7 @@ import apsw
 
 from agentic.code_index.chunks import Chunk
 from agentic.code_index.code_words import inner_words, split_names
+from agentic.code_index.grammars import not_installed
 from agentic.ports.errors import StoreCorrupt
 from agentic.stores.sqlite.file.connection import Connection, connect
 from agentic.stores.sqlite.file.sqlite_errors import plainly
@@ -231,7 +233,7 @@ def _meant(body: str) -> str:
 
 def open_index(path: Path, embedder: str) -> IndexFile:
     """The index in this file, an empty one where there was none that can be used; raises ``StoreError``."""
-    made = f"{VERSION} {embedder}"
+    made = " ".join((str(VERSION), embedder, *not_installed()))  # with more grammars files are cut in another way
     try:
         return _opened(path, made, embeds=bool(embedder))
     except StoreCorrupt:
@@ -257,7 +259,9 @@ def _opened(path: Path, made: str, *, embeds: bool) -> IndexFile:
                 connection.execute(_SCHEMA)
                 connection.execute("INSERT INTO about VALUES (?)", (made,))
             elif connection.execute("SELECT made FROM about").get != made:
-                raise StoreCorrupt("it was made by another version, or for another model of meaning")
+                raise StoreCorrupt(
+                    "it was made by another version, with other grammars, or for another model of meaning"
+                )
             connection.execute("COMMIT")
         except BaseException:
             connection.close(force=True)

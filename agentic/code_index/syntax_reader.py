@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from agentic.code_index.chunks import Chunk, by_lines, line_count
-from agentic.code_index.grammars import grammar_of
+from agentic.code_index.grammars import grammar_of, unreadable
 
 LONGEST = 400_000
 """Bytes of a file whose syntax is read: code that people write is shorter."""
@@ -34,7 +34,7 @@ class SyntaxReader:
 
     def chunks(self, path: str, source: bytes) -> tuple[Chunk, ...]:
         """The chunks of a file: along its syntax where that is known and can be read, else by lines."""
-        grammar = grammar_of(path)
+        grammar = "" if unreadable(path) else grammar_of(path)
         if grammar and 0 < len(source) <= LONGEST and (found := self._ask(grammar, source)) is not None:
             return found
         return by_lines(line_count(source))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from agentic.core.fold.prompt_size import USUAL, characters
+from agentic.extras import missing
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS
 from agentic.models.openai.chat_model import ChatModel, Transport
 from agentic.models.openai.dialects import dialect_of
@@ -18,7 +19,7 @@ from agentic.models.providers.catalogue import is_anthropic
 from agentic.models.providers.prices import Prices, no_price
 from agentic.models.providers.provider_errors import broken
 from agentic.models.scripted.tour import TourModel
-from agentic.ports.errors import ModelBadRequest, ModelContextOverflow, ModelUnpriced
+from agentic.ports.errors import ModelBadRequest, ModelContextOverflow, ModelLibraryBroken, ModelUnpriced
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import (
     Answer,
@@ -169,6 +170,8 @@ class ModelRouter:
 
     def _loaded(self, library: Library) -> LanguageModel:
         """Import the library and build its adapter.  Raises ``ModelLibraryBroken``."""
+        if library == "litellm" and (lacks := missing("providers")) is not None:
+            raise ModelLibraryBroken(f"Its models are asked through LiteLLM, and {lacks}.")
         try:
             if library == "anthropic":
                 from agentic.models.anthropic.client import AnthropicDirect

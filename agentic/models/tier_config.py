@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from agentic.core.events.execution_events import Tier
+from agentic.extras import MissingExtra, missing
 from agentic.models.providers.catalogue import PROVIDERS, Provider, provider_of
 from agentic.models.providers.prices import Prices, to_set
 from agentic.models.providers.server_check import flaw
@@ -48,16 +49,16 @@ DEFAULTS: Final[dict[str, tuple[Names, Names, Names, Names]]] = {
         ("openrouter/anthropic/claude-opus-4.7", "openrouter/openai/gpt-5.2"),
     ),
     "mistral": (
-        ("mistral/mistral-small-latest",),
+        ("mistral/ministral-8b-latest",),
         ("mistral/devstral-small-latest", "mistral/mistral-small-latest"),
         ("mistral/mistral-large-latest",),
         ("mistral/mistral-medium-latest",),
     ),
     "groq": (
-        ("groq/llama-3.1-8b-instant",),
+        ("groq/openai/gpt-oss-20b",),
         ("groq/openai/gpt-oss-20b",),
         ("groq/openai/gpt-oss-120b",),
-        ("groq/moonshotai/kimi-k2-instruct-0905", "groq/openai/gpt-oss-120b"),
+        ("groq/openai/gpt-oss-120b",),
     ),
     "deepseek": (
         ("deepseek/deepseek-v4-flash", "deepseek/deepseek-chat"),
@@ -66,10 +67,10 @@ DEFAULTS: Final[dict[str, tuple[Names, Names, Names, Names]]] = {
         ("deepseek/deepseek-v4-pro",),
     ),
     "xai": (
-        ("xai/grok-4-1-fast-non-reasoning",),
-        ("xai/grok-4-1-fast-reasoning",),
+        ("xai/grok-code-fast-1",),
+        ("xai/grok-code-fast-1", "xai/grok-4.3"),
         ("xai/grok-4.3",),
-        ("xai/grok-4.5", "xai/grok-4"),
+        ("xai/grok-4.5", "xai/grok-4.3"),
     ),
     "ollama": (("ollama/llama3.1",), ("ollama/llama3.1",), ("ollama/llama3.1",), ("ollama/llama3.1",)),
 }
@@ -116,9 +117,11 @@ def tiers_from(
         return TierChoice(tiers, "settings", "named in the settings", problems)
     ready = [provider for provider in PROVIDERS if provider.name in DEFAULTS and _can_be_asked(provider, env)]
     if ready:
+        lacking = [provider for provider in ready if lacks_library(DEFAULTS[provider.name][0][0], prices)]
+        ready = [provider for provider in ready if provider not in lacking] or ready
         told = ", then ".join(provider.title for provider in ready)
         tiers = _defaults(ready)
-        problems = (*_addresses(tiers, env), *_own_endpoints(env))
+        problems = (*_addresses(tiers, env), *_own_endpoints(env), *_lacking(lacking, env, fatal=lacking == ready))
         return TierChoice(tiers, "defaults", f"the defaults of {told}", problems)
     tour = tuple(Tier(number=number, models=(TOUR,)) for number in NUMBERS)
     return TierChoice(tour, "tour", "a scripted tour, because no model is configured", tuple(_own_endpoints(env)))
@@ -145,6 +148,23 @@ def _defaults(ready: Sequence[Provider]) -> tuple[Tier, ...]:
         Tier(number=n, models=tuple(dict.fromkeys(m for provider in ready for m in DEFAULTS[provider.name][n - 1])))
         for n in NUMBERS
     )
+
+
+def lacks_library(model: str, prices: Prices | None = None) -> MissingExtra | None:
+    """What has to be installed before a model can be asked; None where nothing has to."""
+    from agentic.models.router import library_of  # with all that asks models
+
+    return missing("providers") if library_of(model, prices or Prices()) == "litellm" else None
+
+
+def _lacking(providers: Sequence[Provider], env: Mapping[str, str], *, fatal: bool) -> Iterator[Problem]:
+    """Providers with a key whose library is not installed."""
+    for provider in providers:
+        key = next(name for name in provider.keys if env.get(name))
+        lacks = missing("providers")
+        assert lacks is not None
+        said = f"{provider.title} is asked through LiteLLM, and {lacks.said}"
+        yield Problem(key, said, f"Add it: {lacks.command}", fatal=fatal)
 
 
 def _own_endpoints(env: Mapping[str, str]) -> Iterator[Problem]:
@@ -189,6 +209,10 @@ def doubts_about(setting: str, model: str, env: Mapping[str, str], prices: Price
     if provider is not None and provider.keys and not provider.is_set_up(env):
         wanted = " or ".join(provider.keys[:1] + provider.addresses[:1])
         yield Problem(setting, f"there is no key for {model}", f"Set {wanted}, or name another model", fatal=True)
+    if (lacks := lacks_library(model, prices)) is not None:
+        yield Problem(
+            setting, f"{model} is asked through LiteLLM, and {lacks.said}", f"Add it: {lacks.command}", fatal=True
+        )
     if prices.priced(model):
         return
     near = difflib.get_close_matches(model, list(prices.names()), n=1, cutoff=0.8)

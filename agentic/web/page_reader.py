@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
+from agentic.extras import missing
 from agentic.web.page_process import decoded
 from agentic.web.web_client import MARKUP, WebAnswer, WebUnanswered
 
@@ -67,6 +68,11 @@ class PageReader:
         if media not in MARKUP:
             text = decoded(answer.body, answer.charset)
             return Page(answer.url, text[:LONGEST], cut=answer.cut or len(text) > LONGEST, private=answer.private)
+        if (lacks := missing("web")) is not None:
+            raise WebUnanswered(
+                f"{answer.url} is a web page, and pages cannot be read here: {lacks}. Tell the person; whoever runs the "
+                "bot adds it"
+            )
         read = await self._html(answer)
         if not read.text.strip():
             raise WebUnanswered(

@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from agentic.extras import missing
 from agentic.web.web_client import WebClient, WebRequest, WebTrouble
 
 MOST = 20
@@ -124,6 +125,11 @@ class PublicEngines:
 
     async def search(self, query: str, most: int) -> tuple[WebHit, ...]:
         """Pages, best first."""
+        if self._ask is asked_through_ddgs and (lacks := missing("web")) is not None:
+            raise SearchFailed(
+                f"{self.name} cannot be asked: {lacks}. Tell the person; whoever runs the bot adds it, or sets a SearXNG "
+                "of their own (THREADWRIGHT_SEARCH_URL)"
+            )
         try:
             async with asyncio.timeout(self._seconds):
                 await self._room.acquire()

@@ -82,7 +82,6 @@ from bot.app.identify_budget import IdentifyBudget, StartLimit
 from bot.app.options import options_from
 from bot.app.services import Backstage, Roles
 from bot.app.shards import ShardLeases
-from bot.charts.renderer import Studio
 from bot.config.home import (
     ACCOUNTS,
     CHECKPOINTS,
@@ -456,7 +455,7 @@ class App:
         bot.serve(
             threads, partial(workshop.sent_file, cap=FILE_BYTES),
             Backstage(lessons, workshop, policy, snapshots.content, (offers, answers, pulls), forget,
-                      Studio(settings.home / "pictures"), purse, place.home if kept == place.home else None,
+                      purse, place.home if kept == place.home else None,
                       lambda: reflexion.trouble, answers.changed, clock, skills=skills, held_up=watchdog.longest,
                       equipment=equipment, voices=_voices(settings, router, store, purse), watchers=watcher_files,
                       roles=roles),

@@ -17,7 +17,6 @@ from bot.outbound.live.answer_messages import AnswerMessages
 
 if TYPE_CHECKING:
     from agentic.runtime.budget_ledger import BudgetLedger
-    from bot.charts.renderer import Studio
     from bot.equipment.equipment import Equipment
     from bot.equipment.thread_skills import ThreadSkills
     from bot.equipment.watcher_files import WatcherFiles
@@ -64,8 +63,6 @@ class Backstage:
     """Those who keep the messages of offered branches and pull requests, and the buttons of answers, up to date."""
     forget: Callable[[str], Awaitable[None]] | None = None
     """Lets go of what is kept of a thread that is no more, once nothing runs there."""
-    studio: Studio | None = None
-    """Draws what commands show; without it there are only words."""
     purse: BudgetLedger | None = None
     """Knows how far the caps of the day are used up."""
     home: Path | None = None

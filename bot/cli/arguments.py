@@ -194,7 +194,9 @@ def add_calibration(commands: Commands) -> None:
     )
     calibration.add_argument("--rebuild", action="store_true", help="first work out all outcomes again from the logs")
     calibration.add_argument(
-        "--diagram", type=Path, metavar="FILE", help="draw reliability diagrams: .png, .svg, .pdf or .html, a new file"
+        "--points",
+        action="store_true",
+        help="also print the points of the reliability diagrams, which the console draws",
     )
 
 

@@ -1,20 +1,12 @@
 """`threadwright calibration`: how reliable the shown confidence was, per role and model, from stored labels.
 
 With --rebuild each label is derived again from the logs, so that a home from before there were labels gets them too.
-With --diagram FILE a reliability diagram is drawn: PNG, SVG or PDF by the file's ending, or a page that contains it
-(.html). It is drawn in the command's own process, since matplotlib is slow to load and large.
+With --points the points of each reliability diagram are printed below the table; the console draws them.
 """
 
 from __future__ import annotations
 
-import base64
-import html
-import io
-from collections.abc import Sequence
-from pathlib import Path
-
-import matplotlib as mpl
-from matplotlib.figure import Figure
+from collections.abc import Iterator, Sequence
 
 from agentic.calibration.fitting import LEAST_LABELS, fitted
 from agentic.calibration.labelling import examples
@@ -27,59 +19,11 @@ from bot.cli.console import fail, note, say
 from bot.config.home import DATABASE
 from bot.config.settings import Settings
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types are partly unknown)
 
-
-COLUMNS = 3
-
-
-def draw(groups: Sequence[CalibrationGroup], table: str, file: Path) -> None:
-    """Draw a PNG, SVG or PDF by the file's ending, or a page with the picture and the table."""
-    mpl.rcdefaults()  # it has read settings of the folder we are in, which can make it start programs
-    figure = _figure(groups)
-    if file.suffix != ".html":
-        figure.savefig(file)
-        return
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png")
-    picture = base64.b64encode(drawn.getvalue()).decode()
-    file.write_text(
-        "<!doctype html><meta charset=utf-8><title>Calibration</title><h1>How reliable the confidence is</h1>"
-        f'<img alt="Reliability diagrams of {len(groups)} groups" src="data:image/png;base64,{picture}">'
-        f"<pre>{html.escape(table)}</pre>",
-        encoding="utf-8",
-    )
-
-
-def _figure(groups: Sequence[CalibrationGroup]) -> Figure:
-    columns = min(COLUMNS, len(groups))
-    down = -(-len(groups) // columns)
-    figure = Figure(figsize=(4 * columns, 4 * down), layout="constrained")
-    for number, group in enumerate(groups, start=1):
-        axes = figure.add_subplot(down, columns, number)
-        said, came = [point.said for point in group.points], [point.came for point in group.points]
-        below = [point.came - point.low for point in group.points]
-        above = [point.high - point.came for point in group.points]
-        axes.plot([0, 1], [0, 1], linestyle=":", color="grey")
-        axes.errorbar(said, came, yerr=[below, above], marker="o", capsize=3)
-        axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="shown", ylabel="turned out right")
-        axes.set_title(
-            f"{group.name}\n{group.labels} outcomes, Brier {group.shown:.3f}, ECE {group.ece:.3f}", fontsize=9
-        )
-    return figure
-
-
-DRAWN = 9
-"""Maximum number of groups in a diagram."""
-KINDS = (".png", ".svg", ".pdf", ".html")
-
-
-async def calibration(settings: Settings, *, rebuild: bool, diagram: Path | None) -> int:
-    """Print the table, and draw; 1 where there are no labels."""
-    refused = _refused(settings, diagram)
-    if refused:
-        return fail(refused)
+async def calibration(settings: Settings, *, rebuild: bool, points: bool) -> int:
+    """Print the table, and the points of its diagrams; 1 where there are no labels."""
+    if settings.aws_place is None and not (settings.home / DATABASE).exists():
+        return fail(f"There is nothing in {settings.home} yet: no task, no outcome.")
     store = open_store(settings.aws_place or settings.home / DATABASE)
     try:
         if rebuild:
@@ -90,20 +34,9 @@ async def calibration(settings: Settings, *, rebuild: bool, diagram: Path | None
     groups = report(rows)
     if not groups:
         return fail(_nothing(rows, rebuilt=rebuild))
-    for line in (*_table(groups), "", _shown_by(rows)):
+    for line in (*_table(groups), "", *(_points(groups) if points else ()), _shown_by(rows)):
         say(line)
-    if diagram is not None:
-        draw(groups[:DRAWN], "\n".join(_table(groups)), diagram)
-        say(f"The diagram is in {diagram}.")
     return 0
-
-
-def _refused(settings: Settings, diagram: Path | None) -> str:
-    if diagram is not None and (diagram.suffix not in KINDS or diagram.exists()):
-        return f"{diagram}: name a new file that ends in {', '.join(KINDS)}."
-    if settings.aws_place is None and not (settings.home / DATABASE).exists():
-        return f"There is nothing in {settings.home} yet: no task, no outcome."
-    return ""
 
 
 async def _rebuild(store: Store) -> None:
@@ -137,6 +70,16 @@ def _table(groups: Sequence[CalibrationGroup]) -> list[str]:
         f" {each.self_report:>6.3f} {each.constant:>6.3f} {each.ece:>6.3f}"
         for each in groups
     ]
+
+
+def _points(groups: Sequence[CalibrationGroup]) -> Iterator[str]:
+    """Print of each group what was shown beside what turned out right, with the 95% interval of that."""
+    for group in groups:
+        yield f"{group.name[:40]:<40} {'shown':>6} {'right':>6} {'interval':>9} {'outcomes':>8}"
+        for point in group.points:
+            interval = f"{100 * point.low:.0f}-{100 * point.high:.0f}%"
+            yield f"{'':<40} {point.said:>6.0%} {point.came:>6.0%} {interval:>9} {point.count:>8}"
+        yield ""
 
 
 def _shown_by(rows: Sequence[LabelRow]) -> str:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from agentic.extras import PACKAGES, MissingExtra, missing
 from agentic.ports.errors import StoreError
 from agentic.stores.factory import inspect_store, open_store, store_maintenance
 from bot.cli.console import say
@@ -104,6 +105,7 @@ async def examine(settings: Settings, *, search: bool = False) -> tuple[Componen
         *([guild(settings)] if settings.discord_token is None else []),
         console(settings),
         *roles(settings),
+        *extras(os.environ),
         *places,
         *hosts,
         *private(settings),
@@ -285,6 +287,8 @@ async def libraries(settings: Settings) -> tuple[Component, ...]:
 
     prices = prices_from(settings)
     needed = {library_of(name, prices) for name in tiers_from(settings.tiers, os.environ, prices).models}
+    if missing("providers") is not None:
+        needed.discard("litellm")  # the row of its model says so
     found: list[Component] = []
     for library in sorted(library for library in needed if library is not None):
         said = await _loaded(library)
@@ -313,22 +317,22 @@ async def _loaded(library: str) -> str:
 async def lessons(settings: Settings) -> Component:
     """Check what finds lessons for a task: their words and, where that extra is enabled and really runs, their meaning."""
     from agentic.ports.errors import EmbeddingUnavailable
-    from reflexion.retrieval.embedding import INSTALL, embedder
+    from reflexion.retrieval.embedding import embedder
 
-    model = embedder("auto")
+    model, lacks = embedder("auto"), missing("embeddings")
     if settings.embeddings == "off":
         there = "semantic search is installed, not in use" if model else "semantic search is not installed"
-        todo = f"for search by meaning, {'' if model else INSTALL + ', and '}remove THREADWRIGHT_EMBEDDINGS"
+        todo = f"for search by meaning, {f'{lacks.command}, and ' if lacks else ''}remove THREADWRIGHT_EMBEDDINGS"
         return Component("lessons", BY_WORDS, "ok", f"turned off by THREADWRIGHT_EMBEDDINGS=off; {there}", todo)
-    if model is None:
-        todo = f"to find them by meaning too, {INSTALL} (45 MB)"
+    if lacks is not None or model is None:
+        todo = f"to find them by meaning too: {MissingExtra('embeddings').command} (45 MB)"
         return Component("lessons", BY_WORDS, "ok", "semantic search is not installed", todo)
     try:
         async with asyncio.timeout(LIBRARY_SECONDS):
             await model.embed(["the tests pass"])
     except (EmbeddingUnavailable, TimeoutError) as error:
         why = " ".join(str(error).split()) or f"it did not answer within {LIBRARY_SECONDS:g} s"
-        todo = f"{INSTALL} anew, or set THREADWRIGHT_EMBEDDINGS=off"
+        todo = f"install it anew ({MissingExtra('embeddings').command}), or set THREADWRIGHT_EMBEDDINGS=off"
         return Component("lessons", BY_WORDS, "limited", f"semantic search is installed but does not work: {why}", todo)
     return Component("lessons", "found by words and by meaning", "ok", f"semantic search works ({model.name})")
 
@@ -352,15 +356,34 @@ def code_search(settings: Settings, found: str) -> Component:
     folder = settings.home / CODE_INDEX
     count = sum(1 for _ in folder.glob("*.sqlite"))
     much = f"{count} workspace{'' if count == 1 else 's'} indexed, {_megabytes(_size(folder))}"
-    return Component("code search", found, "ok", much if count else "no workspace was searched yet")
+    why = much if count else "no workspace was searched yet"
+    if (lacks := missing("code")) is not None:
+        why = f"{why}; of Python and shell along their syntax, of other languages by lines: {lacks.said}"
+        return Component("code search", found, "ok", why, f"for the other languages: {lacks.command}")
+    return Component("code search", found, "ok", why)
+
+
+def extras(env: Mapping[str, str]) -> Iterator[Component]:
+    """Show which extras are installed; and that traces are wanted, where what sends them is not."""
+    from bot.telemetry.reporting import wanted
+
+    lacking = {name for name in PACKAGES if missing(name) is not None}
+    there = ", ".join(sorted(PACKAGES.keys() - lacking)) or "none"
+    why = f"not installed, and not needed for a task: {', '.join(sorted(lacking))}" if lacking else "all are installed"
+    yield Component("extras", there, "ok", why)
+    if "otel" in lacking and wanted(env):
+        lacks = MissingExtra("otel")
+        yield Component(
+            "traces", "OpenTelemetry", "limited", f"none are sent: {lacks.said}", f"add it: {lacks.command}"
+        )
 
 
 def python() -> Component:
     """The interpreter."""
     version = ".".join(str(part) for part in sys.version_info[:3])
-    if (3, 11) <= sys.version_info < (3, 14):
+    if (3, 11) <= sys.version_info < (3, 15):
         return Component("python", version, "ok", "supported")
-    return Component("python", version, "missing", "not supported", "use Python 3.11, 3.12 or 3.13")
+    return Component("python", version, "missing", "not supported", "use Python 3.11 to 3.14")
 
 
 def private(settings: Settings) -> Iterator[Component]:
@@ -471,6 +494,8 @@ async def events(settings: Settings) -> tuple[Component, ...]:
     """Show where events go and whether any wait for long; the queue is asked whether it is there."""
     from bot.app.adapters import event_targets
 
+    if settings.events_place is not None and (lacks := missing("aws")) is not None:
+        return (Component("events", settings.aws_events_queue, "missing", lacks.said, f"add it: {lacks.command}"),)
     rows: list[Component] = []
     queue = settings.events_place if settings.aws_place is None else None
     found = await inspect_store(queue) if queue is not None else ()
@@ -625,6 +650,8 @@ async def stores(settings: Settings, *, thoroughly: bool = False) -> tuple[Compo
     """Check the store, part by part where it is on AWS; with ``thoroughly``, each row on the disk against its checksum."""
     if settings.aws_place is None:
         return (await asyncio.to_thread(store, settings, thoroughly=thoroughly),)
+    if (lacks := missing("aws")) is not None:
+        return (Component("store", "AWS", "missing", lacks.said, f"add it: {lacks.command}"),)
     return (
         await asyncio.to_thread(room, settings, "AWS", "many processes can work on it; caches are"),
         *aws_components(settings, await inspect_store(settings.aws_place)),

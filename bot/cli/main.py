@@ -91,6 +91,8 @@ def _performed(wanted: argparse.Namespace, life: LifeLine) -> int:
         if getattr(wanted, "channel", None) is None:  # else the bot has told it
             _tell_of_unread(sources)
         settings = settings_from(sources)
+        if wanted.command not in ("doctor", "backup"):
+            _check_aws(settings)
         honour_provider_variables(sources)
         log_to_standard_error(
             settings.log_level, prompts=settings.log_prompts, form=settings.log_format, secrets=settings.secrets
@@ -117,6 +119,19 @@ def _performed(wanted: argparse.Namespace, life: LifeLine) -> int:
             "" if error.errno is None else "This machine refused something: "
         )  # without a number the words are ours
         return fail(f"{opener}{error}. `threadwright doctor` checks every part.")
+
+
+def _check_aws(settings: Settings) -> None:
+    """Raise ``SettingsMistaken`` where AWS is set and what talks with it is not installed."""
+    if settings.aws_place is None and settings.events_place is None:
+        return
+    from agentic.extras import missing
+    from bot.config.settings import SettingsMistaken
+    from bot.config.settings_errors import Mistake
+
+    if (lacks := missing("aws")) is not None:
+        name = "THREADWRIGHT_STORE=aws" if settings.aws_place is not None else "AGENTIC_EVENTS_QUEUE_URL"
+        raise SettingsMistaken((Mistake(name, lacks.said, f"Add it: {lacks.command}"),))
 
 
 @contextmanager
@@ -214,7 +229,7 @@ def _figures(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, 
         return costs(settings, CostsArguments(wanted.days, wanted.guild, wanted.role, wanted.by, as_json=wanted.json))
     from bot.cli.calibration import calibration
 
-    return calibration(settings, rebuild=wanted.rebuild, diagram=wanted.diagram)
+    return calibration(settings, rebuild=wanted.rebuild, points=wanted.points)
 
 
 def _in_a_browser(wanted: argparse.Namespace, settings: Settings) -> Coroutine[None, None, int]:

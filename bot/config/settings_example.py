@@ -66,7 +66,8 @@ GROUPS = (
     ),
     SettingsGroup(
         "6. Many machines: AWS",
-        "THREADWRIGHT_STORE=aws keeps everything in DynamoDB, S3 and SQS, and needs the table and the bucket. "
+        "THREADWRIGHT_STORE=aws keeps everything in DynamoDB, S3 and SQS, and needs the table, the bucket and "
+        "threadwright[aws] (in a clone: `make aws-store`). "
         "`make aws-local` makes all of it on this machine, to try it. Region, address and key count for "
         "AGENTIC_EVENTS_QUEUE_URL too, with any store. Without a key here, the SDK looks where it always does: "
         "environment, ~/.aws, the role of the machine.",
@@ -75,7 +76,8 @@ GROUPS = (
     ),
     SettingsGroup(
         "7. Watching the bot",
-        "Nothing here is needed. docs/observability.md shows what there is, with an example.",
+        "Nothing here is needed. docs/observability.md shows what there is, with an example. OTEL_… take threadwright[otel], "
+        "which a clone has.",
         ("console", "console_url", "console_token", "discord_client_id", "discord_client_secret", "health", "log_format",
          "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_SERVICE_NAME",
          "OTEL_RESOURCE_ATTRIBUTES", "trace_content"),

@@ -14,14 +14,19 @@ from agentic.core.events.execution_events import (
     Intervened,
     ModelAnswered,
     ModelRequested,
+    Started,
     Tier,
     TurnEnded,
 )
-from bot.messages.report_text import stamp
+from bot.messages.report_text import TASK, stamp
 from bot.ports.conversation import StatusView
 from bot.progress.text import money
 from bot.rendering.console_links import turn_link
-from bot.rendering.discord_text import plain
+from bot.rendering.discord_text import fenced, plain
+
+EXECUTIONS = 5
+"""So many of the newest executions are in the table."""
+ROW = "{:<7} {:>4} {:>10} {:>8}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,57 @@ def escalation(found: Iterable[Rise], status: StatusView, tiers: Sequence[Tier])
         "-# A stronger model takes over when I'm stuck, keep failing the same way, or am unsure. 🚀 asks for one at once."
     )
     return "\n".join(lines)
+
+
+def turns_by_tier(logs: Sequence[Sequence[Envelope]]) -> str:
+    """Show which tier answered which turns of the newest executions, how sure it was, and US dollars; '' without turns."""
+    lines: list[str] = []
+    for log in logs[-EXECUTIONS:]:
+        task = next((each.event.task for each in log if isinstance(each.event, Started)), "")
+        if rows := [_row(each) for each in stretches(log)]:
+            lines += [" ".join(task.split())[:TASK], *rows]
+    return fenced("\n".join((ROW.format("turns", "tier", "confidence", "US$"), *lines))) if lines else ""
+
+
+def _row(one: Stretch) -> str:
+    sure = str(one.first_sure) if one.turns == 1 else f"{one.first_sure} → {one.last_sure}"
+    numbers = str(one.first) if one.turns == 1 else f"{one.first}–{one.first + one.turns - 1}"
+    return ROW.format(numbers, one.tier, sure, f"{one.usd:.4f}" if 0 < one.usd < 0.1 else f"{one.usd:.2f}")
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Turns in a row that one tier answered, and what they cost in US dollars."""
+
+    first: int
+    turns: int
+    tier: int
+    first_sure: int
+    last_sure: int
+    usd: float
+
+
+def stretches(log: Iterable[Envelope]) -> list[Stretch]:
+    """Return the turns of an execution that ended, put together by the tier that answered."""
+    found: list[Stretch] = []
+    tier, usd = 0, 0.0
+    for each in log:
+        match each.event:
+            case ModelRequested(purpose="turn") as asked:
+                tier = asked.tier
+            case ModelAnswered() as answered:
+                usd += answered.usd
+            case TurnEnded() as ended:
+                sure = told(ended.confidence, None) or 0
+                last = found[-1] if found else None
+                if last is not None and last.tier == tier and last.first + last.turns == ended.turn:
+                    found[-1] = replace(last, turns=last.turns + 1, last_sure=sure, usd=last.usd + usd)
+                else:
+                    found.append(Stretch(ended.turn, 1, tier, sure, sure, usd))
+                usd = 0.0
+            case _:
+                pass
+    return found
 
 
 def _told(rise: Rise) -> Iterable[str]:

@@ -246,8 +246,7 @@ class DiscordApi:
     def discreet_file(self, file: Attached) -> discord.File:
         """A file without secrets, in its name and in its text."""
         content = self._discretion.content(file.content, made=file.made)
-        told = self._discretion.text(file.told) if file.told else None
-        return discord.File(io.BytesIO(content), safe_name(self._discretion.text(file.name)), description=told)
+        return discord.File(io.BytesIO(content), safe_name(self._discretion.text(file.name)))
 
     def shown(self, text: str) -> str:
         """A text as it is posted.  What replaces a secret may be longer than it was."""

@@ -107,8 +107,6 @@ class Attached:
     name: str
     content: bytes
     made: bool = True
-    told: str = ""
-    """The description of a picture, for people who cannot see it."""
 
 
 Steering = Literal["stop", "pause", "resume", "revoke", "continue"]

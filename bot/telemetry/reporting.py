@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 
+from agentic.extras import missing
 from bot.telemetry.names import Metric
 from bot.telemetry.process_state import Values
 from bot.telemetry.trace_sink import Export, TraceSink
@@ -81,6 +82,8 @@ class Reporting:
             await self.sink.run(self.export)
 
     def _open(self) -> Export:
+        if (lacks := missing("otel")) is not None:
+            raise LookupError(str(lacks))
         from bot.telemetry.otlp_export import OtlpExport
 
         return OtlpExport(self._build, self._signals, self._observed)

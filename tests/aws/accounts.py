@@ -1,7 +1,8 @@
 """Accounts of a local AWS for tests: one server a test process, and for each test a table, bucket and queues of its own.
 
 The fixtures are at hand everywhere (`tests/conftest.py`); where MiniStack is not installed the tests that ask for them
-are skipped, and fail where ``CI`` is set.
+are skipped, and fail where ``CI`` is set.  They run in an environment of their own, which has the extra `aws`: `make
+test-aws`. In any other they are left out.
 """
 
 from __future__ import annotations
@@ -19,11 +20,28 @@ import pytest
 
 from agentic.aws import clients
 from agentic.aws.aws_place import AwsPlace
+from agentic.extras import missing
 from deploy.aws_local.emulator import PYTHON, mini_stack
 from deploy.aws_local.resources import CREDENTIALS, make_resources
 
 NOT_INSTALLED = "MiniStack is not installed; set it up with: make aws"
+FIXTURES = frozenset(("aws_endpoint", "aws_place"))
+STORES = ("kind", "lesson_store", "store")
+"""Parameters that name a store."""
+FOLDERS = ("tests/aws/", "tests/chaos/machines/")
 _numbers = itertools.count(1)
+
+
+def mark_aws(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Mark the tests that talk with an AWS; those that cannot here."""
+    for item in items:
+        named: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
+        asks = not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())) or "aws" in (
+            named.get(each) for each in STORES
+        )
+        if asks or item.nodeid.startswith(FOLDERS):
+            item.add_marker("aws")
+    return [item for item in items if item.get_closest_marker("aws")] if missing("aws") is not None else []
 
 
 @cache

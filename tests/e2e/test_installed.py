@@ -62,6 +62,7 @@ async def test_a_wheel_holds_all_and_works_from_an_empty_folder_by_uvx_and_by_pi
     components = json.loads(ran(*uvx, "doctor", "--json", env=bare, cwd=empty))["components"]
     states = {row["name"]: row["state"] for row in components}
     assert states.pop("models") == "limited", "a tour"
+    assert states.pop("web search") == "limited", "an extra"
     assert set(states.values()) == {"ok"}, components
 
     venv = tmp_path / "venv"
@@ -71,6 +72,22 @@ async def test_a_wheel_holds_all_and_works_from_an_empty_folder_by_uvx_and_by_pi
     ran(*install, "--no-deps", wheel, env=bare)
     ran(BIN / "uv", "pip", "check", "--python", venv / "bin/python", env=bare)
     assert ran(venv / "bin/threadwright", "--version", env=bare, cwd=empty) == f"threadwright {BUILD}\n"
+
+    lacking = {row["name"]: row for row in components if "is not installed" in row["why"]}
+    assert {"code search", "web search"} <= lacking.keys()
+    assert lacking["web search"]["todo"] == "for the web: `pip install 'threadwright[web]'`"
+    on_aws = {
+        **bare, "THREADWRIGHT_STORE": "aws", "DYNAMODB_EXECUTIONS_TABLE": "threads", "S3_ARTIFACT_BUCKET": "artifacts",
+        "AWS_REGION": "eu-central-1",
+    }  # fmt: skip
+    for settings in (on_aws, {**bare, "GEMINI_API_KEY": "k", "THREADWRIGHT_TIER_2": "gemini/gemini-2.5-flash"}):
+        task = (venv / "bin/threadwright", "task", "say hello")
+        refused = subprocess.run(
+            task, env=settings, cwd=empty, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert refused.returncode == 64
+        assert "is not installed. Add it: `pip install 'threadwright[" in refused.stderr
+        assert "Traceback" not in refused.stderr
 
     assert list(empty.iterdir()) == []
     assert {path.name for path in (tmp_path / "home").iterdir()} - {".local", ".cache"} == {".threadwright"}

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import benches
+from bench.__main__ import ON_AWS, benches
 
 SECONDS = 300
 LONG = (
     "aws_bot", "console", "console_bot", "crowd", "engine", "eyes", "fold", "gateway", "hostile", "hostile_resources",
-    "latency", "lesson_trials", "mcp_call", "mention", "noisy_guild", "protocols", "recovery", "retrieval", "soak", "startup",
+    "install", "latency", "lesson_trials", "mcp_call", "mention", "noisy_guild", "protocols", "recovery", "retrieval", "soak",
+    "startup",
     "stops", "stored_threads", "stuck", "subagents",
 )  # fmt: skip
 """They start bots, or keep a processor busy for five seconds and more however little they measure."""
@@ -22,7 +23,13 @@ LONG = (
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.long("THREADWRIGHT_ALL_BENCHES")) if name in LONG else name
+        pytest.param(
+            name,
+            marks=[
+                *([pytest.mark.long("THREADWRIGHT_ALL_BENCHES")] if name in LONG else []),
+                *([pytest.mark.aws] if name in ON_AWS else []),
+            ],
+        )
         for name in benches()
     ],
 )

@@ -52,9 +52,8 @@ def plant(folder: Path, url: str, touched: Path) -> None:
     (folder / "pyproject.toml").write_text(f"[tool.pydantic-settings]\n{table}\n[tool.threadwright]\n{table}\n")
     (folder / "setup.cfg").write_text(f"[threadwright]\n{text}")
     code = f"open({str(touched)!r}, 'a').write(__name__)\n"
-    for module in ("litellm", "anthropic", "openai", "sitecustomize", "usercustomize", "dotenv", "matplotlib", "apsw"):
+    for module in ("litellm", "anthropic", "openai", "sitecustomize", "usercustomize", "dotenv", "apsw"):
         (folder / f"{module}.py").write_text(code)
-    (folder / "matplotlibrc").write_text("text.usetex: True\n")
     subprocess.run(["git", "init", "-q", str(folder)], check=True, env={**os.environ, "HOME": str(folder)})
     program = folder / "program"
     program.write_text(f"#!/bin/sh\necho ran >> {touched}\n")
@@ -107,7 +106,7 @@ async def test_nothing_that_a_folder_holds_sends_a_key_away_or_runs_on_the_host(
 
 
 @pytest.mark.wall("settings")
-@pytest.mark.parametrize("command", [("doctor",), ("calibration", "--diagram", "d.png")])
+@pytest.mark.parametrize("command", [("doctor",), ("calibration", "--points")])
 async def test_commands_run_no_module_that_a_folder_holds(tmp_path: Path, command: tuple[str, ...]) -> None:
     folder, touched = tmp_path / "repository", tmp_path / "touched"
     folder.mkdir()

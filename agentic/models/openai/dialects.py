@@ -1,12 +1,11 @@
 """How providers of OpenAI's protocol differ: where they are asked, what they take, what they want back.
 
-LiteLLM is the source of these facts.  Providers that it describes in a file are read from there; for those whose
-description is Python code the same facts stand here, and a test holds them against LiteLLM's own.
+LiteLLM is the source of these facts.  Providers that it describes in a file are read from a copy of that file; for those
+whose description is Python code the same facts stand here, and a test holds them against LiteLLM's own.
 """
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter
 
 from agentic.models.providers.catalogue import BY_NAME, Provider
 
-FILE: Final = Path("llms", "openai_like", "providers.json")
+FILE: Final = Path(__file__).with_name("providers.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +61,8 @@ class _Described(BaseModel):
 
 @cache
 def described() -> Mapping[str, tuple[Provider, Dialect]]:
-    """The providers of LiteLLM's file, read once (5 KB); none where LiteLLM is not installed."""
-    spec = importlib.util.find_spec("litellm")
-    path = Path(spec.origin).parent / FILE if spec and spec.origin else None
-    if path is None or not path.is_file():
-        return {}
-    rows = TypeAdapter(dict[str, _Described]).validate_json(path.read_bytes())
+    """The providers of LiteLLM's file, read once (10 KB)."""
+    rows = TypeAdapter(dict[str, _Described]).validate_json(FILE.read_bytes())
     return {
         name: (
             Provider(name, name, (row.api_key_env,), (row.api_base_env,) if row.api_base_env else ()),

@@ -1,17 +1,17 @@
-"""What models cost and how much they read, without importing LiteLLM: its price map is read as the file it is.
+"""What models cost and how much they read, from LiteLLM's price map, of which a copy is part of the package.
 
-The map is 1.7 MB of JSON, read once (about 13 ms) when the first price is asked for, or beforehand by ``load`` in a
-thread.  Names that the map lacks, or knows without a price, can be given one in settings; local models cost nothing.  A
-model without a price is not asked: its budget could not be kept.
+The copy has what is read here, of models that are asked here (1 MB; `make prices` makes it anew of the LiteLLM that is
+installed). It is read once (about 10 ms) when the first price is asked for, or beforehand by ``load`` in a thread.  Names
+that the map lacks, or knows without a price, can be given one in settings; local models cost nothing.  A model without a
+price is not asked: its budget could not be kept.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -22,7 +22,7 @@ from agentic.core.events.execution_events import Usage
 from agentic.ports.errors import ModelUnpriced
 
 SETTING: Final = "THREADWRIGHT_PRICES"
-FILE: Final = "model_prices_and_context_window_backup.json"
+FILE: Final = Path(__file__).with_name("price_list.json")
 LOCAL: Final = ("ollama/", "ollama_chat/", "lm_studio/", "llamafile/", "scripted/")
 """Models on one's own machine: no price, and none needed."""
 SPEAKING: Final = frozenset({"chat", "completion", "responses"})
@@ -135,24 +135,17 @@ class Prices:
         yield from (name for name, known in self.load().items() if known.priced)
 
 
-def read_map(path: Path | None = None) -> dict[str, ModelFacts]:
-    """The map's models that answer in text or write sound down, trimmed; empty where LiteLLM is not installed."""
-    path = path or map_path()
-    return _read(path, path.stat().st_mtime_ns) if path is not None and path.is_file() else {}
+@cache
+def read_map() -> dict[str, ModelFacts]:
+    """The map's models that answer in text or write sound down; a process needs them several times."""
+    return facts_of_rows(FILE.read_bytes())
 
 
-@lru_cache(maxsize=1)
-def _read(path: Path, _changed: int) -> dict[str, ModelFacts]:
-    """What stood there when the file was changed last; a process needs it several times, and nobody changes it."""
-    rows = cast("dict[str, dict[str, JsonValue]]", orjson.loads(path.read_bytes()))
+def facts_of_rows(content: bytes) -> dict[str, ModelFacts]:
+    """The facts in the rows of a map, as LiteLLM writes it."""
+    rows = cast("dict[str, dict[str, JsonValue]]", orjson.loads(content))
     wanted = {*SPEAKING, LISTENING}
     return {name: _facts(row) for name, row in rows.items() if row.get("mode") in wanted and name != "sample_spec"}
-
-
-def map_path() -> Path | None:
-    """Where LiteLLM keeps its map; found without importing it."""
-    spec = importlib.util.find_spec("litellm")
-    return Path(spec.origin).parent / FILE if spec and spec.origin else None
 
 
 def no_price(model: str) -> str:

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from agentic.code_index.code_search import CodeFound, CodeSearch
 from agentic.code_index.code_words import asked_words
+from agentic.code_index.grammars import unreadable
 from agentic.code_index.index_file import ChunkPlace
+from agentic.extras import missing
 from agentic.ports.errors import PathRefused, StoreError
 from agentic.ports.runtime import Observation
 from agentic.sandbox.protocol.results import FileText
@@ -108,6 +110,9 @@ def _tell_search(found: CodeFound) -> Iterator[str]:
     if found.embedded < found.to_embed:
         meaning += f" (of {found.embedded} in {found.to_embed} pieces so far)"
     yield f"… {update.files:,} files were searched{meaning}."
+    cut = sorted({grammar for place in found.places if (grammar := unreadable(place.path))})
+    if cut and (lacks := missing("code")) is not None:
+        yield f"… Files in {', '.join(cut)} are cut by lines, not along their syntax: {lacks}."
     if update.waiting:
         yield f"… {update.waiting:,} new or changed files were not read yet; search again to have them searched too."
     out = update.left_out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agentic.extras import missing
 from agentic.web.search_engines import SearchFailed
 from bot.app.adapters import search_engine, web_client
 from bot.config.settings import Settings
@@ -27,6 +28,9 @@ async def check(settings: Settings, *, asks: bool) -> SearchFinding:
     client = web_client(settings)
     engine = search_engine(settings, client)
     try:
+        if (lacks := missing("web")) is not None:
+            said = f"pages cannot be read{'' if settings.search_url else ' and nothing searched'}: {lacks.said}"
+            return SearchFinding(engine.name, "limited", said, f"for the web: {lacks.command}")
         if not settings.search_url and not asks:
             said = "asked only where an owner opens the web; `threadwright doctor --search` tries them now"
             return SearchFinding(engine.name, "ok", said)

@@ -70,16 +70,14 @@ async def answer(
     return await private_replies.say(ctx.interaction, text, embed=embed, files=attached, view=view)
 
 
-async def answer_at_length(
-    ctx: Context, title: str, text: str, name: str, pictures: Sequence[Attached] = (), *, note: str = ""
-) -> None:
+async def answer_at_length(ctx: Context, title: str, text: str, name: str, *, note: str = "") -> None:
     """A text under a title, and a note on it; as a file where it is longer than a message."""
     head, foot = f"**{title}**", f"\n{note}" if note else ""
     body = f"{head}\n{text}{foot}"
     if length(body) <= LIMIT:
-        await answer(ctx, body, files=pictures)
+        await answer(ctx, body)
     else:
-        await answer(ctx, head + foot, files=[*pictures, Attached(name, clean(text).encode())])
+        await answer(ctx, head + foot, files=[Attached(name, clean(text).encode())])
 
 
 Proposing = Callable[[Cog, "Interaction", str], Awaitable[Sequence[tuple[str, str]]]]

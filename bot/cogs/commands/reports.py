@@ -11,7 +11,6 @@ from discord.ext import commands
 
 from agentic.core.events.execution_events import Envelope, SubagentFinished
 from bot.access.thread_access import Stand, require
-from bot.charts.data import Kind, chart_of
 from bot.cogs.commands.autocomplete import threads_for
 from bot.cogs.commands.control import THREAD
 from bot.cogs.commands.replies import (
@@ -22,10 +21,9 @@ from bot.cogs.commands.replies import (
 )
 from bot.messages import report_text
 from bot.messages.escalation_text import escalation as told_of
-from bot.messages.escalation_text import rises
+from bot.messages.escalation_text import rises, turns_by_tier
 from bot.messages.log_text import story
 from bot.messages.report_text import of_today
-from bot.rendering.discord_text import Attached
 from reflexion.text.secrets import redact
 
 if TYPE_CHECKING:
@@ -98,9 +96,8 @@ class ReportCommands(commands.Cog):
         """How sure the agent is, and how that went turn by turn."""
         row = await self._row(ctx, thread)
         trends = await self.bot.records.trends(row.thread)
-        pictures = await self._picture("confidence", row.thread)
         text = _lines(report_text.confidence(trends), await self.bot.expiry.of_thread(row.thread))
-        await answer_at_length(ctx, "Confidence", text, "confidence.md", pictures)
+        await answer_at_length(ctx, "Confidence", text, "confidence.md")
 
     @commands.hybrid_command(description="When a stronger model took over, and why")
     @app_commands.describe(thread=THREAD)
@@ -109,15 +106,12 @@ class ReportCommands(commands.Cog):
         row = await self._row(ctx, thread)
         newest = await self.bot.records.newest(row.thread)
         links = self.bot.feed.links
-        found = [
-            replace(rise, details=links.task(row.thread, log[0].execution))
-            for log in await self.bot.records.logs(row.thread)
-            for rise in rises(log)
-        ]
+        logs, _ = await self.bot.records.streams(row.thread)
+        found = [replace(rise, details=links.task(row.thread, log[0].execution)) for log in logs for rise in rises(log)]
         status = await self.bot.conversation.status(row.thread)
         text = told_of(found, status, report_text.tiers_of(newest) or self.bot.backstage.policy.tiers)
-        text = _lines(text, await self.bot.expiry.of_thread(row.thread))
-        await answer_at_length(ctx, "Escalation", text, "escalation.md", await self._picture("escalation", row.thread))
+        text = _lines(f"{text}\n{turns_by_tier(logs)}".rstrip(), await self.bot.expiry.of_thread(row.thread))
+        await answer_at_length(ctx, "Escalation", text, "escalation.md")
 
     @commands.hybrid_command(description="The newest lines of a thread's log")
     @reads_much()
@@ -140,13 +134,6 @@ class ReportCommands(commands.Cog):
             return []
         log = await self.bot.records.helper(ended.event.child)
         return [f"{each.at:%H:%M:%S} {each.seq:>4}   ↳ {redact(said)}" for each, said in story(log)]
-
-    async def _picture(self, kind: Kind, thread: str) -> list[Attached]:
-        """What the newest executions of a thread look like; none where there is too little to see."""
-        studio = self.bot.backstage.studio
-        chart = chart_of(kind, *await self.bot.records.streams(thread)) if studio else None
-        png = await studio.png(chart) if studio and chart else None
-        return [Attached(f"{kind}.png", png, made=False, told=chart.told)] if png and chart else []
 
     async def _stand(self, ctx: Context) -> Stand:
         await begin(ctx)

@@ -54,6 +54,7 @@ RIGHT = [
     Use("cost", "!cost here {thread}", "$0.50", {"thread": "<#{thread}>"}),
     Use("confidence", "!confidence", "of 100"),
     Use("escalation", "!escalation", "the same error 3 times"),
+    Use("escalation", "!escalation {thread}", "1–2        2    80 → 25     0.50", {"thread": "{thread}"}),
     Use("logs", "!logs", "moved from tier 2 to 3"),
     Use("logs", "!logs 2", "shows more", {"lines": 2}),
     Use("memory list", "!memory", "Python 3.11"),

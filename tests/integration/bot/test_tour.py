@@ -50,7 +50,7 @@ async def test_the_tour_is_no_answer_and_nothing_is_counted_of_it(guild: LocalGu
         records = running.app.bot.records
         assert await records.trends(str(thread)) == []
         assert await records.costs([str(thread)]) == []
-        assert await records.streams(str(thread)) == ([], []), "no picture of them either"
+        assert await records.streams(str(thread)) == ([], []), "nothing is shown of them either"
         assert (await running.app.threads.status(str(thread))).confidence is None
 
 

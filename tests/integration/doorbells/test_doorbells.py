@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-import aioboto3
 import pytest
 
 from agentic.aws.aws_place import AwsPlace
@@ -84,6 +83,8 @@ async def test_the_shared_inbox_tells_of_each_thread_for_which_something_waits_u
 async def queues(aws_endpoint: str, aws_credentials: None) -> AsyncGenerator[tuple[Any, str, str]]:
     """A client, a queue of its own, and its dead letters."""
     name = f"bell-{uuid4().hex}"
+    import aioboto3
+
     async with aioboto3.Session().client("sqs", region_name=REGION, endpoint_url=aws_endpoint) as client:  # type: ignore[call-overload]
         dead = (await client.create_queue(QueueName=f"{name}-dead"))["QueueUrl"]
         told = await client.get_queue_attributes(QueueUrl=dead, AttributeNames=["QueueArn"])

@@ -19,7 +19,7 @@ from agentic.models.litellm.litellm_transport import LiteLLMTransport
 from agentic.models.openai.chat_model import ChatModel
 from agentic.models.openai.dialects import DIALECTS, described
 from agentic.models.providers.catalogue import BY_NAME
-from agentic.models.providers.prices import Prices, prices_from
+from agentic.models.providers.prices import Prices, facts_of_rows, prices_from
 from agentic.models.router import ModelRouter, library_of
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
@@ -35,6 +35,7 @@ from agentic.ports.errors import (
     ModelUnknown,
 )
 from agentic.ports.runtime import Message, Prompt, ToolAnswer, ToolCall
+from deploy.price_list import MAP, installed
 
 from .conftest import PROMPT, SHELL, both_ways
 
@@ -170,6 +171,10 @@ async def test_each_provider_is_told_its_own_key_and_nothing_of_openais(provider
         assert "sesame" not in headers
 
 
+OTHERWISE = ("search", "gpt-5-chat", "chat-latest", "computer-use", "daybreak")
+"""Models that take both names of the limit, of which LiteLLM sends the older one, or that it does not know to reason."""
+
+
 def test_default_addresses_and_the_name_of_the_limit_are_litellms(monkeypatch: pytest.MonkeyPatch):
     import openai
 
@@ -184,10 +189,10 @@ def test_default_addresses_and_the_name_of_the_limit_are_litellms(monkeypatch: p
             assert f'"{dialect.address}"' in Path(litellm.main.__file__).read_text(encoding="utf-8")
         elif name not in ("lm_studio", "ollama_chat"):  # it has none for these
             assert (litellm.get_llm_provider(f"{name}/x")[3] or "") == dialect.address, name
-    known = [(name, facts) for name, facts in Prices().load().items() if facts.provider == "openai" and facts.chats]
+    its_own = facts_of_rows((installed() / MAP).read_bytes())
+    known = [(name, facts) for name, facts in its_own.items() if facts.provider == "openai" and facts.chats]
     for name, facts in known:
-        # those of gpt-5-chat take both names of the limit: LiteLLM sends the older one
-        if "search" not in name and "gpt-5-chat" not in name and not name.startswith("ft:"):
+        if not name.startswith("ft:") and not any(word in name for word in OTHERWISE):
             says = litellm.get_optional_params(model=name, custom_llm_provider="openai", max_tokens=5)
             assert ("max_completion_tokens" in says) == facts.reasons, name
     assert len(known) > 50

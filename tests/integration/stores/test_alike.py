@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, multiple, rule, run_state_machine_as_test
@@ -136,6 +137,7 @@ def _unnumbered(row: OutboxRow) -> tuple[object, ...]:
     return row.item, row.delivered, row.done
 
 
+@pytest.mark.aws
 def test_stores_answer_alike() -> None:
     slow = [HealthCheck.too_slow, HealthCheck.differing_executors]
     run_state_machine_as_test(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -132,3 +133,17 @@ async def test_nothing_hidden_or_secret_is_shown(bench: Bench) -> None:
     (bench.workspace / "link.py").symlink_to("/etc/passwd")
     assert "root:" not in (await bench.call("codebase_search", query="root bin bash", limit=20)).preview
     assert "link.py" not in (await bench.call("codebase_search", query="link", limit=20)).preview
+
+
+async def test_a_language_whose_grammar_is_not_installed_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_go", None)
+    bench.put("shop/cart.py", CART)
+    seen = await bench.call("codebase_search", query="where is the price rounded")
+    assert "cut by lines" not in seen.preview, "no file of that language was found"
+    bench.put("shop/cart.go", "package shop\n\nfunc roundedPrice() {\n}\n")
+    seen = await bench.call("codebase_search", query="where is the price rounded")
+    assert (
+        "… Files in go are cut by lines, not along their syntax: threadwright[code] is not installed. Add"
+        in seen.preview
+    )
+    assert "shop/cart.go:1-4\n" in seen.preview

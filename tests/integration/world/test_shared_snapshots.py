@@ -25,6 +25,7 @@ from bot.workspace.browse import Shelf, fetch, look
 from deploy.aws_local.emulator import mini_stack
 from tests.integration.world.test_snapshots import save, tree
 
+pytestmark = pytest.mark.aws
 THREAD = "1"
 
 

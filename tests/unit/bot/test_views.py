@@ -36,7 +36,7 @@ from bot.history.checkpoint_list import Kept
 from bot.history.summaries import Trend
 from bot.messages import report_text
 from bot.messages.embeds import status_embed
-from bot.messages.escalation_text import escalation, rises
+from bot.messages.escalation_text import escalation, rises, turns_by_tier
 from bot.ports.conversation import StatusView
 from bot.progress.model import Progress
 from bot.progress.text import footer
@@ -65,8 +65,8 @@ def ended(turn: int, shown: int) -> TurnEnded:
     return TurnEnded(turn=turn, confidence=Confidence(shown=shown, heuristic=shown, parts=parts))
 
 
-def started(by: Person = ANN, thread: str = "7") -> Started:
-    return Started(thread=thread, task="do it", requester=by)
+def started(by: Person = ANN, thread: str = "7", task: str = "do it") -> Started:
+    return Started(thread=thread, task=task, requester=by)
 
 
 def test_a_cost_is_told_by_model_and_in_all() -> None:
@@ -113,6 +113,24 @@ def test_an_escalation_tells_what_it_was_decided_on_and_what_came_of_it() -> Non
     assert "turn 1: a stronger model gave advice" in said
     assert "tier 2 (small) → tier 3 (large): it is stuck" in said
     assert "confidence 24, $0.25 spent by then · after that: 1 turn, $0.25, confidence 91, done" in said
+
+
+def test_a_table_puts_turns_together_that_one_tier_answered() -> None:
+    def turn(number: int, tier: int, shown: int) -> tuple[Event, ...]:
+        return asked(number).model_copy(update={"tier": tier}), answered(number, 0.25), ended(number, shown)
+
+    log = logged(
+        started(task="break ```\nout " + "x" * 80), *turn(1, 2, 55), *turn(2, 2, 30), *turn(3, 3, 91), asked(4)
+    )
+    fence, head, title, first, second, end = turns_by_tier([log]).splitlines()
+    assert (fence, end) == ("```", "```")
+    assert [head.split(), first.split(), second.split()] == [
+        ["turns", "tier", "confidence", "US$"],
+        ["1–2", "2", "55", "→", "30", "0.50"],
+        ["3", "3", "91", "0.25"],
+    ]
+    assert title.startswith("break ˋˋˋ out xxx")
+    assert turns_by_tier([logged(started(), asked(1))]) == ""
 
 
 def test_what_an_execution_was_copied_with_was_paid_for_where_it_was_copied_from() -> None:

@@ -68,7 +68,7 @@ def test_an_image_runs_as_nobody_and_gets_no_secret() -> None:
     assert "*" in ignored
     allowed = {line[1:].removesuffix("/**") for line in ignored if line.startswith("!")}
     assert allowed == {
-        "agentic", "bot", "reflexion", "requirements/build.txt", "requirements/run.txt", "pyproject.toml", "README.md",
+        "agentic", "bot", "reflexion", "requirements/build.txt", "requirements/aws-run.txt", "pyproject.toml", "README.md",
         "LICENSE",
     }  # fmt: skip
     assert ignored[-1] == "**/.env*"  # the last that fits decides

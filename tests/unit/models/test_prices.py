@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from agentic.core.events.execution_events import Usage
-from agentic.models.providers.prices import ModelFacts, Prices, prices_from
+from agentic.models.providers.prices import ModelFacts, Prices, facts_of_rows, prices_from, read_map
 from agentic.ports.errors import ModelUnpriced
+from deploy.price_list import MAP, PRICES, PROVIDERS, installed, made
+
+PINS = Path(__file__).parents[3] / "requirements/extras.txt"
+NEWEST = re.findall(r"^litellm==(\S+)", PINS.read_text(encoding="utf-8"), re.MULTILINE)[0]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +31,18 @@ def test_a_price_is_known_without_importing_litellm():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.strip() == "0.0125", done.stderr
+
+
+def test_the_shipped_prices_are_those_of_the_newest_litellm():
+    if version("litellm") != NEWEST:
+        pytest.skip(f"its copies are of LiteLLM {NEWEST}")
+    its_own = installed()
+    shipped, known = read_map(), facts_of_rows((its_own / MAP).read_bytes())
+    assert {name: shipped.get(name) for name in known} == known, "make prices"
+    assert made(its_own, PRICES.read_text(encoding="utf-8")) == (
+        PRICES.read_text(encoding="utf-8"), PROVIDERS.read_text(encoding="utf-8"),
+    ), "make prices"  # fmt: skip
+    assert shipped["openrouter/anthropic/claude-sonnet-4.6"].priced, "which its map left out since"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +139,7 @@ def test_the_window_is_known(prices: Prices):
 
 def test_what_a_second_of_sound_costs_is_known_by_seconds_by_tokens_and_as_the_settings_say(prices: Prices):
     assert prices.second("openai/whisper-1") == 0.0001
-    assert prices.second("openai/gpt-4o-mini-transcribe") == pytest.approx(10 * 1.25e-6 + 8 * 5e-6)
+    assert prices.second("azure/gpt-4o-mini-transcribe") == pytest.approx(10 * 3e-6 + 8 * 5e-6)
     assert prices.second("openai/gpt-4o") is prices.second("hosted_vllm/ears") is None
     assert Prices(prices_from("hosted_vllm/ears=0/0")).second("hosted_vllm/ears") == 0.0
     assert not prices.priced("openai/whisper-1"), "it is paid by the second, and is asked for no words"
