@@ -136,7 +136,7 @@ PYTEST = $(PYTHON_COMPILES) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-
 test: $(STAMP) $(READ) ## what a change can break: the product's tests, with what the set-up brought (ARGS=... for pytest, JOBS=0 for one after the other)
 	$(PYTEST) -m "not rest" $(ARGS)
 
-rest: embeddings servers harbor bare aws ## the other tests: walls, chaos, processes, pages, AWS, the stand-ins' own (ARGS=..., JOBS=)
+rest: embeddings servers harbor bare aws ## the other tests but AWS's: walls, chaos, processes, pages, the stand-ins' own (ARGS=..., JOBS=)
 	$(PYTEST) -m rest $(ARGS)
 
 check: embeddings ## everything that must hold: format, lint, types, imports, every branch of the core, the house, all tests
@@ -147,6 +147,7 @@ check: embeddings ## everything that must hold: format, lint, types, imports, ev
 	@$(BIN)/python -m tests.house
 	@$(MAKE) --no-print-directory test ARGS='$(EXAMPLES:%=--ignore=%) $(ARGS)' # those have just run
 	@$(MAKE) --no-print-directory rest
+	@$(MAKE) --no-print-directory test-aws
 
 types: embeddings
 	$(BIN)/basedpyright
