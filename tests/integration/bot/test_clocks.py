@@ -15,8 +15,8 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import MessageFlag
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, whole
-from tests.waiting import BOUND
 from tests.integration.bot.commanding import Desk, desk
+from tests.waiting import BOUND
 
 __all__ = ["guild"]
 
