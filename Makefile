@@ -8,8 +8,10 @@ PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := agentic bench bot deploy reflexion tests
-LOCKS := requirements/build.txt requirements/extras.txt requirements/dev.txt
+RUNS := requirements/build.txt requirements/extras.txt
+LOCKS := $(RUNS) requirements/dev.txt
 JOBS ?= 4
+RUN_STAMP := $(VENV)/.runs-$(shell cat $(RUNS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 STAMP := $(VENV)/.set-up-$(shell cat $(LOCKS) pyproject.toml 2>/dev/null | cksum | tr " " "-")
 
 # What puts packages into the environment.  uv takes a quarter of pip's time, but knows nothing of pip's settings.
@@ -46,16 +48,21 @@ TEMPLATE := deploy/cdk/template.yaml
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
 
-setup: $(STAMP) ## build .venv from the hashed requirement files, with every extra but aws and embeddings
+setup: $(STAMP) ## build .venv from the hashed requirement files, with every extra but aws and embeddings, and what tests need
 
-$(STAMP):
+$(RUN_STAMP):
 	@test -n "$(PYTHON)" || { echo "Threadwright needs Python 3.11 to 3.14; none was found. Install one, or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV); this takes a minute, once."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
 	@$(INSTALL) --require-hashes -r requirements/extras.txt
-	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@rm -f $(VENV)/.runs-*
+	@touch $(RUN_STAMP)
+
+$(STAMP): $(RUN_STAMP)
+	@echo "Setting up what tests need in $(VENV); this takes a minute, once."
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
 	@rm -f $(VENV)/.set-up-*
 	@touch $(STAMP)
 
@@ -121,10 +128,10 @@ $(FILLED): | $(STAMP)
 	@$(UV) pip install --quiet --python build/bare --require-hashes -r requirements/run.txt
 	@rm -rf build/bare build/.uv-filled-*; touch $(FILLED)
 
-run: setup ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
+run: $(RUN_STAMP) ## start it: Discord if DISCORD_TOKEN is set, else a local guild with a page to chat in
 	@$(BIN)/threadwright run $(if $(wildcard .env),--env-file .env)
 
-demo: setup ## try it on a repository without an account: a local forge, a failing test, a pull request, red, green
+demo: $(RUN_STAMP) ## try it on a repository without an account: a local forge, a failing test, a pull request, red, green
 	@$(BIN)/threadwright demo $(if $(wildcard .env),--env-file .env)
 
 # Most tests wait more than they compute, so there are more jobs than a small machine has cores.  Files go out in the
