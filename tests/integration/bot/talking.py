@@ -48,6 +48,7 @@ class Talk:
     logs: dict[str, Execution] = field(default_factory=dict)
     leases: dict[str, Lease] = field(default_factory=dict)
     got: list[InboxItem] = field(default_factory=list)
+    """What was taken in, with all that follows from it."""
     refuse: Exception | None = None
     paused: set[str] = field(default_factory=set)
     talks: bool = False
@@ -60,7 +61,6 @@ class Talk:
             return Receipt(True, "idle", NOTHING_RUNS)
         if not await self.store.put(item):
             return Receipt(False, "idle")
-        self.got.append(item)
         if item.sort == "pause":
             self.paused.add(item.thread)
         elif item.sort == "resume":
@@ -70,15 +70,16 @@ class Talk:
             await self.store.save_session(SessionRow(item.thread, item.channel, guild, title))
         if item.sort == "task":
             name = execution_id(item.thread, item.id)
-            self.threads[item.thread].append(name)
             lease = await self.store.acquire(item.thread, "test")
             assert lease is not None
             self.leases[name] = lease
             self.logs[name] = Execution(id=name)
+            self.threads[item.thread].append(name)
             started = Started(
                 thread=item.thread, task=item.text, requester=item.author, inbox=item.id, untitled=bool(item.channel)
             )
             await self.add(name, started, Triaged(talk=self.talks))
+        self.got.append(item)
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
 
