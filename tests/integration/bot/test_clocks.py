@@ -14,8 +14,9 @@ from bot.local_discord.faults.rules import ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import MessageFlag
 from tests.faults.staging import guild
-from tests.faults.whole import SECONDS, Mind, whole
+from tests.faults.whole import Mind, whole
 from tests.integration.bot.commanding import Desk, desk
+from tests.waiting import BOUND
 
 __all__ = ["guild"]
 
@@ -37,7 +38,7 @@ async def test_a_stop_by_reaction_drops_what_was_queued_before_it_and_not_what_i
         mind.go.set()
         await guild.post(thread, "then that")
         await here.says(thread, "answered <then that>")
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(BOUND):
             await here.app.threads.idle(str(thread))
         assert len(await here.app.store.executions(str(thread))) == 2
         assert await here.app.store.pending(str(thread)) == []
@@ -73,5 +74,5 @@ async def test_what_cannot_be_said_privately_is_left_unsaid_and_who_asked_is_tol
         guild.misbehave(Rule(refused, ErrorAnswer(404, 10062, "Unknown interaction")))
         await guild.slash(thread, "cost")
         word = UNSAID.format(person=f"<@{guild.you.id}>")
-        await guild.wait_for(lambda _: word in open_to_all(one, thread), SECONDS)
+        await guild.wait_for(lambda _: word in open_to_all(one, thread), BOUND)
         assert [text for text in open_to_all(one, thread) if text not in before] == [word]
