@@ -69,19 +69,23 @@ class Talk:
             self.threads[item.thread] = []
             await self.store.save_session(SessionRow(item.thread, item.channel, guild, title))
         if item.sort == "task":
-            name = execution_id(item.thread, item.id)
-            lease = await self.store.acquire(item.thread, "test")
-            assert lease is not None
-            self.leases[name] = lease
-            self.logs[name] = Execution(id=name)
-            self.threads[item.thread].append(name)
-            started = Started(
-                thread=item.thread, task=item.text, requester=item.author, inbox=item.id, untitled=bool(item.channel)
-            )
-            await self.add(name, started, Triaged(talk=self.talks))
+            await self._begin(item)
         self.got.append(item)
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
+
+    async def _begin(self, item: InboxItem) -> None:
+        """Begin an execution, which is the thread's newest once it has begun."""
+        name = execution_id(item.thread, item.id)
+        lease = await self.store.acquire(item.thread, "test")
+        assert lease is not None
+        self.leases[name] = lease
+        self.logs[name] = Execution(id=name)
+        started = Started(
+            thread=item.thread, task=item.text, requester=item.author, inbox=item.id, untitled=bool(item.channel)
+        )
+        await self.add(name, started, Triaged(talk=self.talks))
+        self.threads[item.thread].append(name)
 
     async def add(self, execution: str, *events: Event, unseen: bool = False) -> None:
         """Append events with what becomes visible by them, then show them to the feed, unless they are ``unseen`` by it."""

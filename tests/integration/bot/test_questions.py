@@ -207,6 +207,7 @@ async def test_a_double_click_and_a_second_choice_in_the_same_moment_act_once(sc
     for custom_id in (first, first, second):
         await scenery.guild.click(question.id, custom_id)
     await told(scenery, thread, "no longer open")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
     assert [item.text for item in scenery.talk.got[1:]] == ["1"]
 
 
