@@ -22,12 +22,18 @@ REST = {
     "tests/chaos": "kills and simulated days",
     "tests/conformance": "what Discord does",
     "tests/e2e": "processes and pages",
+    "tests/faults/test_failpoint_faults.py": "kills",
+    "tests/faults/test_killed_gap_faults.py": "kills",
     "tests/integration/console": "the console's own",
     "tests/integration/local_discord": "the local Discord's own",
     "tests/integration/local_forge": "the local forge's own",
     "tests/integration/mcp/test_others_servers.py": "MCP servers of others",
+    "tests/integration/test_benches.py": "benches",
     "tests/unit/console": "the console's own",
     "tests/unit/deploy": "images and templates",
+    "tests/unit/test_house.py": "rules of the whole tree",
+    "tests/unit/test_patterns_of_the_product.py": "rules of the whole tree",
+    "tests/unit/test_rooms.py": "rules of the whole tree",
     "tests/walls": "attacks",
 }
 """Folders and files of which nothing belongs to `make test`."""

@@ -30,6 +30,8 @@ OLDEST = (0, 8)
 """The first that knows ``--disable-userns``."""
 ANSWER_SECONDS = 10.0
 
+_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.\d+)*")
+
 Origin = Literal["system", "copy", "bundled"]
 WORDS: dict[Origin, str] = {"system": "of the system", "copy": "copied by doctor --mend", "bundled": "bundled"}
 
@@ -130,7 +132,7 @@ def _asked(path: Path, origin: Origin, folder: Path | None) -> Bwrap:
         return Bwrap(path, origin, trouble="it is made for the GNU C library, which this machine does not have")
     except (OSError, subprocess.TimeoutExpired) as error:
         return Bwrap(path, origin, trouble=f"it does not start: {error}")
-    numbers = re.search(r"(\d+)\.(\d+)(?:\.\d+)*", answer.stdout)
+    numbers = _VERSION.search(answer.stdout)
     if answer.returncode or numbers is None:
         words = (answer.stderr or answer.stdout).strip()[-200:]
         return Bwrap(path, origin, trouble=f"it does not start: {words or f'exit code {answer.returncode}'}")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from agentic.ports.failpoints import VARIABLE
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.savepoints import RestoredFiles, Savepoints
+from agentic.workspace.snapshots.scan import GRAIN_NS
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
+from tests.waiting import eventually
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
@@ -115,7 +118,8 @@ async def test_a_savepoint_is_of_one_call_and_one_that_is_as_before_is_not_writt
     (tmp_path / "work").mkdir()
     for name in ("a", "b"):
         (tmp_path / "work" / name).write_text(f"content of {name}\n")
-        os.utime(tmp_path / "work" / name, (1_700_000_000, 1_700_000_000))  # what was written just now is read again
+    changed = (tmp_path / "work" / "b").stat().st_ctime_ns
+    await eventually(lambda: time.time_ns() - changed > 2 * GRAIN_NS)  # what was written just now is read again
     savepoints = Savepoints(Snapshots(tmp_path / "kept"), _world(tmp_path))
     await savepoints.hold("c0")
     await savepoints.hold("c1")

@@ -27,7 +27,7 @@ from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.backlog import ROOM, Crowd
 from bot.sessions.dependencies import Acted
 from tests.stores import fresh_store
-from tests.unit.threads.house import ANN, NUMBERS, Bench, house
+from tests.unit.threads.house import ANN, NUMBERS, Bench, House, house
 from tests.waiting import eventually
 
 FINISH = answer("", ("finish", {"answer": "done"}))
@@ -224,6 +224,15 @@ async def test_a_pause_outlives_the_process() -> None:
             assert await later.reasons() == ["done"]
 
 
+async def held_by(home: House, holder: str) -> None:
+    """Wait until the thread's pause is somebody's: what was stored reaches the state a moment later."""
+
+    async def is_held() -> bool:
+        return (await home.threads.status("100")).paused == holder
+
+    await eventually(is_held, f"the pause is of {holder}")
+
+
 async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
     bench = held()
     async with house([WORK, FINISH], bench=bench) as home:
@@ -234,7 +243,7 @@ async def test_what_a_person_paused_is_not_resumed_by_the_machine() -> None:
         ):  # fmt: skip
             await home.threads.deliver(item(sort, by=by), guild="1")  # type: ignore[arg-type]
             await home.emptied()
-            assert (await home.threads.status("100")).paused == holder
+            await held_by(home, holder)
         assert bench.hold is not None
         bench.hold.set()
         await home.threads.deliver(item("resume"), guild="1")
