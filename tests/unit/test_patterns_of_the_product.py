@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w+")
 VERBS = frozenset({"search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn"})
 ANCHORED = frozenset({"match", "fullmatch"})
 
-FIRST, SHORT, MIDDLE, LONG = 300, 1_000, 10_000, 100_000
+SHORT, MIDDLE, LONG = 1_000, 10_000, 100_000
 GROWTH = 40
 """Ten times the text may take so many times as long; what grows with the square takes a hundred times."""
 NEAR = 0.1
@@ -192,9 +192,9 @@ def _use(compiled: re.Pattern[str], verb: str) -> Callable[[str], object]:
 def _worst(use: Callable[[str], object], texts: list[Text]) -> list[Text]:
     """The texts that take longest while they are short."""
     took: list[tuple[float, Text]] = []
-    most = GROWTH * FLOOR * FIRST
+    most = GROWTH * FLOOR * SHORT
     for text in texts:
-        took.append((_took(use, text.of(FIRST), most), text))
+        took.append((_took(use, text.of(SHORT), most), text))
         if took[-1][0] >= most:
             return [text]
     return [text for _, text in sorted(took, reverse=True)[:WORST]]

@@ -30,7 +30,7 @@ OLDEST = (0, 8)
 """The first that knows ``--disable-userns``."""
 ANSWER_SECONDS = 10.0
 
-_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.\d+)*")
+_VERSION = re.compile(r"bubblewrap ((\d{1,4})\.(\d{1,4})(?:\.\d{1,4})?)")
 
 Origin = Literal["system", "copy", "bundled"]
 WORDS: dict[Origin, str] = {"system": "of the system", "copy": "copied by doctor --mend", "bundled": "bundled"}
@@ -132,10 +132,10 @@ def _asked(path: Path, origin: Origin, folder: Path | None) -> Bwrap:
         return Bwrap(path, origin, trouble="it is made for the GNU C library, which this machine does not have")
     except (OSError, subprocess.TimeoutExpired) as error:
         return Bwrap(path, origin, trouble=f"it does not start: {error}")
-    numbers = _VERSION.search(answer.stdout)
+    numbers = _VERSION.match(answer.stdout)
     if answer.returncode or numbers is None:
         words = (answer.stderr or answer.stdout).strip()[-200:]
         return Bwrap(path, origin, trouble=f"it does not start: {words or f'exit code {answer.returncode}'}")
-    old = (int(numbers[1]), int(numbers[2])) < OLDEST
+    old = (int(numbers[2]), int(numbers[3])) < OLDEST
     needed = ".".join(map(str, OLDEST))
-    return Bwrap(path, origin, numbers[0], f"{numbers[0]} is too old; {needed} is needed" if old else "", folder)
+    return Bwrap(path, origin, numbers[1], f"{numbers[1]} is too old; {needed} is needed" if old else "", folder)
