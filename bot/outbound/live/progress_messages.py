@@ -15,6 +15,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import discord
 from discord.utils import MISSING
@@ -205,10 +206,15 @@ class ProgressMessages:
 
     def _note(self, execution: str) -> None:
         self._pending.add(execution)
-        if execution not in self._keepers:
+        keeper = self._keepers.get(execution)
+        if keeper is None or keeper.done():  # one that has ended is let go of only in the loop's next round
             keeper = asyncio.create_task(self._keep(execution), name=f"progress of {execution}")
             self._keepers[execution] = keeper
-            keeper.add_done_callback(lambda _: self._keepers.pop(execution, None))
+            keeper.add_done_callback(partial(self._let_keeper_go, execution))
+
+    def _let_keeper_go(self, execution: str, keeper: asyncio.Task[None]) -> None:
+        if self._keepers.get(execution) is keeper:
+            del self._keepers[execution]
 
     async def _keep(self, execution: str) -> None:
         while execution in self._pending:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from functools import partial
 
 from agentic.core.events.execution_events import Started
 from agentic.ports.errors import StoreError
@@ -70,10 +71,16 @@ class TaskSigns:
         """Bring the sign of an execution up to date, beside what the caller does; ``doubtful``: it may not be there."""
         sign = self._of(execution, Sign())
         sign.wanted, sign.doubtful = wanted, sign.doubtful or doubtful
-        if not sign.true and execution not in self._keepers:
+        keeper = self._keepers.get(execution)
+        gone = keeper is None or keeper.done()  # one that has ended is let go of only in the loop's next round
+        if gone and not sign.true:
             keeper = asyncio.create_task(self._keep(execution, sign), name=f"sign of {execution}")
             self._keepers[execution] = keeper
-            keeper.add_done_callback(lambda _: self._keepers.pop(execution, None))
+            keeper.add_done_callback(partial(self._let_keeper_go, execution))
+
+    def _let_keeper_go(self, execution: str, keeper: asyncio.Task[None]) -> None:
+        if self._keepers.get(execution) is keeper:
+            del self._keepers[execution]
 
     async def settled(self, execution: str) -> None:
         """Wait, at most ``PATIENCE`` seconds, until the sign is what it is to be."""

@@ -6,6 +6,8 @@ import asyncio
 import itertools
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from agentic.core.events.execution_events import (
     Asked,
     Decided,
@@ -18,6 +20,7 @@ from agentic.core.events.execution_events import (
 )
 from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
+from bot.outbound.live.progress_messages import ShownProgress
 from bot.outbound.request_queue import EDIT_SECONDS
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 from tests.stores import fresh_store
@@ -82,6 +85,30 @@ async def test_edits_are_coalesced_and_kept_apart(scenery: Scenery) -> None:
     edits = [asked.at for asked in scenery.guild.asked if asked.what.startswith(f"PATCH /channels/{thread}/messages/")]
     assert len(edits) == 3
     assert all(later - earlier >= EDIT_SECONDS for earlier, later in itertools.pairwise(edits))
+
+
+async def test_what_changes_in_the_moment_in_which_an_edit_ends_is_shown_too(
+    scenery: Scenery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the last step of the task that edits and the loop's next round, in which it is let go of."""
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    board, feed = scenery.bot.board, scenery.bot.feed
+    show = board._show  # pyright: ignore[reportPrivateUsage]
+
+    def changes() -> None:
+        feed.streamed(execution, "the very last")
+        for each in feed.take_dirty():
+            board._note(each)  # pyright: ignore[reportPrivateUsage]
+
+    async def shows(execution: str, shown: ShownProgress) -> None:
+        await show(execution, shown)
+        if not feed.tail(execution):
+            asyncio.get_running_loop().call_soon(changes)
+
+    monkeypatch.setattr(board, "_show", shows)
+    await scenery.talk.add(execution, ASKED)
+    await scenery.says(thread, "the very last")
 
 
 async def test_a_deleted_progress_message_is_posted_again(scenery: Scenery) -> None:

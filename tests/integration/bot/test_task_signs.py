@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from agentic.core.events.execution_events import Decided, Person
@@ -33,6 +35,24 @@ async def test_the_sign_says_how_the_task_ended(scenery: Scenery, reason: str, s
     await signed(scenery.guild, thread, WORKS)
     await scenery.talk.finish(scenery.talk.newest(thread), reason=reason)
     await signed(scenery.guild, thread, sign)
+
+
+async def test_a_sign_that_is_wanted_in_the_moment_in_which_another_one_is_set_is_set_too(
+    scenery: Scenery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the last step of the task that sets it and the loop's next round, in which it is let go of."""
+    thread = await scenery.mention("go")
+    await signed(scenery.guild, thread, WORKS)
+    execution, unreact = scenery.talk.newest(thread), scenery.bot.desk.unreact
+    note = scenery.bot.board._signs.note  # pyright: ignore[reportPrivateUsage]
+
+    async def unreacts(channel: str, message: str, sign: str) -> None:
+        await unreact(channel, message, sign)
+        asyncio.get_running_loop().call_soon(note, execution, DONE)
+
+    monkeypatch.setattr(scenery.bot.desk, "unreact", unreacts)
+    note(execution, ASKS)
+    await signed(scenery.guild, thread, DONE)
 
 
 async def test_a_task_that_asks_says_so_and_goes_on(scenery: Scenery) -> None:
