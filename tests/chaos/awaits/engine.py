@@ -122,7 +122,7 @@ class Rung:
         box = Box(self._engine, self, thread, diary)
         self._engine.boxes.append(box)
         sandbox = Sandbox(box, Place(self.name), limits, thread, self._heartbeat)
-        await say_hello(sandbox, "the simulated sandbox", "There is nothing to do about it.")
+        await say_hello(sandbox, lambda words: SandboxUnavailable(f"the simulated sandbox did not start: {words}"))
         return sandbox
 
     async def reap(self) -> tuple[str, ...]:
