@@ -200,10 +200,9 @@ async def test_what_was_learned_is_added_to_the_card_once_and_silently(guild: Lo
         execution = scenery.talk.newest(thread)
         announce = AnnounceLessons(store, lessons, scenery.bot.desk, not_asked, lambda: None)
         judged = await reflected(store, lessons, execution)
-        learning = asyncio.create_task(announce.after(judged))  # before the answer is posted
         await scenery.talk.finish(execution, "I could not do it.", reason="failed")
+        await announce.after(judged)  # it waits for the answer, which is posted meanwhile
         card = await scenery.says(thread, "I could not do it.")
-        await learning
         await scenery.says(thread, "-# 💡 learned: Ranges exclude their end")
         shown = next(m for m in scenery.of_bot(thread) if m.id == card.id)
         assert shown.content.splitlines()[-2] == "-# 💡 learned: Ranges exclude their end"
