@@ -66,16 +66,15 @@ class Talk:
         elif item.sort == "resume":
             self.paused.discard(item.thread)
         if item.thread not in self.threads:
-            self.threads[item.thread] = []
             await self.store.save_session(SessionRow(item.thread, item.channel, guild, title))
-        if item.sort == "task":
-            await self._begin(item)
+        begun = [await self._begin(item)] if item.sort == "task" else []
+        self.threads.setdefault(item.thread, []).extend(begun)
         self.got.append(item)
         state = self.state(item.thread)
         return Receipt(True, "idle" if state == "unknown" else state)
 
-    async def _begin(self, item: InboxItem) -> None:
-        """Begin an execution, which is the thread's newest once it has begun."""
+    async def _begin(self, item: InboxItem) -> str:
+        """Begin an execution: only then its thread shows it."""
         name = execution_id(item.thread, item.id)
         lease = await self.store.acquire(item.thread, "test")
         assert lease is not None
@@ -85,7 +84,7 @@ class Talk:
             thread=item.thread, task=item.text, requester=item.author, inbox=item.id, untitled=bool(item.channel)
         )
         await self.add(name, started, Triaged(talk=self.talks))
-        self.threads[item.thread].append(name)
+        return name
 
     async def add(self, execution: str, *events: Event, unseen: bool = False) -> None:
         """Append events with what becomes visible by them, then show them to the feed, unless they are ``unseen`` by it."""
