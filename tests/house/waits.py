@@ -2,8 +2,9 @@
 
 A test waits for what must happen (``tests.waiting.eventually``) or in virtual time.  Found are: each mention of
 ``time.sleep`` and ``asyncio.sleep`` under whatever name, but ``sleep(0)``; ``wait(t)`` of an event and ``select`` with a
-short time; commands and scripts that sleep for less than a minute; and each bound below a minute on ``timeout``,
-``wait_for``, ``wait``, ``join``, ``get`` and subprocesses.  A bound that is what a test is about is ``promised(…)``.
+short time; commands and scripts that sleep for less than a minute; a page's ``wait_for_function``, which a page's own
+rules refuse unless it holds at once; and each bound below a minute on ``timeout``, ``wait_for``, ``wait``, ``join``,
+``get`` and subprocesses.  A bound that is what a test is about is ``promised(…)``.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class Waits(ast.NodeVisitor):
         if self._is_sleep(node.func) and [ast.unparse(one) for one in node.args] == ["0"]:
             return
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name == "wait_for_function":
+            self.found.append((node.lineno, "a page may refuse to wait for a function: ask it with evaluate"))
         bounds = [one.value for one in node.keywords if one.arg == "timeout" and name in {*_WAITING, *_BOUND_CALLS}]
         at = _BOUND_CALLS.get(name)
         if at is not None and len(node.args) > at:

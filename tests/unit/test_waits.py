@@ -29,6 +29,7 @@ FOUND = [
     "SECONDS = 30.0\nasyncio.timeout(SECONDS)",
     "asyncio.wait_for(queue.get(), 5)",
     "thread.join(10)",
+    "page.wait_for_function('() => held > 0')",
 ]
 NOT_FOUND = [
     "import asyncio\nasyncio.sleep(0)",

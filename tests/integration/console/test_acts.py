@@ -121,7 +121,7 @@ async def press(page: Page, name: str, told: str) -> None:
     """A press and its receipt, which may be gone again as soon as it has come true."""
     await page.evaluate(HEARS)
     await page.get_by_role("button", name=name, exact=True).press("Enter")
-    await page.wait_for_function("told => heard.some((words) => words.includes(told))", arg=told)
+    await eventually(lambda: page.evaluate("told => heard.some((words) => words.includes(told))", told), told)
 
 
 async def leads_to_its_task(here: Whole, thread: int, words: str) -> None:

@@ -24,6 +24,7 @@ from tests.integration.console import logs
 from tests.integration.console.doors import EXECUTION, SECRET_WORDS, TOKEN, Answer, Door, ToldChannel, open_door
 from tests.integration.console.grounds import IN_A_BROWSER, chromium
 from tests.integration.local_discord.access import faults
+from tests.waiting import eventually
 
 __all__ = ["chromium"]
 
@@ -76,7 +77,7 @@ async def test_somebody_signs_in_as_who_they_are_and_sees_what_they_see_there(
     door.channel.seen = {(str(ana.id), logs.THREAD)}
     await page.goto(guild.link())
     await expect(page.get_by_text("Local server").first).to_be_visible()
-    await page.wait_for_function("localStorage.getItem('session')")
+    await eventually(lambda: page.evaluate("localStorage.getItem('session')"))
     await page.goto(f"http://{door.name}{TASK}#turn-1")
     await page.get_by_role("link", name="Sign in with Discord").click()
     await expect(page.get_by_role("heading", name="Threadwright asks who you are")).to_be_visible()

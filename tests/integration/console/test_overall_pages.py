@@ -33,6 +33,7 @@ from tests.integration.console import logs, overall
 from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
 from tests.integration.local_discord.access import faults
 from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SELECTS = """() => {
@@ -439,12 +440,12 @@ async def test_the_pages_in_a_browser(ground: Ground, chromium: Browser) -> None
     await page.evaluate(SELECTS)
     later = [logs.started("A task that began last", thread=thread_of(201)), *logs.turn(1)]
     await logs.written(ground.home.store, "e201", later, thread=thread_of(201))
-    await page.wait_for_function("() => held > 0")
+    await eventually(lambda: page.evaluate("held > 0"))
     assert await page.evaluate("() => getSelection().toString()") == "Deploy it"
     await page.evaluate(
         "getSelection().empty(); held = 0; Object.defineProperty(document, 'hidden', { value: true, configurable: true })"
     )
-    await page.wait_for_function("() => held > 0")
+    await eventually(lambda: page.evaluate("held > 0"))
     await expect(page.locator("#task-e201")).to_have_count(0)
     await page.evaluate("() => delete document.hidden")
     await expect(page.locator("#task-e201")).to_contain_text("turn 1")

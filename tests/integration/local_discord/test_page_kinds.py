@@ -15,6 +15,7 @@ from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
 from tests.integration.local_discord.harness import Client
 from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.waiting import eventually
 
 __all__ = ["browser", "chromium", "client", "guild", "page"]
 
@@ -104,7 +105,7 @@ async def test_long_code_is_folded_and_copied(page: Page, channel: discord.TextC
     watch = "said = []; new MutationObserver(() => said.push(node.textContent)).observe(node, {childList: true})"
     await copy.evaluate(f"node => {{ window.{watch} }}")  # it is said for a moment only
     await copy.click()
-    await page.wait_for_function("said[0] === 'Copied'")
+    await eventually(lambda: page.evaluate("said[0] === 'Copied'"))
     assert await page.evaluate("navigator.clipboard.readText()") == code
 
 
