@@ -117,7 +117,8 @@ def amended(known: Lesson, given: Lesson) -> Lesson:
     seen = (*known.executions, *(each for each in given.executions if each not in known.executions))
     if given.status == "active" and given.author_trust == "operator":
         given = given.model_copy(update={"contradicts": ()})  # a person has decided
-    counted = {"life": known.life, "by_model": known.by_model, "inherited": known.inherited, "executions": seen}
+    life, by_model = (known.life, known.by_model) if given.counted_from == known.counted_from else (Life(), ())
+    counted = {"life": life, "by_model": by_model, "inherited": known.inherited, "executions": seen}
     return fit_to_keep(given).model_copy(update={**counted, "revision": known.revision + 1})
 
 

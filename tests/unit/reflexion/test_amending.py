@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from reflexion.lessons.changes import (
+    amended,
     approved,
     lived_through,
     may_be_shown,
@@ -58,7 +59,7 @@ def test_what_spoke_against_a_lesson_is_forgotten_when_a_person_brings_it_back()
     gone = settled(lived_through(lesson(status="active"), showings), now=showings[-1].at, verified=True)
     assert (gone.status, gone.history[-1].status, gone.revision) == ("retired", "retired", 1)
     back = approved(gone, by="ann", at=showings[-1].at + timedelta(minutes=1))
-    assert lived_through(back, showings).life == Life()
+    assert amended(gone, back).life == lived_through(back, showings).life == Life()
     later = [*showings, shown(20, ok=True, expected=0.6)]
     assert lived_through(back, later).life.shown == 1
 
