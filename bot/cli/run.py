@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 MOVE = "Set THREADWRIGHT_HOME to another folder."
 PEOPLE = ("operator", "executor", "viewer")
 """Who is in a local guild besides its owner; each is called by what they may do."""
-TABLE_WITHIN = 5.0
-"""Seconds that the table of components waits for the models."""
+TABLE_WITHIN = 20.0
+"""Seconds that the table of components waits for the models and for the console's address."""
 
 
 DOOR = "workers.json"
