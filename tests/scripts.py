@@ -1,8 +1,9 @@
-"""Scripts that tests run in sandboxes: what they wait at, and whether they still run."""
+"""Scripts that tests run in sandboxes: what they wait at, whether they still run, what they fetch and what they leave."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from tests.waiting import eventually
@@ -39,6 +40,42 @@ class Gate:
             return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:  # nobody is there yet
             return None
+
+
+FETCH = """import sys, urllib.request
+for url in sys.argv[1:]:
+    try:
+        print(urllib.request.urlopen(url).read().decode())
+    except OSError as refused:
+        print(refused)
+"""
+
+
+def fetch(*urls: str) -> str:
+    """A command that fetches addresses one after the other, without a program that a bare machine has not."""
+    return shlex.join(["python3", "-c", FETCH, *urls])
+
+
+def reopen(folder: Path) -> None:
+    """Give the owner back what a sandbox hid in a folder or locked: as it is, only root may read and delete it."""
+    for at, folders, files in os.walk(folder):
+        for path in (Path(at, name) for name in (*folders, *files)):
+            if not path.is_symlink() and not os.access(path, os.R_OK):
+                path.chmod(0o700)
+
+
+def supervisors(folder: Path) -> list[int]:
+    """The supervisors of sandboxes over a folder, by their mounts; the programs that started them too."""
+    disk = next(above for above in (folder, *folder.parents) if above.is_mount())
+    shown, found = f"/{folder.relative_to(disk)}", list[int]()
+    for entry in Path("/proc").iterdir():
+        try:
+            ours = entry.name.isdigit() and b"supervisor.pyz" in (entry / "cmdline").read_bytes()
+            if ours and shown in (entry / "mountinfo").read_text():
+                found.append(int(entry.name))
+        except OSError:  # it has just ended
+            continue
+    return found
 
 
 def running(token: str) -> list[int]:

@@ -15,6 +15,7 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
 from tests.integration.bot.test_undoing import ANN, ROW, Scene
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
+from tests.scripts import reopen
 
 MADE = (
     "ln -s {outside} link; mkdir -p src/.git private node_modules; echo 1 > src/.git/config; "
@@ -31,6 +32,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 
 
 def names(folder: Path) -> set[str]:
+    reopen(folder)
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 

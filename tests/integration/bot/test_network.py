@@ -7,8 +7,9 @@ from pathlib import Path
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.whole import finishes, uses, whole
+from tests.scripts import fetch
 
-FETCH = "curl -s -o /dev/null -w '%{http_code} ' http://packages.test/; curl -s -o /dev/null http://other.test/; true"
+FETCH = fetch("http://packages.test/", "http://other.test/")
 
 
 async def test_the_network_is_chosen_by_owners_only_and_counts_from_the_next_connection_on(

@@ -12,6 +12,7 @@ from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.workspace import RealWorld
 from tests.integration.egress.test_doors import HOST, Town, town_on
 from tests.integration.world.rungs import Ground, docker_url, ground
+from tests.scripts import fetch
 
 __all__ = ["docker_url", "ground"]
 
@@ -43,8 +44,8 @@ async def called(toolbox: StandardToolbox, tool: str, **arguments: str) -> Obser
 
 async def test_a_refused_host_is_told_once_with_what_to_do(town: Town) -> None:
     toolbox = toolbox_of(town.world("one"))
-    fetch = f"curl -s -o /dev/null http://{HOST}/ http://{HOST}/b; curl -s https://evil.test/ ; curl -s http://10.0.0.5/; true"
-    seen = await called(toolbox, "shell", command=fetch)
+    command = fetch(f"http://{HOST}/", f"http://{HOST}/b", "https://evil.test/", "http://10.0.0.5/")
+    seen = await called(toolbox, "shell", command=command)
     assert seen.outcome == "ok"
     assert seen.refused_hosts == (HOST, "evil.test", "10.0.0.5")
     assert (
@@ -61,10 +62,10 @@ async def test_a_refused_host_is_told_once_with_what_to_do(town: Town) -> None:
 async def test_what_a_task_was_let_reach_goes_with_each_call_also_under_another_owner(town: Town) -> None:
     """It comes from the log each time, so nothing has to be remembered; and it ends when the task is settled."""
     for toolbox in (toolbox_of(town.world("one")), toolbox_of(town.world("one"))):
-        prepared = toolbox.prepare("shell", {"command": f"curl -s http://{HOST}/"})
+        prepared = toolbox.prepare("shell", {"command": fetch(f"http://{HOST}/")})
         assert isinstance(prepared, Prepared)
         seen = await toolbox.run("shell", "c", replace(prepared, reach=(HOST,)), lambda _: None)
         assert seen.refused_hosts == ()
         assert seen.preview.endswith("\nok")
         await toolbox.settle()
-        assert (await called(toolbox, "shell", command=f"curl -s http://{HOST}/")).refused_hosts == (HOST,)
+        assert (await called(toolbox, "shell", command=fetch(f"http://{HOST}/"))).refused_hosts == (HOST,)

@@ -6,12 +6,12 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.runtime import Answer
 from tests.integration.loop.conftest import THREAD, Stage
 from tests.integration.tools.bench import open_bench
+from tests.scripts import supervisors
 from tests.waiting import BOUND
 
 
@@ -70,17 +70,3 @@ async def test_a_stop_ends_the_execution_and_the_sandbox_although_its_supervisor
         assert ended.finished is not None
         assert ended.finished.reason == "stopped"
         assert not supervisors(bench.workspace.parent)
-
-
-def supervisors(folder: Path) -> list[int]:
-    """The supervisors inside sandboxes over a folder, by their mounts."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "exe").readlink().name.startswith("python"):
-                command = (entry / "cmdline").read_bytes().split(b"\0")
-                if b"-I" in command and str(folder) in (entry / "mountinfo").read_text():
-                    found.append(int(entry.name))
-        except OSError:
-            continue
-    return found

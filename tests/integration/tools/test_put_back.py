@@ -30,7 +30,7 @@ from agentic.tools.toolbox import StandardToolbox
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
-from tests.scripts import Gate
+from tests.scripts import Gate, reopen
 from tests.stores import fresh_store
 from tests.waiting import eventually
 
@@ -199,6 +199,7 @@ async def test_what_is_hidden_is_not_touched_by_putting_back(guarded: Bench) -> 
     assert seen.put_back is not None
     kept = [path.read_bytes() for path in (guarded.workspace.parent).rglob("savepoint")]
     assert not any(b"secret" in content for content in kept)
+    reopen(guarded.workspace)
     assert (guarded.workspace / "my.key").read_text() == "secret\n"
 
 

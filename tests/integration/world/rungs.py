@@ -25,6 +25,7 @@ from agentic.sandbox.limits import IMAGE, Limits
 from agentic.sandbox.pool import Rung
 from agentic.sandbox.protocol.heartbeat import Heartbeat
 from agentic.sandbox.sandbox import Sandbox
+from tests.scripts import reopen
 
 DEPLOY = Path(__file__).parents[3] / "deploy" / "sandbox"
 MB = 1024 * 1024
@@ -166,6 +167,7 @@ async def ground(rung_name: str, request: pytest.FixtureRequest) -> AsyncIterato
         yield Ground(rung, rung_name, url, folder, SMALL, heartbeat)
     finally:
         await rung.close()
+        reopen(folder)
         shutil.rmtree(folder)
 
 

@@ -20,7 +20,7 @@ from agentic.sandbox.hidden_files import Hidden
 from agentic.sandbox.limits import MB, Limits
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.workspace import RealWorld
-from tests.scripts import Gate, running
+from tests.scripts import Gate, running, supervisors
 from tests.waiting import BOUND, eventually
 
 SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=1.5)
@@ -59,19 +59,6 @@ def closing_raises(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], Non
         monkeypatch.setattr(ProcessTransport, "close", closed)
 
     return raises
-
-
-def supervisors(folder: Path) -> list[int]:
-    """The supervisors of sandboxes over a folder, by their mounts."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        try:
-            ours = entry.name.isdigit() and b"supervisor.pyz" in (entry / "cmdline").read_bytes()
-            if ours and str(folder) in (entry / "mountinfo").read_text():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: type(trouble).__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from agentic.sandbox.sandbox import Sandbox
 from bot.cli.doctor import sandbox_component
 from bot.equipment.skill_folder import SkillFile, write_skill
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
-from tests.scripts import Gate, running
+from tests.scripts import Gate, running, supervisors
 from tests.waiting import BOUND, eventually
 
 __all__ = ["docker_url", "ground", "rung_name"]
@@ -53,10 +52,10 @@ async def make(ground: Ground) -> AsyncIterator[Make]:
 async def test_a_thread_keeps_its_sandbox_and_its_files_from_others(make: Make, ground: Ground) -> None:
     """Same thread, same sandbox; another thread sees nothing of it."""
     pool = make()
-    assert str(ground.folder) not in supervisors()
+    assert not supervisors(ground.folder)
     first = await pool.for_thread("one", ground.folder / "one")
     assert await pool.for_thread("one", ground.folder / "one") is first
-    assert str(ground.folder) in supervisors()
+    assert supervisors(ground.folder)
     other = await pool.for_thread("two", ground.folder / "two")
     await first.exec("echo mine > f; echo mine > ~/f; echo mine > /tmp/f; sleep 60 & true", timeout=10)
     seen = await other.exec(
@@ -165,14 +164,14 @@ async def test_cancelling_the_making_of_a_sandbox_leaves_nothing_behind(make: Ma
         for _ in range(rounds):
             await asyncio.sleep(0)
         if rounds < 0:  # its first process is there
-            await eventually(lambda making=making: making.done() or str(ground.folder) in supervisors())
+            await eventually(lambda making=making: making.done() or supervisors(ground.folder))
         if making.cancel():
             with pytest.raises(asyncio.CancelledError):
                 await making
             assert pool.existing("one") is None
         else:
             await pool.end("one")  # it was quicker than we
-    await eventually(lambda: str(ground.folder) not in supervisors())
+    await eventually(lambda: not supervisors(ground.folder))
 
 
 async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_gets_a_sandbox(ground: Ground) -> None:
@@ -219,17 +218,6 @@ async def test_whoever_gives_up_on_a_slow_start_waits_for_nothing_and_the_next_g
             assert [one.lost is None for one in started] == [False, True]
     finally:
         await pool.close()
-
-
-def supervisors() -> str:
-    """The mount tables of all supervisors of this machine, which show their workspaces."""
-    found = ""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                if b"supervisor.pyz" in (entry / "cmdline").read_bytes():
-                    found += (entry / "mountinfo").read_text()
-    return found
 
 
 @pytest.mark.docker
