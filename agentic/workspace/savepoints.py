@@ -178,11 +178,13 @@ class Savepoints:
     ) -> tuple[Losses, Manifest]:
         before = held.manifest
         found = suspects(before, now, may_go)
-        if found.locked:
-            await self._snapshots.unlock(self._world.workspace, before, found.locked)
+        locked: dict[str, None] = {}
+        while closed := [path for path in found.locked if path not in locked]:  # one may lie in another
+            locked |= dict.fromkeys(closed)
+            await self._snapshots.unlock(self._world.workspace, before, closed)
             now = await self._look(held)
-            locked, found = found.locked, suspects(before, now, may_go)
-            found = Suspects(found.gone, found.changed, locked, found.repositories)
+            found = suspects(before, now, may_go)
+        found = Suspects(found.gone, found.changed, tuple(locked), found.repositories)
         if not found:
             return Losses(), now
         into = await self._looked_into(found, before, now)
