@@ -19,8 +19,7 @@ from agentic.runtime.inbox_drain import received
 from bot.inbound.interpret_reaction import CONTINUE
 from bot.inbound.message_target import Showing
 from bot.local_discord.faults.rules import Duplicated, Rule
-from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.talking import Scenery
 from tests.integration.bot.test_questions import asking
 
 
@@ -223,15 +222,6 @@ async def test_an_event_that_the_gateway_sends_twice_is_one_act_with_one_receipt
     assert [sort for sort, _, _ in await after(scenery, thread)] == ["feedback"]
     await scenery.says(thread, "Thanks, rating saved.")
     assert sum("Thanks, rating saved." in message.content for message in scenery.of_bot(thread)) == 1
-
-
-async def test_a_custom_emoji_means_what_its_configured_id_says(guild: LocalGuild) -> None:
-    async with running_bot(guild, custom_emoji={"777": "🛑"}) as scenery:
-        thread = await scenery.mention("go")
-        await guild.react(thread, "stop:778")
-        await guild.react(thread, "whatever:777")
-        await scenery.until(lambda: len(scenery.talk.got) == 2)
-        assert scenery.talk.got[1].sort == "stop"
 
 
 async def test_an_executor_rates_only_results_of_their_own_tasks(scenery: Scenery) -> None:
