@@ -43,14 +43,6 @@ async def test_f31_what_hides_or_reorders_in_a_command_is_written_out_where_it_i
         assert not set(hostile) & set(shown.content) - set(" lsfr-m;echoabd")
 
 
-async def test_a_command_cannot_leave_the_box_it_is_shown_in(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        _, shown = await seeking(scenery, "echo ```\n**Approved already**\n```")
-        assert shown.content.count("```") == 2
-        file = shown.attachments[0]
-        assert guild.file(file.id).decode() == "echo ```\n**Approved already**\n```"
-
-
 async def test_a_long_command_is_whole_in_a_file_and_that_is_said(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         command = "echo " + " ".join(f"word{n}\u200b" for n in range(2_000)) + "; rm -rf /"
@@ -114,19 +106,6 @@ async def test_an_owners_approval_is_not_an_operators_to_give(guild: LocalGuild)
         await guild.click(shown.id, shown.custom_ids()[0])
         await scenery.until(lambda: len(scenery.talk.got) == 2)
         assert scenery.talk.got[1].author.level == "owner"
-
-
-@pytest.mark.wall("rights")
-async def test_f41_a_role_lost_between_the_request_and_the_press_is_refused(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        thread, shown = await seeking(scenery)
-        guild.set_roles("chief", ())
-        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "Only an operator can allow or deny this", "chief")
-        await guild.react(shown.id, "✅", author="chief")
-        await guild.post(thread, "allow once", author="chief")
-        await scenery.says(thread, "someone else's task")
-        assert len(scenery.talk.got) == 1
 
 
 @pytest.mark.wall("rights")

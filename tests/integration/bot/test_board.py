@@ -190,6 +190,16 @@ async def test_the_progress_says_it_waits_before_the_question_stands_below_it(sc
     assert "Waiting for your answer" in scenery.of_bot(thread)[0].content
 
 
+async def test_the_progress_of_a_second_task_replies_to_the_message_that_asked(scenery: Scenery) -> None:
+    thread = await scenery.mention("one")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    second = await scenery.guild.post(thread, "and two")
+    progress = await scenery.says(thread, "Starting")
+    assert progress.reply_to == second.id
+    assert scenery.of_bot(thread)[0].reply_to is None
+
+
 async def test_what_it_waits_for_is_shown(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
@@ -200,13 +210,3 @@ async def test_what_it_waits_for_is_shown(scenery: Scenery) -> None:
     assert "$0.0123" in waiting.content
     await scenery.talk.add(execution, Decided(question="q1", by=Person(id="1", name="Ann"), choice="text", text="b"))
     await scenery.guild.wait_for(lambda _: "Waiting" not in scenery.of_bot(thread)[0].content)
-
-
-async def test_the_progress_of_a_second_task_replies_to_the_message_that_asked(scenery: Scenery) -> None:
-    thread = await scenery.mention("one")
-    await scenery.talk.finish(scenery.talk.newest(thread))
-    await scenery.says(thread, "All done.")
-    second = await scenery.guild.post(thread, "and two")
-    progress = await scenery.says(thread, "Starting")
-    assert progress.reply_to == second.id
-    assert scenery.of_bot(thread)[0].reply_to is None

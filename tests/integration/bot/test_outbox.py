@@ -157,14 +157,6 @@ async def test_what_was_never_posted_is_posted_after_a_restart(guild: LocalGuild
         assert [message.content for message in scenery.of_bot(thread)][1:] == ["n1", "n2"]
 
 
-async def test_an_archived_thread_is_opened_again_for_an_answer(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    await scenery.guild.archive(thread)
-    await put(scenery, notice(thread, 1))
-    await scenery.says(thread, "n1")
-    assert not scenery.guild.state.channel(thread).archived
-
-
 async def test_a_thread_that_was_never_made_is_made_from_its_task(guild: LocalGuild) -> None:
     async with running_bot(guild) as scenery:
         guild.misbehave(Rule("POST */threads", ErrorAnswer(403, 50013, "Missing Permissions")))

@@ -49,21 +49,6 @@ async def test_a_vote_on_the_progress_message_is_for_the_turn_it_shows(scenery: 
     await scenery.says(thread, "Thanks, rating saved.")
 
 
-async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    execution = scenery.talk.newest(thread)
-    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
-    turn = ModelRequested(request="r", turn=1, tier=2, model="m")
-    ended = TurnEnded(turn=1, confidence=Confidence(shown=64, heuristic=64, parts=parts))
-    await scenery.talk.add(execution, turn, ended)
-    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
-    await scenery.until(lambda: len(scenery.talk.got) == 2)
-    await scenery.talk.add(execution, received(scenery.talk.got[1]))
-    assert (sure := scenery.talk.logs[execution].confidence) is not None
-    assert sure.heuristic == 44
-    await scenery.until(lambda: "confidence 44 (64 before votes, estimate)" in scenery.of_bot(thread)[0].content)
-
-
 async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
@@ -241,3 +226,18 @@ async def test_a_reaction_that_could_not_be_kept_is_said(scenery: Scenery) -> No
     scenery.talk.refuse = StoreError("the disk is full")
     await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
     await scenery.says(thread, "I couldn't save that")
+
+
+async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+    turn = ModelRequested(request="r", turn=1, tier=2, model="m")
+    ended = TurnEnded(turn=1, confidence=Confidence(shown=64, heuristic=64, parts=parts))
+    await scenery.talk.add(execution, turn, ended)
+    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    await scenery.talk.add(execution, received(scenery.talk.got[1]))
+    assert (sure := scenery.talk.logs[execution].confidence) is not None
+    assert sure.heuristic == 44
+    await scenery.until(lambda: "confidence 44 (64 before votes, estimate)" in scenery.of_bot(thread)[0].content)

@@ -46,7 +46,7 @@ async def fetched(bot: ThreadwrightBot, thread: int) -> object:
 
 @pytest.mark.parametrize(
     ("request_", "act"),
-    [("PATCH /channels/*", renamed), ("GET /channels/*/messages*", read_back), ("GET /channels/*", fetched)],
+    [("PATCH /channels/*", renamed), ("GET /channels/*/messages*", read_back)],
 )
 @pytest.mark.parametrize("scheduled", [True, False], ids=["scheduled", "of the library's own"])
 async def test_a_limit_of_one_route_holds_up_no_answer(
@@ -66,18 +66,3 @@ async def test_a_limit_of_one_route_holds_up_no_answer(
         assert not waiting.done()
         waiting.cancel()
         await asyncio.wait((waiting,))
-
-
-async def test_a_limit_on_everything_holds_up_everything() -> None:
-    async with await LocalGuild.start() as guild, running_bot(guild) as scenery:
-        thread = await scenery.mention("do it")
-        await scenery.until_delivered()
-        bot = scenery.bot
-        guild.misbehave(Rule("GET /channels/*", RateLimited(1.5, is_global=True)))
-        begun = asyncio.get_running_loop().time()
-        waiting = asyncio.create_task(bot.desk.look(str(thread), lambda _: fetched(bot, thread)))
-        await scenery.until(lambda: bot.sender.traffic.limited == 1)
-        await scenery.talk.finish(scenery.talk.newest(thread))
-        await scenery.says(thread, "All done.")
-        assert asyncio.get_running_loop().time() - begun >= 1.4
-        await waiting

@@ -327,7 +327,7 @@ def test_done_that_the_evidence_contradicts_is_shown_until_the_end() -> None:
     assert "does not count" not in progress_text(after(STARTED, REQUESTED, Intervened(rule="advice", text=told)))
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=20, max_size=50))
 def test_a_detailed_account_that_is_too_long_keeps_the_newest(texts: list[str]) -> None:
     calls = [e for n, text in enumerate(texts) for e in (called(n, command=text), ended(n, preview=text))]
