@@ -12,7 +12,6 @@ from agentic.ports.stores import SessionRow
 from bot.catch_up.access_monitor import Tending
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
-from bot.progress.model import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, here, running, whole
 from tests.waiting import eventually
@@ -210,28 +209,6 @@ async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: 
     assert here.app.threads.state(str(thread)) == "paused"
     await here.guild.react(thread, "▶")
     await here.says(thread, "answered <hold it>")
-
-
-async def test_f13_what_a_person_pauses_while_it_is_locked_stays_paused_when_it_is_unlocked(here: Whole) -> None:
-    thread = await running(here)
-    await here.guild.archive(thread, locked=True)
-    await here.state(thread, "paused")
-    await here.guild.react(thread, "⏸")
-    await paused_by_a_person(here, thread)
-    await here.guild.change_thread(thread, archived=False, locked=False)
-    await here.says(thread, "**Pausing** when the current step ends")
-    here.mind.go.set()
-    await here.logged(thread, "model_answered")
-    assert here.app.threads.state(str(thread)) == "paused"
-    await here.guild.react(thread, "▶")
-    await here.says(thread, "answered <hold it>")
-
-
-async def paused_by_a_person(here: Whole, thread: int) -> None:
-    async def so() -> bool:
-        return (await here.app.threads.status(str(thread))).paused not in ("", MACHINE)
-
-    await eventually(so)
 
 
 async def test_f18_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled(here: Whole) -> None:

@@ -126,33 +126,6 @@ async def test_f62_a_path_that_leads_outside_is_refused(bench: Bench, path: str)
     assert "canary" in (await bench.call("shell", command="cat /tmp/outside/f")).preview
 
 
-SWAP = """
-import ctypes, os
-os.makedirs('/tmp/outside'), os.makedirs('real')
-open('/tmp/outside/f', 'w').write('canary'), open('real/f', 'w').write('inside')
-os.symlink('/tmp/outside', 'link')
-libc, here, exchange = ctypes.CDLL(None), -100, 2
-while True:
-    libc.renameat2(here, b'real', here, b'link', exchange)
-"""
-
-
-async def test_f62_a_link_that_is_swapped_during_the_call_never_leads_outside(bench: Bench) -> None:
-    await bench.call("shell", command=f'python3 -c "{SWAP}"', background=True)
-    await eventually((bench.workspace / "link").is_symlink)
-    outcomes: list[str] = []
-    for number in range(80):
-        seen = await bench.call("read", path="real/f")
-        assert "canary" not in seen.preview
-        outcomes.append("inside" if "inside" in seen.preview else seen.outcome)
-        await bench.call("write", path=f"real/new{number}", content="overwritten")
-    await bench.toolbox.settle()
-    assert "inside" in outcomes
-    assert "refused" in outcomes
-    left = await bench.call("shell", command="ls /tmp/outside; cat /tmp/outside/f")
-    assert left.preview.split("\nFiles changed")[0].endswith("\nf\ncanary")
-
-
 # --- 63: read of a FIFO, a device, /proc ----------------------------------------------------------------------------
 
 
@@ -194,7 +167,6 @@ async def searched(bench: Bench, ref: str, pattern: str) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("echo BEGIN-; head -c 1000000000 /dev/zero | tr '\\0' x", id="no newline"),
         pytest.param("echo BEGIN-; head -c 1000000000 /dev/urandom", id="binary"),
     ],
 )
@@ -208,13 +180,6 @@ async def test_f66_a_flood_of_output_is_cut_kept_and_ended(bench: Bench, command
     assert "bytes 10000000-" in page.preview
     assert (await searched(bench, seen.output_ref, "BEGIN-")).startswith("1: BEGIN-")
     assert bench.sandboxes.existing("t1") is not None
-
-
-async def test_f66_a_long_output_within_bounds_shows_its_end_and_can_be_searched_to_the_end(bench: Bench) -> None:
-    seen = await bench.call("shell", command="seq 1 3000000; echo THE-END; exit 4")
-    assert seen.exit_code == 4
-    assert "THE-END" in seen.preview
-    assert await searched(bench, seen.output_ref, "^2999999$") == "2999999: 2999999"
 
 
 async def test_f66_a_flood_does_not_stay_in_the_memory_of_the_bot(bench: Bench) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.messages.message_params import Upload
 from bot.sessions.start import policy_from
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
-from tests.waiting import eventually
 
 LOOK = uses("shell", command="ls")
 TURNS = {"max_turns_simple": 2, "max_turns_medium": 2, "max_turns_complex": 2}
@@ -104,23 +102,6 @@ async def test_files_of_a_task_are_in_its_workspace_and_what_was_not_taken_is_sa
         assert "notes.txt" in endpoint.requests[0].text()
 
 
-async def test_when_a_task_has_ended_no_list_of_what_it_changed_is_kept(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app, "EVICT_EVERY", 0.05)
-    replies = [uses("shell", command="echo 1 > kept.txt"), finishes()]
-    async with ScriptedEndpoint.start(replies) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await running.task("write kept.txt")
-        world = running.app.workshop.world(str(thread))
-        assert (await world.get_file("kept.txt", 10)) == b"1\n"
-
-        async def let_go() -> bool:
-            gc.collect()
-            return not await world.changes()
-
-        await eventually(let_go, "what changed is forgotten")
-
-
 async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,18 +156,6 @@ async def test_a_thread_is_titled_by_the_first_answer_and_no_later_task_is_asked
         await running.task("look around in the files again", thread)
         asked = ["no good title" in request.text() for request in endpoint.requests]
         assert asked == [True, True, False]
-
-
-async def test_small_talk_is_one_plain_message(guild: LocalGuild, tmp_path: Path) -> None:
-    async with (
-        ScriptedEndpoint.start([Reply(text="I'm fine, thanks!")]) as endpoint,
-        whole(tmp_path / "home", endpoint, guild) as running,
-    ):
-        thread = await mention(running, "hi, how are you?")
-        answer = await running.says(thread, "I'm fine, thanks!")
-        await running.app.delivered(str(thread))
-        assert [message.content for message in running.of_bot(thread)] == ["I'm fine, thanks!"]
-        assert not answer.pings
 
 
 async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guild: LocalGuild, tmp_path: Path) -> None:
