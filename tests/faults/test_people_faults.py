@@ -15,8 +15,6 @@ from bot.local_discord.model.records import Pings
 from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import (
     clean,
-    fenced,
-    spoiler,
     storable,
 )
 from tests.faults.staging import REQUESTED, call, delivered, guild, nothing_more, notices, scenery
@@ -233,13 +231,6 @@ async def test_f30_nothing_breaks_out_of_the_code_it_is_shown_in(scenery: Scener
             assert "hidden" in inside
             assert "loud" not in before + rest
     assert FENCE not in shown.content
-
-
-def test_f30_a_fence_and_a_spoiler_hold_what_is_put_into_them() -> None:
-    for hostile in ("```\nout", "`` ``", "``\u200b`", "a```b````c"):
-        assert fenced(hostile).count(FENCE) == 2
-    for hostile in ("||out||", "|\u200b|", "\\||", "|||"):
-        assert "||" not in spoiler(hostile)[2:-2]
 
 
 @pytest.mark.parametrize("word", ["st\u200bop", "\u202epots"])

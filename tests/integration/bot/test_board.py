@@ -22,7 +22,7 @@ from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.live.progress_messages import ShownProgress
 from bot.outbound.request_queue import EDIT_SECONDS
-from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
 
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
@@ -45,19 +45,6 @@ async def test_progress_is_one_silent_message_that_changes_in_place(scenery: Sce
     answer = await scenery.says(thread, "All done.")
     assert "✅ **Done**" in scenery.of_bot(thread)[0].content
     assert [m.id for m in scenery.of_bot(thread)] == [shown.id, answer.id]
-
-
-async def test_nothing_is_kept_of_what_has_no_log_any_more(scenery: Scenery) -> None:
-    """What a model said last may come after its thread was deleted."""
-    gone, name = "x0123456789a", "progress of x0123456789a"
-    scenery.bot.feed.streamed(gone, "I was about to")
-    async with asyncio.timeout(SECONDS):
-        while not any(task.get_name() == name for task in asyncio.all_tasks()):
-            await asyncio.sleep(0)  # a bot tells nobody that it looks
-        while any(task.get_name() == name for task in asyncio.all_tasks()):
-            await asyncio.sleep(0)
-    assert scenery.bot.feed.progress(gone) is None
-    assert scenery.bot.feed.tail(gone) == ""
 
 
 async def test_a_refusal_that_comes_late_does_not_outlive_what_it_was_for(scenery: Scenery) -> None:

@@ -10,7 +10,6 @@ from bot.local_discord.faults.rules import Delayed, ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
-from bot.workspace.attachments import download
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 
 
@@ -48,16 +47,6 @@ async def test_a_thread_that_exists_already_is_used(scenery: Scenery) -> None:
     await scenery.says(posted.id, "Starting")
 
 
-async def test_a_mention_in_a_thread_people_made_makes_it_a_session(scenery: Scenery) -> None:
-    guild = scenery.guild
-    thread = await guild.create_thread(scenery.general, "ours")
-    await guild.post(thread.id, "we talk")
-    posted = await guild.post(thread.id, f"{guild.bot.mention} help us")
-    await guild.wait_for(lambda g: eyes(g, posted))
-    await scenery.says(thread.id, "Starting")
-    assert [(item.thread, item.text) for item in scenery.talk.got] == [(str(thread.id), "help us")]
-
-
 async def test_what_the_store_cannot_keep_is_told_and_not_acknowledged(scenery: Scenery) -> None:
     guild = scenery.guild
     scenery.talk.refuse = StoreUnavailable("the disk is full")
@@ -66,13 +55,6 @@ async def test_what_the_store_cannot_keep_is_told_and_not_acknowledged(scenery: 
     assert told.reply_to == posted.id
     assert not eyes(guild, posted)
     assert not guild.threads()
-
-
-async def test_a_tasks_attachments_come_with_their_address(scenery: Scenery) -> None:
-    await scenery.mention("read this", files=[("data.csv", b"1,2")])
-    file = scenery.talk.got[0].files[0]
-    assert (file.name, file.size, file.skipped) == ("data.csv", 3, "")
-    assert await download(file.path, 100) == b"1,2"
 
 
 async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guild: LocalGuild) -> None:
