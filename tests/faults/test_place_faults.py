@@ -9,6 +9,7 @@ import pytest
 
 from agentic.core.events.execution_events import InputReceived
 from agentic.ports.stores import SessionRow
+from bot.catch_up import catch_up
 from bot.catch_up.access_monitor import Tending
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
@@ -75,6 +76,8 @@ async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_t
         return await parent(tending, row)
 
     monkeypatch.setattr(Tending, "_parent", first_waits)
+    if broken_off:
+        monkeypatch.setattr(catch_up, "FIRST_SECONDS", 2.0)  # for so long what is broken off is waited for
     mind = Mind()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         thread = await running(here)
