@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from agentic.core.events.execution_events import ToolFinished
 from agentic.mcp_client.agreed_tools import Catalogue, Pinned, described
 from agentic.mcp_client.server_file import load
 from agentic.mcp_client.servers import McpServers
@@ -21,6 +22,8 @@ from tests.integration.bot.test_accounts import asked, becomes, button
 from tests.integration.bot.test_commands_rights import people
 from tests.integration.bot.whole import SECONDS, finishes, uses, whole
 from tests.integration.mcp.oauth_http import browse, guarded_odd
+from tests.integration.mcp.odd_bench import ODD
+from tests.integration.mcp.odd_http import odd_http
 
 FILE = '{"mcpServers": {"tracker": {"url": "https://tracker.example.org/mcp"}, "odd": {"command": "x", "url": "y"}}}'
 
@@ -124,3 +127,33 @@ async def test_an_owner_signs_in_and_a_task_renews_the_token_that_is_seen_nowher
 
 def _address(message: Message) -> str:
     return message.content.partition("](<")[2].partition(">)")[0]
+
+
+async def test_a_task_uses_servers_of_both_kinds_and_a_question_of_one_is_answered_in_the_thread(
+    guild: LocalGuild, tmp_path: Path
+) -> None:
+    """From a mention, through the whole bot: the first task waits until the tools are known."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "http").mkdir()
+    local = {"command": "python3", "args": ["-c", ODD.read_text()], "tools": ["ask"], "timeout": 30}
+    script = [uses("mcp__local__ask"), uses("mcp__far__add", text="hello"), finishes("Bought.")]
+    with odd_http(tmp_path / "http") as server:
+        far = {"url": server.url, "tools": ["add"]}
+        (home / "mcp.json").write_text(json.dumps({"mcpServers": {"local": local, "far": far}}))
+        async with ScriptedEndpoint.start(script) as endpoint, whole(home, endpoint, guild) as running:
+            posted = await guild.post(guild.channel().id, f"{guild.bot.mention} buy it")
+            asked = await running.says(posted.id, "The MCP server")
+            assert "Which colour, and how many?" in asked.content
+            await guild.post(posted.id, "1: blue, 2: 7")
+            leaves = await running.says(posted.id, "May I use `add at far`?")
+            await running.app.delivered(str(posted.id), SECONDS)
+            await guild.click(leaves.id, leaves.custom_ids()[0])  # words of a server were read, and it acts outside
+            await running.says(posted.id, "Bought.")
+            (execution,) = await running.executions(posted.id)
+            results = [event for event in await running.log(execution) if isinstance(event, ToolFinished)]
+            assert '"colour": "blue", "number": 7' in results[0].preview
+            assert "Added hello." in results[1].preview
+            assert (tmp_path / "http" / "calls.log").read_text() == "add hello\n"
+            tools = endpoint.requests[0].body["tools"]
+            assert [tool["name"] for tool in tools if "mcp" in tool["name"]][:2] == ["mcp__far__add", "mcp__local__ask"]
