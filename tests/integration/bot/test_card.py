@@ -211,15 +211,6 @@ async def test_a_quiet_channel_is_quiet_from_the_first_word_to_the_last(scenery:
     assert len(scenery.of_bot(posted.id)[0].content.splitlines()) == 1
 
 
-async def test_a_message_too_old_to_be_edited_is_continued_in_a_new_one(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    first = scenery.of_bot(thread)[0]
-    scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(400, 30046, "Too many edits")))
-    await scenery.talk.add(scenery.talk.newest(thread), REQUESTED)
-    again = await scenery.says(thread, "Thinking")
-    assert again.id != first.id
-
-
 async def test_what_could_not_be_shown_is_shown_when_it_can_be(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(403, 50013, "Missing Permissions")))

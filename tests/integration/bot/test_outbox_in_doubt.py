@@ -64,6 +64,7 @@ class Case:
 
 
 CASES = {
+    "notice in three parts": Case(lambda thread: item(thread, 1, LONG), "line 0449", 3),
     "notice as a file": Case(lambda thread: item(thread, 1, LONG * 4), "line 0000"),
     "receipt": Case(lambda thread: item(thread, 1, "seen", sort="receipt", target=str(thread + 1)), "seen"),
     "secret": Case(lambda thread: item(thread, 1, "  it is hunter2-and-more  "), "it is"),
