@@ -91,15 +91,3 @@ async def test_f41_a_role_lost_between_the_request_and_the_approval_is_refused(
         assert not any(isinstance(event, Decided | ToolStarted | Finished) for event in await log_of(bot, thread))
         await guild.click(shown.id, shown.custom_ids()[3], author="bob")
         await guild.wait_for(lambda g: "the task was stopped" in g.state.find_message(shown.id).content, SECONDS)
-
-
-async def test_f31_a_spoofed_command_is_shown_as_what_it_is_and_kept_as_it_was(
-    guild: LocalGuild, tmp_path: Path
-) -> None:
-    spoofed = "rm -rf kept # \u202etset a tsuj\u202c\u200b"
-    async with ScriptedEndpoint.start(destroys(spoofed)) as endpoint, whole(tmp_path, endpoint, guild) as bot:
-        thread, shown = await asked(bot)
-        assert "rm -rf kept # ⟨U+202E⟩tset a tsuj⟨U+202C⟩⟨U+200B⟩" in shown.content
-        await guild.click(shown.id, shown.custom_ids()[1])
-        await bot.says(thread, "It is over.")
-        assert any(spoofed in request.text() for request in endpoint.requests[1:])

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
-from agentic.models.scripted.captured_request import CapturedRequest
-from agentic.models.scripted.endpoint import ScriptedEndpoint
-from agentic.models.scripted.replies import Reply
-from bot.app.app import App, AppHome
-from bot.config.settings import Settings
 from bot.local_discord.faults.rules import (
     Delayed,
     Duplicated,
@@ -29,8 +22,7 @@ from bot.rendering.code_blocks import FENCE
 from bot.rendering.discord_text import LIMIT
 from tests.faults.staging import REQUESTED, delivered, guild, nothing_more, notices, scenery
 from tests.integration.bot.talking import Scenery, running_bot
-from tests.scripts import running
-from tests.waiting import BOUND, eventually
+from tests.waiting import BOUND
 
 __all__ = ["guild", "scenery"]
 
@@ -158,37 +150,6 @@ async def test_f14_a_deleted_thread_stays_deleted(scenery: Scenery) -> None:
     await scenery.until_delivered()
     other = await scenery.mention("another")
     assert [found.id for found in guild.threads()] == [other]
-
-
-async def test_f14_a_deleted_thread_ends_its_execution_and_frees_what_it_held(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    token = uuid4().hex
-
-    def works(request: CapturedRequest) -> Reply:
-        return Reply(calls=(("shell", {"command": f"touch made.txt; while sleep 600; do echo {token}; done"}),))
-
-    async with ScriptedEndpoint.start(works) as endpoint:
-        for name, value in endpoint.environment().items():
-            monkeypatch.setenv(name, value)
-        settings = Settings(home=tmp_path, sandbox="bubblewrap", tier_2=("anthropic/claude-haiku-4-5",))
-        async with App.open(settings, AppHome(tmp_path), guild=guild) as app:
-            await app.online()
-            thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} grow")).id
-            file = tmp_path / "workspaces" / str(thread) / "made.txt"
-            await eventually(file.exists)
-            assert running(token)
-            await guild.delete_channel(thread)
-
-            async def how_it_ended() -> str:
-                rows = await app.store.executions(str(thread))
-                return rows[0].finished if rows else ""
-
-            assert await eventually(how_it_ended) == "stopped"
-            assert running(token) == []
-            await app.threads.idle(str(thread))
-            await eventually(lambda: not file.exists(), "what is kept of a thread goes with it")
-            assert await app.store.acquire(str(thread), "somebody else") is not None
 
 
 async def test_f16_a_deleted_progress_message_is_posted_again(scenery: Scenery) -> None:

@@ -72,14 +72,6 @@ async def test_f57_done_while_the_tests_fail_goes_back_with_the_facts_once_and_i
     assert [event.rule for event in await house.events(Intervened)] == ["evidence"]
 
 
-async def test_f57_without_a_claim_on_the_tests_they_deny_it_all_the_same(scene: Scene) -> None:
-    silent = Reply(calls=(("finish", {"answer": "All good.", "claims": []}),))
-    house, ended = await scene.work(shell(f"{CHECK} 2>&1 | tail -4; echo over"), silent, silent)
-    assert ended.reason == "failed"
-    assert (ended.claims[0].verdict, ended.claims[0].text) == ("contradicted", "The task is done")
-    assert "in the last test run 1 of 2 tests failed" in house.endpoint.requests[2].messages[-1].text
-
-
 async def test_f57_what_was_mended_and_tested_again_is_proven_and_a_stale_run_is_not(scene: Scene) -> None:
     """The run before the last edit proves nothing; it goes back, runs again, and then does."""
     house, ended = await scene.work(

@@ -88,7 +88,7 @@ async def staged(script: Script, *models: str, answer: str = "", **policy: objec
             await router.close()
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", [429, 503])
 async def test_f53_a_failing_provider_is_backed_off_from_and_then_the_same_tiers_fallback_is_asked(status: int) -> None:
     def script(request: CapturedRequest) -> Reply:
         return Reply.error(status) if request.model == "gpt-4o-mini" else FINISH

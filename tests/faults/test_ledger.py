@@ -79,11 +79,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_the_command_prints_each_row_and_ends_with_the_sum(tmp_path: Path) -> None:
     file = tmp_path / "test_sample.py"
-    for tests, status, held in (
-        (TESTS, 1, 2),
-        ("def test_f9_holds(): pass\n", 0, 1),
-        ("def test_f9_x(): 1 / 0\n", 1, 0),
-    ):
+    for tests, status, held in ((TESTS, 1, 2), ("def test_f9_holds(): pass\n", 0, 1)):
         file.write_text(tests)
         command = [sys.executable, "-m", "tests.faults", str(file), "-p", "no:cacheprovider"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)

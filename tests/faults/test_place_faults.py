@@ -9,10 +9,10 @@ import pytest
 
 from agentic.core.events.execution_events import InputReceived
 from agentic.ports.stores import SessionRow
+from bot.catch_up import catch_up
 from bot.catch_up.access_monitor import Tending
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
-from bot.progress.model import MACHINE
 from tests.faults.staging import guild
 from tests.faults.whole import Mind, Whole, here, running, whole
 from tests.waiting import eventually
@@ -76,6 +76,8 @@ async def test_f13_a_thread_that_was_locked_while_nobody_listened_is_paused_at_t
         return await parent(tending, row)
 
     monkeypatch.setattr(Tending, "_parent", first_waits)
+    if broken_off:
+        monkeypatch.setattr(catch_up, "FIRST_SECONDS", 2.0)  # for so long what is broken off is waited for
     mind = Mind()
     async with whole(guild, tmp_path, mind, monkeypatch) as here:
         thread = await running(here)
@@ -210,28 +212,6 @@ async def test_f15_what_a_person_paused_is_not_resumed_when_rights_return(here: 
     assert here.app.threads.state(str(thread)) == "paused"
     await here.guild.react(thread, "▶")
     await here.says(thread, "answered <hold it>")
-
-
-async def test_f13_what_a_person_pauses_while_it_is_locked_stays_paused_when_it_is_unlocked(here: Whole) -> None:
-    thread = await running(here)
-    await here.guild.archive(thread, locked=True)
-    await here.state(thread, "paused")
-    await here.guild.react(thread, "⏸")
-    await paused_by_a_person(here, thread)
-    await here.guild.change_thread(thread, archived=False, locked=False)
-    await here.says(thread, "**Pausing** when the current step ends")
-    here.mind.go.set()
-    await here.logged(thread, "model_answered")
-    assert here.app.threads.state(str(thread)) == "paused"
-    await here.guild.react(thread, "▶")
-    await here.says(thread, "answered <hold it>")
-
-
-async def paused_by_a_person(here: Whole, thread: int) -> None:
-    async def so() -> bool:
-        return (await here.app.threads.status(str(thread))).paused not in ("", MACHINE)
-
-    await eventually(so)
 
 
 async def test_f18_a_task_whose_message_is_deleted_before_anything_was_done_is_cancelled(here: Whole) -> None:

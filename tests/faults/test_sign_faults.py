@@ -91,29 +91,6 @@ async def test_f22_a_stop_during_a_back_off_asks_no_model_again(guild: LocalGuil
         assert len(endpoint.requests) == asked
 
 
-@pytest.mark.parametrize("sign", ["🛑\ufe0f", "halt:777"])
-async def test_f23_a_stop_given_while_the_bot_is_down_is_read_and_nothing_goes_on(
-    guild: LocalGuild, tmp_path: Path, sign: str
-) -> None:
-    def script(request: CapturedRequest) -> Reply:
-        return (
-            finishes("never said") if request.answers else uses("shell", command="echo begun; sleep 300", timeout=600)
-        )
-
-    async with ScriptedEndpoint.start(script) as endpoint:
-        async with whole(tmp_path, endpoint, guild, **SIGNS) as before:
-            thread = await mention(before, "count")
-            await until(before, thread, lambda log: any(isinstance(event, ToolStarted) for event in log))
-            await before.app.delivered(str(thread), SECONDS)
-        asked = len(endpoint.requests)
-        await guild.react(thread, sign)
-        async with whole(tmp_path, endpoint, guild, **SIGNS) as bot:
-            events = await until(bot, thread, lambda log: any(isinstance(event, Finished) for event in log))
-            assert [event.reason for event in events if isinstance(event, Finished)] == ["stopped"]
-            await bot.says(thread, "Stopped by")
-            assert len(endpoint.requests) == asked
-
-
 async def test_f23_a_stop_of_somebody_who_only_looks_ends_nothing(guild: LocalGuild, tmp_path: Path) -> None:
     guild.add_member("vic", (guild.add_role("watchers").id,))
 

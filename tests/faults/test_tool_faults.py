@@ -41,13 +41,9 @@ def said(seen: Observation, bench: Bench) -> str:
     ("tool", "arguments"),
     [
         pytest.param("shell", {"command": f"printf '{NOISE}'"}, id="shell"),
-        pytest.param("shell", {"command": f"printf '{NOISE}' >&2; exit 1"}, id="failing shell"),
-        pytest.param("python", {"code": f"import os; os.system(\"printf '{NOISE}'\")"}, id="python"),
         pytest.param("python", {"code": "raise ValueError('\\x1b[31mred\\x1b]0;t\\x07 end')"}, id="traceback"),
         pytest.param("read", {"path": "noise.txt"}, id="read"),
-        pytest.param("grep", {"pattern": "red"}, id="grep"),
         pytest.param("list", {}, id="list"),
-        pytest.param("glob", {"pattern": "*"}, id="glob"),
     ],
 )
 async def test_f29_escape_sequences_are_stripped_from_what_a_tool_shows(
@@ -84,13 +80,9 @@ async def test_f29_escape_sequences_do_not_come_back_through_a_diff_or_a_saved_o
     ("tool", "arguments", "names"),
     [
         ("no_such_tool", {}, "no_such_tool"),
-        ("Shell", {"command": "ls"}, "shell"),
         ("shell", {"command": "ls", "sudo": True}, "sudo"),
-        ("shell", {"command": 7}, "command"),
         ("shell", {"command": "ls", "timeout": "soon"}, "timeout"),
         ("read", {}, "path"),
-        ("multi_edit", {"path": "a", "edits": "none"}, "edits"),
-        ("finish", {"answer": ["done"]}, "answer"),
         ("todo", {"items": [{"text": "a", "state": "maybe"}]}, "state"),
     ],
 )
@@ -121,10 +113,7 @@ async def calls_on(bench: Bench, path: str) -> list[Observation]:
     ]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["../outside/f", "a/../../outside/f", "/tmp/outside/f", "/workspace/../tmp/outside/f", "link", "folder/f", "chain"],
-)
+@pytest.mark.parametrize("path", ["../outside/f", "/tmp/outside/f", "chain"])
 async def test_f62_a_path_that_leads_outside_is_refused(bench: Bench, path: str) -> None:
     await bench.call(
         "shell",
@@ -137,40 +126,10 @@ async def test_f62_a_path_that_leads_outside_is_refused(bench: Bench, path: str)
     assert "canary" in (await bench.call("shell", command="cat /tmp/outside/f")).preview
 
 
-SWAP = """
-import ctypes, os
-os.makedirs('/tmp/outside'), os.makedirs('real')
-open('/tmp/outside/f', 'w').write('canary'), open('real/f', 'w').write('inside')
-os.symlink('/tmp/outside', 'link')
-libc, here, exchange = ctypes.CDLL(None), -100, 2
-while True:
-    libc.renameat2(here, b'real', here, b'link', exchange)
-"""
-
-
-async def test_f62_a_link_that_is_swapped_during_the_call_never_leads_outside(bench: Bench) -> None:
-    await bench.call("shell", command=f'python3 -c "{SWAP}"', background=True)
-    await eventually((bench.workspace / "link").is_symlink)
-    outcomes: list[str] = []
-    for number in range(200):
-        seen = await bench.call("read", path="real/f")
-        assert "canary" not in seen.preview
-        outcomes.append("inside" if "inside" in seen.preview else seen.outcome)
-        await bench.call("write", path=f"real/new{number}", content="overwritten")
-    await bench.toolbox.settle()
-    assert "inside" in outcomes
-    assert "refused" in outcomes
-    left = await bench.call("shell", command="ls /tmp/outside; cat /tmp/outside/f")
-    assert left.preview.split("\nFiles changed")[0].endswith("\nf\ncanary")
-
-
 # --- 63: read of a FIFO, a device, /proc ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["fifo", "/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/1/mem", "zero", "socket", "processes/1/environ"],
-)
+@pytest.mark.parametrize("path", ["fifo", "zero", "socket", "/proc/self/environ"])
 async def test_f63_what_is_no_file_of_the_workspace_is_refused_without_a_hang(bench: Bench, path: str) -> None:
     await bench.call("shell", command="mkfifo fifo; ln -s /dev/zero zero; ln -s /proc processes")
     await bench.call("python", code="import socket; s = socket.socket(socket.AF_UNIX); s.bind('socket')")
@@ -208,9 +167,7 @@ async def searched(bench: Bench, ref: str, pattern: str) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("echo BEGIN-; head -c 1000000000 /dev/zero | tr '\\0' x", id="no newline"),
         pytest.param("echo BEGIN-; head -c 1000000000 /dev/urandom", id="binary"),
-        pytest.param("echo BEGIN-; yes 'a line of text'", id="for ever"),
     ],
 )
 async def test_f66_a_flood_of_output_is_cut_kept_and_ended(bench: Bench, command: str) -> None:
@@ -223,13 +180,6 @@ async def test_f66_a_flood_of_output_is_cut_kept_and_ended(bench: Bench, command
     assert "bytes 10000000-" in page.preview
     assert (await searched(bench, seen.output_ref, "BEGIN-")).startswith("1: BEGIN-")
     assert bench.sandboxes.existing("t1") is not None
-
-
-async def test_f66_a_long_output_within_bounds_shows_its_end_and_can_be_searched_to_the_end(bench: Bench) -> None:
-    seen = await bench.call("shell", command="seq 1 3000000; echo THE-END; exit 4")
-    assert seen.exit_code == 4
-    assert "THE-END" in seen.preview
-    assert await searched(bench, seen.output_ref, "^2999999$") == "2999999: 2999999"
 
 
 async def test_f66_a_flood_does_not_stay_in_the_memory_of_the_bot(bench: Bench) -> None:

@@ -17,10 +17,12 @@ import pytest
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
+from agentic.sandbox.backends import selection
 from bot.app.app import App, AppHome
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
+from tests.integration.bot.whole import tried_once
 from tests.waiting import BOUND, eventually
 
 
@@ -124,6 +126,7 @@ async def whole(
     async with ScriptedEndpoint.start(mind) as endpoint:
         for name, value in endpoint.environment().items():
             monkeypatch.setenv(name, value)
+        monkeypatch.setattr(selection, "probe", tried_once)
         chosen = {
             "sandbox": "bubblewrap",
             "tier_2": ("anthropic/claude-haiku-4-5",),

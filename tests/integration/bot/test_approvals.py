@@ -6,7 +6,6 @@ import pytest
 
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
-from bot.progress.model import MACHINE
 from tests.integration.bot.seeking import GATE, UNTIL, court, decided, seeking
 from tests.integration.bot.test_questions import closed, told
 
@@ -41,14 +40,6 @@ async def test_f31_what_hides_or_reorders_in_a_command_is_written_out_where_it_i
         assert written in shown.content
         assert "invisible or text-reordering characters" in shown.content
         assert not set(hostile) & set(shown.content) - set(" lsfr-m;echoabd")
-
-
-async def test_a_command_cannot_leave_the_box_it_is_shown_in(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        _, shown = await seeking(scenery, "echo ```\n**Approved already**\n```")
-        assert shown.content.count("```") == 2
-        file = shown.attachments[0]
-        assert guild.file(file.id).decode() == "echo ```\n**Approved already**\n```"
 
 
 async def test_a_long_command_is_whole_in_a_file_and_that_is_said(guild: LocalGuild) -> None:
@@ -106,30 +97,6 @@ async def test_whose_task_it_is_may_not_approve_it_by_press_by_word_or_by_sign_b
 
 
 @pytest.mark.wall("rights")
-async def test_an_owners_approval_is_not_an_operators_to_give(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        thread, shown = await seeking(scenery, who="owner")
-        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "Only an owner", "chief")
-        await guild.click(shown.id, shown.custom_ids()[0])
-        await scenery.until(lambda: len(scenery.talk.got) == 2)
-        assert scenery.talk.got[1].author.level == "owner"
-
-
-@pytest.mark.wall("rights")
-async def test_f41_a_role_lost_between_the_request_and_the_press_is_refused(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        thread, shown = await seeking(scenery)
-        guild.set_roles("chief", ())
-        await guild.click(shown.id, shown.custom_ids()[0], author="chief")
-        await told(scenery, thread, "Only an operator can allow or deny this", "chief")
-        await guild.react(shown.id, "✅", author="chief")
-        await guild.post(thread, "allow once", author="chief")
-        await scenery.says(thread, "someone else's task")
-        assert len(scenery.talk.got) == 1
-
-
-@pytest.mark.wall("rights")
 async def test_f40_whom_discord_does_not_let_write_there_decides_nothing_whatever_their_role(guild: LocalGuild) -> None:
     async with court(guild) as scenery:
         thread, shown = await seeking(scenery)
@@ -152,14 +119,3 @@ async def test_f40_what_the_bot_may_not_do_nobody_gets_done_through_it_but_a_sto
         await guild.click(shown.id, shown.custom_ids()[2])
         await scenery.until(lambda: any(item.sort == "stop" for item in scenery.talk.got))
         assert "answer" not in {item.sort for item in scenery.talk.got}
-
-
-@pytest.mark.wall("rights")
-async def test_f40_signs_do_nothing_either_where_the_bot_may_not_write_but_a_stop(guild: LocalGuild) -> None:
-    async with court(guild) as scenery:
-        _, shown = await seeking(scenery)
-        guild.deny(scenery.general, Permission.SEND_MESSAGES_IN_THREADS)
-        for sign in ("✅", "▶", "🛑"):  # signs of one person are taken in in their order
-            await guild.react(shown.id, sign)
-        await scenery.until(lambda: any(item.sort == "stop" for item in scenery.talk.got))
-        assert [item.sort for item in scenery.talk.got if item.author.id != MACHINE] == ["task", "stop"]

@@ -158,18 +158,6 @@ async def test_the_form_says_it_better_and_lets_it_through_where_nothing_needs_a
         assert (await stored(lessons, guild)).action == "install the project"
 
 
-@pytest.mark.wall("rights")
-async def test_f41_who_lost_the_right_between_the_form_and_its_words_changes_nothing(guild: LocalGuild) -> None:
-    lessons = fresh_lessons()
-    async with learning(guild, lessons) as scenery:
-        thread, message = await asked_in(scenery, lessons)
-        opened, _ = await form(scenery, message)
-        guild.set_roles("own", [])
-        await guild.submit(opened, {"trigger": "imports fail", "action": "install the project"})
-        await told(scenery, thread, "Only an owner of this server can decide", "own")
-        assert (await stored(lessons, guild)).action == CURL
-
-
 async def test_a_decision_while_the_lessons_cannot_be_written_is_told_and_can_be_made_again(
     guild: LocalGuild, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from bot.local_discord.faults.rules import Delayed, RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.outbound.live.progress_messages import ShownProgress
 from bot.outbound.request_queue import EDIT_SECONDS
-from tests.integration.bot.talking import SECONDS, Scenery, running_bot
+from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
 
 ASKED = ModelRequested(request="r1", turn=1, tier=2, model="scripted/plain")
@@ -45,19 +45,6 @@ async def test_progress_is_one_silent_message_that_changes_in_place(scenery: Sce
     answer = await scenery.says(thread, "All done.")
     assert "✅ **Done**" in scenery.of_bot(thread)[0].content
     assert [m.id for m in scenery.of_bot(thread)] == [shown.id, answer.id]
-
-
-async def test_nothing_is_kept_of_what_has_no_log_any_more(scenery: Scenery) -> None:
-    """What a model said last may come after its thread was deleted."""
-    gone, name = "x0123456789a", "progress of x0123456789a"
-    scenery.bot.feed.streamed(gone, "I was about to")
-    async with asyncio.timeout(SECONDS):
-        while not any(task.get_name() == name for task in asyncio.all_tasks()):
-            await asyncio.sleep(0)  # a bot tells nobody that it looks
-        while any(task.get_name() == name for task in asyncio.all_tasks()):
-            await asyncio.sleep(0)
-    assert scenery.bot.feed.progress(gone) is None
-    assert scenery.bot.feed.tail(gone) == ""
 
 
 async def test_a_refusal_that_comes_late_does_not_outlive_what_it_was_for(scenery: Scenery) -> None:
@@ -190,6 +177,16 @@ async def test_the_progress_says_it_waits_before_the_question_stands_below_it(sc
     assert "Waiting for your answer" in scenery.of_bot(thread)[0].content
 
 
+async def test_the_progress_of_a_second_task_replies_to_the_message_that_asked(scenery: Scenery) -> None:
+    thread = await scenery.mention("one")
+    await scenery.talk.finish(scenery.talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    second = await scenery.guild.post(thread, "and two")
+    progress = await scenery.says(thread, "Starting")
+    assert progress.reply_to == second.id
+    assert scenery.of_bot(thread)[0].reply_to is None
+
+
 async def test_what_it_waits_for_is_shown(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
@@ -200,13 +197,3 @@ async def test_what_it_waits_for_is_shown(scenery: Scenery) -> None:
     assert "$0.0123" in waiting.content
     await scenery.talk.add(execution, Decided(question="q1", by=Person(id="1", name="Ann"), choice="text", text="b"))
     await scenery.guild.wait_for(lambda _: "Waiting" not in scenery.of_bot(thread)[0].content)
-
-
-async def test_the_progress_of_a_second_task_replies_to_the_message_that_asked(scenery: Scenery) -> None:
-    thread = await scenery.mention("one")
-    await scenery.talk.finish(scenery.talk.newest(thread))
-    await scenery.says(thread, "All done.")
-    second = await scenery.guild.post(thread, "and two")
-    progress = await scenery.says(thread, "Starting")
-    assert progress.reply_to == second.id
-    assert scenery.of_bot(thread)[0].reply_to is None

@@ -12,7 +12,6 @@ from agentic.core.events.execution_events import (
     Evaluated,
     FileChange,
     Finished,
-    InputReceived,
     ModelAnswered,
     ModelRequested,
     Person,
@@ -95,17 +94,6 @@ async def test_a_long_change_is_a_file_that_can_be_applied(guild: LocalGuild) ->
         assert diff.startswith("--- a/a.py\n+++ b/a.py\n@@ -1,60 +1,60 @@\n-line 0\n")
 
 
-async def test_without_a_checkpoint_the_card_says_why_there_is_no_undo(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    execution = scenery.talk.newest(thread)
-    problem = SAVED.model_copy(update={"problem": "120,000 files, too many to keep a copy", "manifest": ""})
-    await scenery.talk.add(execution, problem, *edited(change("a.py")))
-    await scenery.talk.finish(execution, "Done it.")
-    card = await scenery.says(thread, "Done it.")
-    assert "-# Can't be undone: 120,000 files, too many to keep a copy" in card.content
-    assert not any("undo" in name for name in card.custom_ids())
-
-
 async def test_the_sections_stay_when_the_answer_becomes_a_file(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     execution = scenery.talk.newest(thread)
@@ -131,18 +119,6 @@ async def test_talk_is_answered_without_a_card(scenery: Scenery) -> None:
     await scenery.until_delivered()
     assert [message.content for message in scenery.of_bot(thread)] == ["Hello!"]
     assert scenery.bot.feed.progress(execution) is None
-
-
-async def test_nothing_is_kept_of_talk_that_ended_also_if_it_is_looked_at_again(scenery: Scenery) -> None:
-    thread = await scenery.greet("hello")
-    execution = scenery.talk.newest(thread)
-    await scenery.talk.finish(execution, "Hello!")
-    await scenery.says(thread, "Hello!")
-    await scenery.until_delivered()
-    board, feed = scenery.bot.board, scenery.bot.feed
-    await board.settle(execution)
-    assert feed.progress(execution) is None
-    await scenery.until(lambda: execution not in board._pending)
 
 
 async def test_talk_that_turns_out_to_be_work_has_a_card_from_then_on(scenery: Scenery) -> None:
@@ -235,25 +211,6 @@ async def test_a_quiet_channel_is_quiet_from_the_first_word_to_the_last(scenery:
     assert len(scenery.of_bot(posted.id)[0].content.splitlines()) == 1
 
 
-async def test_a_pause_is_shown_and_going_on_too(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    execution = scenery.talk.newest(thread)
-    pause = InputReceived(inbox="1", sort="pause", author=ANN)
-    await scenery.talk.add(execution, REQUESTED, pause)
-    await scenery.says(thread, "⏸ **Pausing** when the current step ends")
-    await scenery.talk.add(execution, InputReceived(inbox="2", sort="resume", author=ANN))
-    await scenery.says(thread, "💭 **Thinking**")
-
-
-async def test_a_message_too_old_to_be_edited_is_continued_in_a_new_one(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    first = scenery.of_bot(thread)[0]
-    scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(400, 30046, "Too many edits")))
-    await scenery.talk.add(scenery.talk.newest(thread), REQUESTED)
-    again = await scenery.says(thread, "Thinking")
-    assert again.id != first.id
-
-
 async def test_what_could_not_be_shown_is_shown_when_it_can_be(scenery: Scenery) -> None:
     thread = await scenery.mention("go")
     scenery.guild.misbehave(Rule("PATCH */messages/*", ErrorAnswer(403, 50013, "Missing Permissions")))
@@ -262,3 +219,14 @@ async def test_what_could_not_be_shown_is_shown_when_it_can_be(scenery: Scenery)
     await scenery.says(thread, "The end.")
     scenery.bot.board.retry_now()
     await scenery.says(thread, "✅ **Done**")
+
+
+async def test_without_a_checkpoint_the_card_says_why_there_is_no_undo(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    problem = SAVED.model_copy(update={"problem": "120,000 files, too many to keep a copy", "manifest": ""})
+    await scenery.talk.add(execution, problem, *edited(change("a.py")))
+    await scenery.talk.finish(execution, "Done it.")
+    card = await scenery.says(thread, "Done it.")
+    assert "-# Can't be undone: 120,000 files, too many to keep a copy" in card.content
+    assert not any("undo" in name for name in card.custom_ids())

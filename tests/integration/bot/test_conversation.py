@@ -8,7 +8,6 @@ import pytest
 
 from agentic.core.events.execution_events import Started
 from bot.local_discord.local_discord import LocalGuild
-from bot.local_discord.model.records import Message
 from tests.faults.whole import Mind, Whole, here, running, whole
 
 __all__ = ["here"]
@@ -75,21 +74,6 @@ async def test_several_people_in_a_thread_are_each_named_to_the_agent(here: Whol
     assert "[User guidance from bea]\nand be brief" in here.mind.asked[-1]
 
 
-async def test_guidance_of_who_may_not_steer_is_answered_plainly_once(here: Whole) -> None:
-    guild = here.guild
-    guild.add_member("bob")
-    thread = await running(here)
-    for text in ("do it my way", "really, my way", "hello?"):
-        await guild.post(thread, text, author="bob")
-    await here.says(thread, "someone else's task")
-    await here.seen(await guild.post(thread, "use tabs"))
-    await here.app.delivered(str(thread))
-    assert sum("someone else's task" in message.content for message in here.said(thread)) == 1
-    here.mind.go.set()
-    await here.says(thread, "answered <hold it>")
-    assert "my way" not in here.mind.asked[-1]
-
-
 async def test_a_side_question_is_answered_as_a_reply_while_the_task_goes_on(here: Whole) -> None:
     thread = await running(here)
     aside = await here.guild.post(thread, ". btw how far are you?")
@@ -133,39 +117,6 @@ async def test_what_a_mention_replies_to_reaches_the_agent_as_data(here: Whole) 
     started = await _begun(here, thread)
     assert [each.trusted for each in started.quoted if each.text == "it broke with the last commit"] == [True]
     assert [file.foreign for file in started.files] == [False]
-
-
-async def test_what_is_asked_about_a_message_in_its_menu_reaches_the_agent_as_a_mention_that_replies_would(
-    here: Whole,
-) -> None:
-    guild, asked = here.guild, here.mind.asked
-    guild.add_member("bob")
-    here.mind.go.set()
-    await guild.wait_for(lambda g: any(command["name"] == "Ask Threadwright" for command in g.commands(None)) or None)
-
-    async def ask(message: Message, text: str, thread: int) -> str:
-        used = await guild.use_on(message, "Ask Threadwright")
-        await guild.wait_for(lambda g: g.interaction(used).modal)
-        await guild.submit(used, {"what": text})
-        await here.says(thread, f"answered <{text}>")
-        return asked[-1]
-
-    old = await guild.post(here.general, "the build is red since noon", author="bob", files=[("log.txt", b"boom")])
-    read = await ask(old, "look at that", old.id)
-    assert "> bob: the build is red since noon" in read
-    assert "log.txt (4 bytes)" in read
-    assert list((here.app.settings.home / "workspaces" / str(old.id)).rglob("log.txt"))
-    assert not guild.state.find_message(old.id).reactions, "it is no task of whoever wrote it"
-    ours = (await guild.create_thread(here.general, "ours")).id
-    await guild.post(ours, "the server is called atlas", author="bob")
-    theirs = await guild.post(ours, "it is down", author="bob")
-    read = await ask(theirs, "restart it", ours)
-    assert "the server is called atlas" in read
-    for thread in (old.id, ours):
-        (row,) = await here.app.store.executions(str(thread))
-        started = (await here.app.store.read(row.execution).__anext__()).event
-        assert isinstance(started, Started)
-        assert {one.trusted for one in started.quoted} == {False}
 
 
 async def test_a_thread_of_people_becomes_a_session_that_knows_what_was_said_also_a_private_one(here: Whole) -> None:
@@ -213,12 +164,16 @@ async def test_a_dot_queues_a_task_and_the_queue_is_listed_and_begins_in_its_ord
     assert [row.task for row in await here.app.store.executions(str(thread))] == ["hold it", "then this", "and that"]
 
 
-async def test_a_check_mark_where_nothing_runs_is_a_further_task_that_knows_the_one_before(here: Whole) -> None:
+async def test_guidance_of_who_may_not_steer_is_answered_plainly_once(here: Whole) -> None:
+    guild = here.guild
+    guild.add_member("bob")
+    thread = await running(here)
+    for text in ("do it my way", "really, my way", "hello?"):
+        await guild.post(thread, text, author="bob")
+    await here.says(thread, "someone else's task")
+    await here.seen(await guild.post(thread, "use tabs"))
+    await here.app.delivered(str(thread))
+    assert sum("someone else's task" in message.content for message in here.said(thread)) == 1
     here.mind.go.set()
-    thread = await here.mention("paint the fence")
-    await here.says(thread, "answered <paint the fence>")
-    await here.ended(thread)
-    await here.guild.react(thread, "✅")
-    await here.says(thread, "answered <Continue")
-    assert "answered <paint the fence>" in here.mind.asked[-1]
-    assert await here.ended(thread) == ["done", "done"]
+    await here.says(thread, "answered <hold it>")
+    assert "my way" not in here.mind.asked[-1]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import shutil
 from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import ModelAnswered, Policy
+from agentic.core.events.execution_events import Policy
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
@@ -19,7 +17,6 @@ from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.messages.message_params import Upload
 from bot.sessions.start import policy_from
 from tests.integration.bot.whole import SECONDS, Whole, finishes, uses, whole
-from tests.waiting import eventually
 
 LOOK = uses("shell", command="ls")
 TURNS = {"max_turns_simple": 2, "max_turns_medium": 2, "max_turns_complex": 2}
@@ -43,51 +40,6 @@ async def test_at_its_limit_of_turns_it_asks_and_goes_on_with_more(guild: LocalG
         assert [button["label"] for button in asked.interactive()][:2] == ["10 more turns", "20 more turns"]
         await guild.click(asked.id, asked.custom_ids()[0])
         await running.says(thread, "Seen all.")
-
-
-async def test_verbosity_is_chosen_by_a_command_and_the_nearest_choice_counts(
-    guild: LocalGuild, tmp_path: Path
-) -> None:
-    script = [LOOK, finishes("One."), LOOK, finishes("Two.")]
-    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        chosen: dict[str, str | int | float | bool] = {"name": "verbosity", "value": "quiet", "scope": "channel"}
-        await guild.slash(guild.channel().id, "settings set", chosen)
-        await guild.wait_for(
-            lambda g: any("is now **quiet**" in m.content for m in g.messages(g.channel().id, viewer=g.you))
-        )
-        thread = await running.task("look around in the files")
-        (quiet, _) = running.of_bot(thread)
-        assert quiet.content.startswith("✅ **Done**")
-        assert "\n" not in quiet.content
-        await guild.slash(thread, "settings set", {**chosen, "value": "detailed", "scope": "thread"})
-        await guild.wait_for(
-            lambda g: any("is now **detailed**" in m.content for m in g.messages(thread, viewer=g.you))
-        )
-        await running.task("look once more", thread)
-        detailed = await running.says(thread, "✔ Looked around")
-        assert len(detailed.content.splitlines()) > 2
-
-
-async def test_an_undo_whose_copy_is_gone_is_refused_with_the_reason(guild: LocalGuild, tmp_path: Path) -> None:
-    script = [uses("shell", command="echo new > a.txt"), finishes("Made.")]
-    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await running.task("make a file")
-        card = await running.says(thread, "Made.")
-        shutil.rmtree(tmp_path / "home" / "checkpoints" / str(thread))
-        await guild.click(card.id, next(one for one in card.custom_ids() if one.startswith("tw:undo:")))
-        await running.says(thread, "cannot be undone")
-        assert (running.workspace(thread) / "a.txt").read_text() == "new\n"
-
-
-async def test_a_dot_where_nothing_runs_is_a_task_at_once(guild: LocalGuild, tmp_path: Path) -> None:
-    script = [LOOK, finishes("One."), LOOK, finishes("Two."), LOOK, finishes("Three.")]
-    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await running.task("count the files")
-        for text, answer in ((". count the folders", "Two."), (". btw count the links", "Three.")):
-            await guild.post(thread, text)
-            await running.says(thread, answer)
-        tasks = [row.task for row in await running.app.store.executions(str(thread))]
-        assert tasks == ["count the files", "count the folders", "count the links"]
 
 
 async def test_a_task_that_waits_for_a_place_is_told_so_and_begins_by_itself(guild: LocalGuild, tmp_path: Path) -> None:
@@ -150,48 +102,6 @@ async def test_files_of_a_task_are_in_its_workspace_and_what_was_not_taken_is_sa
         assert "notes.txt" in endpoint.requests[0].text()
 
 
-async def test_the_commands_pause_and_resume_hold_what_runs_and_let_it_go_on(guild: LocalGuild, tmp_path: Path) -> None:
-    asked, go = asyncio.Event(), asyncio.Event()
-
-    async def slow(request: CapturedRequest) -> Reply:
-        asked.set()
-        await go.wait()
-        return finishes("Counted.") if request.answers else uses("shell", command="echo here > here.txt")
-
-    async with ScriptedEndpoint.start(slow) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await mention(running, "count the files")
-        await asyncio.wait_for(asked.wait(), SECONDS)
-        await guild.slash(thread, "pause")
-        await running.says(thread, "**Pausing** when the current step ends")
-        go.set()
-        await running.says(thread, "**Paused**")
-        (execution,) = await running.executions(thread)
-        await running.logged(execution, ModelAnswered)
-        await guild.slash(thread, "status")
-        await guild.wait_for(lambda g: any(m.embeds for m in g.messages(thread, viewer=g.you)), SECONDS)
-        assert not (running.workspace(thread) / "here.txt").exists(), "what was answered meanwhile is not begun"
-        await guild.slash(thread, "resume")
-        await running.says(thread, "Counted.")
-        assert (running.workspace(thread) / "here.txt").exists()
-
-
-async def test_when_a_task_has_ended_no_list_of_what_it_changed_is_kept(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app, "EVICT_EVERY", 0.05)
-    replies = [uses("shell", command="echo 1 > kept.txt"), finishes()]
-    async with ScriptedEndpoint.start(replies) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await running.task("write kept.txt")
-        world = running.app.workshop.world(str(thread))
-        assert (await world.get_file("kept.txt", 10)) == b"1\n"
-
-        async def let_go() -> bool:
-            gc.collect()
-            return not await world.changes()
-
-        await eventually(let_go, "what changed is forgotten")
-
-
 async def test_idle_sandboxes_are_looked_for_again_after_a_look_that_failed(
     guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,32 +158,6 @@ async def test_a_thread_is_titled_by_the_first_answer_and_no_later_task_is_asked
         assert asked == [True, True, False]
 
 
-async def test_a_thread_whose_first_task_offered_no_title_is_not_asked_for_one_again(
-    guild: LocalGuild, tmp_path: Path
-) -> None:
-    async with (
-        ScriptedEndpoint.start([finishes("Seen."), finishes("Again.")]) as endpoint,
-        whole(tmp_path / "home", endpoint, guild) as running,
-    ):
-        thread = await running.task("please have a look around in the files for me")
-        await running.says(thread, "Seen.")
-        await running.task("look around in the files again", thread)
-        await running.says(thread, "Again.")
-        assert ["no good title" in request.text() for request in endpoint.requests] == [True, False]
-
-
-async def test_small_talk_is_one_plain_message(guild: LocalGuild, tmp_path: Path) -> None:
-    async with (
-        ScriptedEndpoint.start([Reply(text="I'm fine, thanks!")]) as endpoint,
-        whole(tmp_path / "home", endpoint, guild) as running,
-    ):
-        thread = await mention(running, "hi, how are you?")
-        answer = await running.says(thread, "I'm fine, thanks!")
-        await running.app.delivered(str(thread))
-        assert [message.content for message in running.of_bot(thread)] == ["I'm fine, thanks!"]
-        assert not answer.pings
-
-
 async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guild: LocalGuild, tmp_path: Path) -> None:
     async with (
         ScriptedEndpoint.start([Reply.error(404)] * 5) as endpoint,
@@ -286,3 +170,14 @@ async def test_a_model_that_is_not_known_is_said_with_the_setting_to_change(guil
             not any("Try again" in str(button.get("label")) for button in told.interactive())
             or "restart me" in told.content
         )
+
+
+async def test_a_dot_where_nothing_runs_is_a_task_at_once(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [finishes("One."), finishes("Two."), finishes("Three.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = await running.task("say one")
+        for text, answer in ((". say two", "Two."), (". btw say three", "Three.")):
+            await guild.post(thread, text)
+            await running.says(thread, answer)
+        tasks = [row.task for row in await running.app.store.executions(str(thread))]
+        assert tasks == ["say one", "say two", "say three"]

@@ -10,7 +10,6 @@ import pytest
 
 from agentic.core.events.execution_events import OutboxItem
 from agentic.ports.errors import StoreUnavailable
-from agentic.ports.runtime import SessionRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.local_discord.faults.rules import (
     Delayed,
@@ -96,14 +95,7 @@ async def test_receipts_reply_to_what_they_answer_even_if_it_was_deleted(scenery
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        ErrorAnswer(503),
-        ErrorAnswer(500),
-        Reset(),
-        Reset(landed=True),
-        RateLimited(0.2),
-        RateLimited(0.2, is_global=True),
-    ],
+    [ErrorAnswer(503), Reset(), Reset(landed=True), RateLimited(0.2, is_global=True)],
     ids=str,
 )
 async def test_a_post_that_fails_is_sent_again_and_stands_once(scenery: Scenery, fault: ErrorAnswer) -> None:
@@ -112,15 +104,6 @@ async def test_a_post_that_fails_is_sent_again_and_stands_once(scenery: Scenery,
     await put(scenery, notice(thread, 1), notice(thread, 2))
     await scenery.says(thread, "n2")
     assert [message.content for message in scenery.of_bot(thread)][1:] == ["n1", "n2"]
-
-
-async def test_a_post_that_hangs_but_landed_is_one_message(guild: LocalGuild) -> None:
-    async with running_bot(guild, wire_seconds=0.5) as scenery:
-        thread = await scenery.mention("go")
-        guild.misbehave(Rule("POST */messages", Delayed(8.0, landed=True)))
-        await put(scenery, notice(thread, 1), notice(thread, 2))
-        await scenery.says(thread, "n2", timeout=6.0)
-        assert [message.content for message in scenery.of_bot(thread)][1:] == ["n1", "n2"]
 
 
 class Amnesic(SQLiteStore):
@@ -152,24 +135,6 @@ async def test_what_a_dead_process_had_posted_is_found_and_not_posted_again(guil
         row = await store.by_message(str(answers[0].id))
         assert row is not None
         assert row.item.sort == "answer"
-
-
-async def test_what_was_never_posted_is_posted_after_a_restart(guild: LocalGuild) -> None:
-    store = fresh_store()
-    async with running_bot(guild, store) as scenery:
-        thread = await scenery.mention("go")
-    await store.put_outbox([notice(thread, 1), notice(thread, 2)])
-    async with running_bot(guild, store) as scenery:
-        await scenery.says(thread, "n2")
-        assert [message.content for message in scenery.of_bot(thread)][1:] == ["n1", "n2"]
-
-
-async def test_an_archived_thread_is_opened_again_for_an_answer(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    await scenery.guild.archive(thread)
-    await put(scenery, notice(thread, 1))
-    await scenery.says(thread, "n1")
-    assert not scenery.guild.state.channel(thread).archived
 
 
 async def test_a_thread_that_was_never_made_is_made_from_its_task(guild: LocalGuild) -> None:
@@ -230,17 +195,6 @@ async def test_content_that_discord_takes_in_no_form_holds_up_nothing_that_follo
     await put(scenery, notice(thread, 2, "what follows"))
     await scenery.says(thread, "what follows")
     await scenery.until_delivered()
-
-
-async def test_what_is_sent_as_a_file_makes_its_thread_too(scenery: Scenery) -> None:
-    task = await scenery.guild.post(scenery.general, "go")
-    await scenery.store.save_session(
-        SessionRow(thread=str(task.id), channel=str(scenery.general), guild=str(scenery.guild.guild_id), title="go")
-    )
-    scenery.guild.misbehave(Rule(f"POST */{task.id}/messages", ErrorAnswer(400, 50035, "Invalid Form Body")))
-    await put(scenery, notice(task.id, 1, "odd"))
-    message = await scenery.says(task.id, "in the file")
-    assert scenery.guild.file(message.attachments[0].id) == b"odd"
 
 
 def test_a_nonce_is_the_same_whenever_it_is_made_and_fits() -> None:

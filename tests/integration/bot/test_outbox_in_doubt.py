@@ -64,14 +64,12 @@ class Case:
 
 
 CASES = {
-    "notice": Case(lambda thread: item(thread, 1, "n1"), "n1"),
     "notice in three parts": Case(lambda thread: item(thread, 1, LONG), "line 0449", 3),
     "notice as a file": Case(lambda thread: item(thread, 1, LONG * 4), "line 0000"),
     "receipt": Case(lambda thread: item(thread, 1, "seen", sort="receipt", target=str(thread + 1)), "seen"),
     "secret": Case(lambda thread: item(thread, 1, "  it is hunter2-and-more  "), "it is"),
     "question": Case(Asked(question="q1", text="Which?", options=(Option(id="1", label="this"),)), "Which?"),
     "offer": Case(CommitCreated(offer="o1", branch="b", commit="c" * 40, base="main", message="Fix it"), "Fix it"),
-    "answer": Case("The answer.", "The answer."),
     "answer in three parts": Case(LONG, "line 0449", 3),
 }
 

@@ -31,9 +31,7 @@ def bob(scenery: Scenery) -> int:
     return scenery.guild.add_member("bob").id
 
 
-@pytest.mark.parametrize(
-    ("reason", "called"), [("done", True), ("failed", True), ("stuck", True), ("budget", True), ("stopped", False)]
-)
+@pytest.mark.parametrize(("reason", "called"), [("done", True), ("failed", True), ("stopped", False)])
 async def test_an_answer_calls_whoever_gave_the_task(scenery: Scenery, bob: int, reason: str, called: bool) -> None:
     answer = await ended(scenery, "So it is.", reason=reason)
     assert answer.pings.users == ((bob,) if called else ())

@@ -19,8 +19,7 @@ from agentic.runtime.inbox_drain import received
 from bot.inbound.interpret_reaction import CONTINUE
 from bot.inbound.message_target import Showing
 from bot.local_discord.faults.rules import Duplicated, Rule
-from bot.local_discord.local_discord import LocalGuild
-from tests.integration.bot.talking import Scenery, running_bot
+from tests.integration.bot.talking import Scenery
 from tests.integration.bot.test_questions import asking
 
 
@@ -48,21 +47,6 @@ async def test_a_vote_on_the_progress_message_is_for_the_turn_it_shows(scenery: 
     vote = scenery.talk.got[1]
     assert (vote.sort, vote.text, vote.target) == ("feedback", "up", f"{scenery.talk.newest(thread)}/turn:0")
     await scenery.says(thread, "Thanks, rating saved.")
-
-
-async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
-    thread = await scenery.mention("go")
-    execution = scenery.talk.newest(thread)
-    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
-    turn = ModelRequested(request="r", turn=1, tier=2, model="m")
-    ended = TurnEnded(turn=1, confidence=Confidence(shown=64, heuristic=64, parts=parts))
-    await scenery.talk.add(execution, turn, ended)
-    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
-    await scenery.until(lambda: len(scenery.talk.got) == 2)
-    await scenery.talk.add(execution, received(scenery.talk.got[1]))
-    assert (sure := scenery.talk.logs[execution].confidence) is not None
-    assert sure.heuristic == 44
-    await scenery.until(lambda: "confidence 44 (64 before votes, estimate)" in scenery.of_bot(thread)[0].content)
 
 
 async def test_a_vote_on_the_answer_is_for_the_result_and_can_be_taken_back(scenery: Scenery) -> None:
@@ -225,15 +209,6 @@ async def test_an_event_that_the_gateway_sends_twice_is_one_act_with_one_receipt
     assert sum("Thanks, rating saved." in message.content for message in scenery.of_bot(thread)) == 1
 
 
-async def test_a_custom_emoji_means_what_its_configured_id_says(guild: LocalGuild) -> None:
-    async with running_bot(guild, custom_emoji={"777": "🛑"}) as scenery:
-        thread = await scenery.mention("go")
-        await guild.react(thread, "stop:778")
-        await guild.react(thread, "whatever:777")
-        await scenery.until(lambda: len(scenery.talk.got) == 2)
-        assert scenery.talk.got[1].sort == "stop"
-
-
 async def test_an_executor_rates_only_results_of_their_own_tasks(scenery: Scenery) -> None:
     scenery.guild.add_member("bob")
     thread = await scenery.mention("go")
@@ -251,3 +226,18 @@ async def test_a_reaction_that_could_not_be_kept_is_said(scenery: Scenery) -> No
     scenery.talk.refuse = StoreError("the disk is full")
     await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
     await scenery.says(thread, "I couldn't save that")
+
+
+async def test_a_vote_while_it_works_is_seen_to_move_its_confidence(scenery: Scenery) -> None:
+    thread = await scenery.mention("go")
+    execution = scenery.talk.newest(thread)
+    parts = ConfidenceParts(self_report=70, tool_ok=1, same_error=0, tests=0.5, progress=1, corrections=0)
+    turn = ModelRequested(request="r", turn=1, tier=2, model="m")
+    ended = TurnEnded(turn=1, confidence=Confidence(shown=64, heuristic=64, parts=parts))
+    await scenery.talk.add(execution, turn, ended)
+    await scenery.guild.react(scenery.of_bot(thread)[0].id, "👎")
+    await scenery.until(lambda: len(scenery.talk.got) == 2)
+    await scenery.talk.add(execution, received(scenery.talk.got[1]))
+    assert (sure := scenery.talk.logs[execution].confidence) is not None
+    assert sure.heuristic == 44
+    await scenery.until(lambda: "confidence 44 (64 before votes, estimate)" in scenery.of_bot(thread)[0].content)

@@ -247,26 +247,6 @@ async def test_an_undo_is_taken_back_by_its_receipts_button(guild: LocalGuild, t
         await guild.wait_for(lambda _: not (folder / "a.txt").exists() or None, SECONDS)
 
 
-async def test_a_continue_that_was_used_is_gone(guild: LocalGuild, tmp_path: Path) -> None:
-    script = [uses("shell", command="sleep 600"), finishes("Went on.")]
-    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} run the long script")).id
-        await running.says(thread, "sleep 600")
-        await guild.post(thread, "stop")
-        stopped = await running.says(thread, "🛑 Stopped by")
-        await pressed(guild, stopped.id, "tw:run:continue:")
-        await running.says(thread, "Went on.")
-        await has_no_button(guild, stopped.id, "tw:run:continue:")
-
-
-async def has_no_button(guild: LocalGuild, message: int, kind: str) -> None:
-    """Wait until a message has no button of a kind, but others still."""
-    await guild.wait_for(
-        lambda g: (ids := g.state.find_message(message).custom_ids()) and not any(one.startswith(kind) for one in ids),
-        SECONDS,
-    )
-
-
 async def test_an_answer_shows_that_its_changes_are_undone_and_redoes_them(guild: LocalGuild, tmp_path: Path) -> None:
     script = [uses("shell", command="printf new > a.txt"), finishes("Made.")]
     async with ScriptedEndpoint.start(script) as endpoint:
@@ -295,3 +275,23 @@ async def has_button(guild: LocalGuild, message: int, kind: str) -> str:
 async def pressed(guild: LocalGuild, message: int, kind: str) -> None:
     """Press the button of a kind under a message, once it is there."""
     await guild.click(message, await has_button(guild, message, kind))
+
+
+async def has_no_button(guild: LocalGuild, message: int, kind: str) -> None:
+    """Wait until a message has no button of a kind, but others still."""
+    await guild.wait_for(
+        lambda g: (ids := g.state.find_message(message).custom_ids()) and not any(one.startswith(kind) for one in ids),
+        SECONDS,
+    )
+
+
+async def test_a_continue_that_was_used_is_gone(guild: LocalGuild, tmp_path: Path) -> None:
+    script = [uses("shell", command="sleep 600"), finishes("Went on.")]
+    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
+        thread = (await guild.post(guild.channel().id, f"{guild.bot.mention} run the long script")).id
+        await running.says(thread, "sleep 600")
+        await guild.post(thread, "stop")
+        stopped = await running.says(thread, "🛑 Stopped by")
+        await pressed(guild, stopped.id, "tw:run:continue:")
+        await running.says(thread, "Went on.")
+        await has_no_button(guild, stopped.id, "tw:run:continue:")

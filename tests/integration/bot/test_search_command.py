@@ -139,9 +139,8 @@ async def test_foreign_text_pings_and_formats_nothing(guild: LocalGuild) -> None
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('"', "nothing to look for"), ("?!… \u202e", "nothing to look for"), ("a" * 4_000, "too long"),
-        ("NEAR(zebra, 2) OR *", "Nothing found for"), ('text:"zebra', "Nothing found"), ("' OR 1=1 --", "Nothing found for"),
-        ("zebra*", "gave this task"), ("-zebra", "gave this task"), ("^zebra", "gave this task"),
+        ("?!… \u202e", "nothing to look for"), ("a" * 4_000, "too long"), ("NEAR(zebra, 2) OR *", "Nothing found for"),
+        ("-zebra", "gave this task"),
     ],
 )  # fmt: skip
 async def test_odd_words_get_a_plain_answer(guild: LocalGuild, text: str, says: str) -> None:

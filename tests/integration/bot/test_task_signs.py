@@ -27,9 +27,7 @@ def test_no_sign_is_a_command() -> None:
     assert not [sign for sign in (WORKS, ASKS, DONE, FAILED, STOPPED) if meaning(sign)]
 
 
-@pytest.mark.parametrize(
-    ("reason", "sign"), [("done", DONE), ("failed", FAILED), ("stuck", FAILED), ("limit", FAILED), ("stopped", STOPPED)]
-)
+@pytest.mark.parametrize(("reason", "sign"), [("done", DONE), ("failed", FAILED), ("stopped", STOPPED)])
 async def test_the_sign_says_how_the_task_ended(scenery: Scenery, reason: str, sign: str) -> None:
     thread = await scenery.mention("go")
     await signed(scenery.guild, thread, WORKS)

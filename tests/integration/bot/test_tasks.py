@@ -10,7 +10,6 @@ from bot.local_discord.faults.rules import Delayed, ErrorAnswer, Rule
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.permission_flags import Permission
 from bot.local_discord.model.records import Message
-from bot.workspace.attachments import download
 from tests.integration.bot.talking import SECONDS, Scenery, running_bot
 
 
@@ -48,28 +47,6 @@ async def test_a_thread_that_exists_already_is_used(scenery: Scenery) -> None:
     await scenery.says(posted.id, "Starting")
 
 
-async def test_a_mention_in_a_thread_people_made_makes_it_a_session(scenery: Scenery) -> None:
-    guild = scenery.guild
-    thread = await guild.create_thread(scenery.general, "ours")
-    await guild.post(thread.id, "we talk")
-    posted = await guild.post(thread.id, f"{guild.bot.mention} help us")
-    await guild.wait_for(lambda g: eyes(g, posted))
-    await scenery.says(thread.id, "Starting")
-    assert [(item.thread, item.text) for item in scenery.talk.got] == [(str(thread.id), "help us")]
-
-
-async def test_messages_in_a_session_count_by_its_state(scenery: Scenery) -> None:
-    guild, talk = scenery.guild, scenery.talk
-    thread = await scenery.mention("one")
-    await guild.post(thread, "use tabs")
-    await scenery.until(lambda: len(talk.got) == 2)
-    await talk.finish(talk.newest(thread))
-    await scenery.says(thread, "All done.")
-    await guild.post(thread, "now the docs")
-    await scenery.until(lambda: len(talk.got) == 3)
-    assert [(item.sort, item.text) for item in talk.got[1:]] == [("guidance", "use tabs"), ("task", "now the docs")]
-
-
 async def test_what_the_store_cannot_keep_is_told_and_not_acknowledged(scenery: Scenery) -> None:
     guild = scenery.guild
     scenery.talk.refuse = StoreUnavailable("the disk is full")
@@ -78,33 +55,6 @@ async def test_what_the_store_cannot_keep_is_told_and_not_acknowledged(scenery: 
     assert told.reply_to == posted.id
     assert not eyes(guild, posted)
     assert not guild.threads()
-
-
-async def test_status_and_help_answer_a_mention(scenery: Scenery) -> None:
-    guild = scenery.guild
-    await guild.post(scenery.general, f"{guild.bot.mention} help")
-    await guild.wait_for(lambda g: any(m.embeds for m in g.messages(scenery.general)))
-    thread = await scenery.mention("build it")
-    await guild.post(thread, f"{guild.bot.mention} status")
-    shown = await guild.wait_for(lambda g: next((m for m in g.messages(thread) if m.embeds), None))
-    assert "build it" in str(shown.embeds)
-    assert len(scenery.talk.got) == 1
-
-
-async def test_a_tasks_attachments_come_with_their_address(scenery: Scenery) -> None:
-    await scenery.mention("read this", files=[("data.csv", b"1,2")])
-    file = scenery.talk.got[0].files[0]
-    assert (file.name, file.size, file.skipped) == ("data.csv", 3, "")
-    assert await download(file.path, 100) == b"1,2"
-
-
-async def test_attachments_come_with_guidance_and_with_answers_too(scenery: Scenery) -> None:
-    thread = await scenery.mention("read this")
-    await scenery.guild.post(thread, "and that", files=[("data.csv", b"1,2")])
-    await scenery.until(lambda: len(scenery.talk.got) == 2)
-    (file,) = scenery.talk.got[1].files
-    assert (scenery.talk.got[1].sort, file.name, file.skipped) == ("guidance", "data.csv", "")
-    assert await download(file.path, 100) == b"1,2"
 
 
 async def test_rights_come_from_discord_roles_and_the_guilds_owner_is_owner(guild: LocalGuild) -> None:
@@ -244,3 +194,26 @@ async def test_a_thread_without_a_title_gets_one_from_its_next_task_once_and_nev
     await guild.wait_for(lambda g: eyes(g, posted))
     await scenery.until(lambda: len(talk.got) == 5)
     assert (name(first), name(second)) == ("A task", "Bob's corner")
+
+
+async def test_status_and_help_answer_a_mention(scenery: Scenery) -> None:
+    guild = scenery.guild
+    await guild.post(scenery.general, f"{guild.bot.mention} help")
+    await guild.wait_for(lambda g: any(m.embeds for m in g.messages(scenery.general)))
+    thread = await scenery.mention("build it")
+    await guild.post(thread, f"{guild.bot.mention} status")
+    shown = await guild.wait_for(lambda g: next((m for m in g.messages(thread) if m.embeds), None))
+    assert "build it" in str(shown.embeds)
+    assert len(scenery.talk.got) == 1
+
+
+async def test_messages_in_a_session_count_by_its_state(scenery: Scenery) -> None:
+    guild, talk = scenery.guild, scenery.talk
+    thread = await scenery.mention("one")
+    await guild.post(thread, "use tabs")
+    await scenery.until(lambda: len(talk.got) == 2)
+    await talk.finish(talk.newest(thread))
+    await scenery.says(thread, "All done.")
+    await guild.post(thread, "now the docs")
+    await scenery.until(lambda: len(talk.got) == 3)
+    assert [(item.sort, item.text) for item in talk.got[1:]] == [("guidance", "use tabs"), ("task", "now the docs")]

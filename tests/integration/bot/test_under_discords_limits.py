@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-
-import discord
-import pytest
-
-from bot.app.client import ThreadwrightBot
-from bot.local_discord.faults.rules import RateLimited, Rule
 from bot.local_discord.local_discord import LocalGuild
 from tests.integration.bot.talking import running_bot
 
@@ -28,56 +20,3 @@ async def test_tasks_at_once_are_answered_and_no_limit_is_run_into() -> None:
         for thread in threads:
             await scenery.says(thread, "All done.")
         assert guild.refused == 0
-
-
-async def renamed(bot: ThreadwrightBot, thread: int) -> object:
-    place = bot.get_channel(thread)
-    assert isinstance(place, discord.Thread)
-    return await place.edit(name="another name")
-
-
-async def read_back(bot: ThreadwrightBot, thread: int) -> object:
-    return [message async for message in bot.get_partial_messageable(thread).history(limit=5)]
-
-
-async def fetched(bot: ThreadwrightBot, thread: int) -> object:
-    return await bot.fetch_channel(thread)
-
-
-@pytest.mark.parametrize(
-    ("request_", "act"),
-    [("PATCH /channels/*", renamed), ("GET /channels/*/messages*", read_back), ("GET /channels/*", fetched)],
-)
-@pytest.mark.parametrize("scheduled", [True, False], ids=["scheduled", "of the library's own"])
-async def test_a_limit_of_one_route_holds_up_no_answer(
-    request_: str, act: Callable[[ThreadwrightBot, int], Awaitable[object]], scheduled: bool
-) -> None:
-    async with await LocalGuild.start() as guild, running_bot(guild) as scenery:
-        thread = await scenery.mention("do it")
-        await scenery.until_delivered()
-        bot = scenery.bot
-        guild.misbehave(Rule(request_, RateLimited(537.0)))
-        waiting = asyncio.create_task(
-            bot.desk.look(str(thread), lambda _: act(bot, thread)) if scheduled else act(bot, thread)  # type: ignore[arg-type]
-        )
-        await scenery.until(lambda: bot.sender.traffic.limited == 1)
-        await scenery.talk.finish(scenery.talk.newest(thread))
-        await scenery.says(thread, "All done.")
-        assert not waiting.done()
-        waiting.cancel()
-        await asyncio.wait((waiting,))
-
-
-async def test_a_limit_on_everything_holds_up_everything() -> None:
-    async with await LocalGuild.start() as guild, running_bot(guild) as scenery:
-        thread = await scenery.mention("do it")
-        await scenery.until_delivered()
-        bot = scenery.bot
-        guild.misbehave(Rule("GET /channels/*", RateLimited(1.5, is_global=True)))
-        begun = asyncio.get_running_loop().time()
-        waiting = asyncio.create_task(bot.desk.look(str(thread), lambda _: fetched(bot, thread)))
-        await scenery.until(lambda: bot.sender.traffic.limited == 1)
-        await scenery.talk.finish(scenery.talk.newest(thread))
-        await scenery.says(thread, "All done.")
-        assert asyncio.get_running_loop().time() - begun >= 1.4
-        await waiting

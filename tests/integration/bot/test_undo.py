@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import CheckpointSaved, WorkspaceRestored
+from agentic.core.events.execution_events import WorkspaceRestored
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.local_discord.local_discord import LocalGuild
 from bot.local_discord.model.records import Message
@@ -102,18 +102,6 @@ async def test_a_newer_task_on_the_same_files_has_to_be_undone_first(guild: Loca
         assert (folder / "f.txt").read_text() == "one"
         await click_undo(running, thread, "First done")
         await running.guild.wait_for(lambda _: not (folder / "f.txt").exists() or None, SECONDS)
-
-
-async def test_the_state_after_an_execution_is_kept_beside_the_one_before(guild: LocalGuild, tmp_path: Path) -> None:
-    """One checkpoint in the log, before the first change; one in the outcome; a task that only reads has none."""
-    script = [uses("shell", command="printf x > f.txt"), finishes(), uses("list", path="."), finishes("Listed.")]
-    async with ScriptedEndpoint.start(script) as endpoint, whole(tmp_path / "home", endpoint, guild) as running:
-        thread = await running.task("write")
-        await running.task("list the files", thread)
-        first, second = await running.executions(thread)
-        assert [e.problem for e in await running.log(first) if isinstance(e, CheckpointSaved)] == [""]
-        assert len([e for e in await running.outcome(first) if isinstance(e, CheckpointSaved)]) == 1
-        assert not [e for e in await running.log(second) if isinstance(e, CheckpointSaved)]
 
 
 async def test_what_is_hidden_is_in_no_checkpoint_even_if_it_was_renamed(guild: LocalGuild, tmp_path: Path) -> None:

@@ -14,47 +14,8 @@ import pytest
 from agentic.core.events.execution_events import FeedbackGiven, InboxItem
 from bot.local_discord.local_discord import LocalGuild
 from bot.ports.conversation import Receipt
-from tests.faults.whole import Mind, Whole, whole
+from tests.faults.whole import Mind, whole
 from tests.waiting import eventually
-
-
-async def later_task(guild: LocalGuild, here: Whole) -> tuple[int, int]:
-    """(thread, message) of a second task, whose model is thinking."""
-    thread = await here.mention("first")
-    await here.says(thread, "answered <first>")
-    await here.app.threads.idle(str(thread))
-    later = await guild.post(thread, "hold it")
-    await here.says(thread, "Thinking")
-    await here.app.threads.close()
-    return thread, later.id
-
-
-async def what_came_of_it(guild: LocalGuild, home: Path, monkeypatch: pytest.MonkeyPatch, thread: int) -> list[str]:
-    """The ends of the thread's executions after the next start; its model would answer at once, and is not asked."""
-    mind = Mind()
-    mind.go.set()
-    async with whole(guild, home, mind, monkeypatch) as here:
-        ends = await here.ended(thread)
-        assert mind.asked == []
-        return ends
-
-
-async def test_a_stop_on_a_later_task_is_obeyed_before_it_goes_on(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
-        thread, later = await later_task(guild, here)
-    await guild.react(later, "🛑")
-    assert await what_came_of_it(guild, tmp_path, monkeypatch, thread) == ["done", "stopped"]
-
-
-async def test_a_later_task_whose_message_was_deleted_is_cancelled(
-    guild: LocalGuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with whole(guild, tmp_path, Mind(), monkeypatch) as here:
-        thread, later = await later_task(guild, here)
-    await guild.delete(later)
-    assert await what_came_of_it(guild, tmp_path, monkeypatch, thread) == ["done", "cancelled"]
 
 
 async def test_a_vote_that_is_being_heard_when_the_bot_leaves_counts(

@@ -17,6 +17,9 @@ from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import Clock
+from agentic.sandbox.backends import selection
+from agentic.sandbox.limits import Limits
+from agentic.sandbox.pool import Rung
 from bot.app.app import App, AppHome
 from bot.app.services import Roles
 from bot.config.settings import Settings
@@ -25,6 +28,8 @@ from bot.local_discord.model.records import Message
 from tests.waiting import BOUND, eventually
 
 SECONDS = BOUND
+_TRIED = set[str]()
+_probe = selection.probe
 
 
 def uses(tool: str, **arguments: JsonValue) -> Reply:
@@ -40,6 +45,14 @@ def held(name: str) -> str:
 def finishes(answer: str = "It is done.") -> Reply:
     """The end of a task."""
     return uses("finish", answer=answer)
+
+
+async def tried_once(rung: Rung, state: Path, limits: Limits) -> None:
+    """What a bubblewrap showed the first bot of this process holds for the next ones: the machine is the same."""
+    if rung.said not in _TRIED:
+        await _probe(rung, state, limits)
+    if rung.name == "bubblewrap":
+        _TRIED.add(rung.said)
 
 
 @dataclass
@@ -148,7 +161,7 @@ async def whole(
         "lessons_held_back": 0, "embeddings": "off", **settings,
     }  # fmt: skip
     variables = endpoint.environment() | ({"DOCKER_HOST": engine} if engine else {})
-    with mock.patch.dict(os.environ, variables):
+    with mock.patch.dict(os.environ, variables), mock.patch.object(selection, "probe", tried_once):
         place = AppHome(home, bound=bound, attended=attended, roles=roles or Roles())
         chosen = Settings(_env_file=None, **values)  # type: ignore[call-arg, arg-type]
         async with App.open(chosen, place, guild=guild, clock=clock) as app:

@@ -84,7 +84,7 @@ def test_the_table_holds_every_sign() -> None:
 
 
 @pytest.mark.parametrize("sign", sorted(SIGNS))
-@pytest.mark.parametrize("variant", ["\ufe0f", "\ufe0e", "🏽", ""])
+@pytest.mark.parametrize("variant", ["\ufe0f", "🏽"])
 def test_variants_of_a_sign_are_the_sign(sign: str, variant: str) -> None:
     assert sort_of(give(sign + variant)) == sort_of(give(sign))
     assert command(sign + variant) == SIGNS[sign]

@@ -161,17 +161,7 @@ async def test_hosts_that_are_kept_are_added_where_they_are_narrowest() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        "+",
-        "+none",
-        "++example.org",
-        "example.org +example.net",
-        "https://example.org",
-        "10.0.0.1",
-        "*",
-        "*.org",
-        "everything!",
-    ],
+    ["+none", "example.org +example.net", "https://example.org", "10.0.0.1", "*.org"],
 )
 async def test_what_is_no_host_cannot_be_reached(value: str) -> None:
     with pytest.raises(UnknownChoice, match=r"network cannot be .*: .*It can be: none, packages, @web, hosts"):

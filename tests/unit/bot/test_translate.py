@@ -208,17 +208,6 @@ def test_status_and_help_can_be_asked_by_mention(words: str) -> None:
     assert isinstance(translate_message(said(words), BUSY, HOUSE), InboxItem)
 
 
-@pytest.mark.parametrize(
-    ("emoji", "sort", "vote"),
-    [("🛑", "stop", ""), ("🛑\ufe0f", "stop", ""), ("👍🏽", "feedback", "up"), ("👎🏿", "feedback", "down"),
-     ("❌", "correction", "")],
-)  # fmt: skip
-def test_signs_are_one_whatever_their_variant(emoji: str, sort: str, vote: str) -> None:
-    item = translate_reaction(reacted(emoji), BUSY, HOUSE)
-    assert isinstance(item, InboxItem)
-    assert (item.sort, item.text, item.target, item.message) == (sort, vote, "x1/turn:3", "61")
-
-
 def test_a_custom_emoji_counts_by_its_configured_id_and_never_by_its_name() -> None:
     assert isinstance(translate_reaction(reacted("stop", custom_id="444"), BUSY, HOUSE), Ignore)
     item = translate_reaction(reacted("whatever", custom_id="555"), BUSY, HOUSE)
@@ -240,12 +229,6 @@ def test_a_click_answers_the_open_question_only() -> None:
     assert (item.sort, item.target, item.text) == ("answer", "q1", "2")
     assert isinstance(translate_click(click, BUSY), Reply)
     assert isinstance(translate_click(click, ThreadView("asking", "q2", "7")), Reply)
-
-
-def test_a_vote_by_button_is_feedback_on_the_result() -> None:
-    item = translate_click(ClickEvent("c", "61", "50", AT, ANN, vote="down", target="x1/result"), ThreadView("idle"))
-    assert isinstance(item, InboxItem)
-    assert (item.sort, item.text, item.target) == ("feedback", "down", "x1/result")
 
 
 def test_only_the_bots_own_mention_is_stripped() -> None:
