@@ -131,11 +131,3 @@ async def test_what_is_hidden_is_not_changed_by_a_file_tool(bench: Bench) -> Non
         seen = await bench.call(tool, path="sub/../.aiignore" if tool == "write" else ".aiignore", **more)
         assert seen.outcome != "ok"
     assert path.read_text() == "secret.txt\n"
-
-
-async def test_a_file_that_is_ignored_from_now_on_is_masked_before_the_next_command(bench: Bench) -> None:
-    bench.put("later.txt", "canary-4")
-    assert "canary-4" in (await bench.call("shell", command="cat later.txt")).preview
-    bench.put(".aiignore", "later.txt\n")
-    assert "canary-4" not in (await bench.call("shell", command="cat later.txt")).preview
-    assert "later.txt" not in (await bench.call("list")).preview

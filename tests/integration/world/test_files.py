@@ -25,22 +25,6 @@ def sha(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-async def test_what_is_written_is_read_back_with_its_hash(sandbox: Sandbox) -> None:
-    """Bytes as they are, parents made."""
-    content = bytes(range(256)) * 5000
-    change = await sandbox.write("deep/er/file.bin", content, expected_sha="")
-    assert (change.path, change.kind, change.sha_before, change.sha_after) == (
-        "deep/er/file.bin",
-        "added",
-        "",
-        sha(content),
-    )
-    read, stat = await sandbox.read("/workspace/deep/er/file.bin")
-    assert read == content
-    assert (stat.sha, stat.size) == (sha(content), len(content))
-    assert (await sandbox.read("deep/er/file.bin", 10, 5))[0] == content[10:15]
-
-
 async def test_a_write_over_something_else_than_expected_is_a_conflict(sandbox: Sandbox) -> None:
     """With the hash of what is there; nothing was written."""
     await sandbox.write("f", b"one")
@@ -72,15 +56,6 @@ async def test_the_mode_of_a_file_outlives_a_write(sandbox: Sandbox) -> None:
     await sandbox.exec("printf '#!/bin/sh\\necho one\\n' > s; chmod 755 s", timeout=5)
     await sandbox.write("s", b"#!/bin/sh\necho two\n")
     assert (await sandbox.exec("./s", timeout=5)).text == "two\n"
-
-
-async def test_what_is_missing_is_an_error_with_its_name(sandbox: Sandbox) -> None:
-    """Not an empty file."""
-    for attempt in (sandbox.read("nowhere"), sandbox.list("no/folder"), sandbox.delete("nowhere")):
-        with pytest.raises(SandboxError, match="no"):
-            await attempt
-    assert await sandbox.stat("nowhere") is None
-    assert await sandbox.stat("no/where") is None
 
 
 async def test_deleting_takes_a_file_and_no_folder(sandbox: Sandbox) -> None:
