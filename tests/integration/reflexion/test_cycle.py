@@ -25,7 +25,6 @@ from agentic.ports.errors import ModelUnavailable
 from agentic.ports.runtime import Answer
 from reflexion.errors import ExecutionOpen
 from reflexion.evaluation.outcome_stream import owes
-from reflexion.lessons.lesson import reflection_id
 from reflexion.ports import LessonStore
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
@@ -98,15 +97,6 @@ async def test_judging_again_records_nothing_again() -> None:
     assert len({score.score for score in scores}) == 1
     assert len(at.model.asked) == 1
     assert len(await at.outcome(execution)) == 4
-
-
-async def test_the_last_three_reflections_of_a_thread_are_told(lesson_store: LessonStore) -> None:
-    at = house(reflecting(), lesson_store)
-    for number in range(5):
-        await at.reflexion.after(await at.keep(failed(f"x{number}")))
-    chosen = (await at.reflexion.lessons_for("900", "g1", "an unrelated matter")).chosen
-    assert [each.id for each in chosen] == [reflection_id(f"x{number}") for number in (4, 3, 2)]
-    assert sum(len(each.text.encode()) for each in chosen) <= 400 * 4
 
 
 async def test_an_execution_that_runs_is_not_judged() -> None:

@@ -73,16 +73,6 @@ class T(unittest.TestCase):
 """
 
 
-async def test_tests_that_ran_are_counted(bench: Bench) -> None:
-    bench.put(
-        "test_it.py",
-        TESTS,
-    )
-    seen = await bench.call("shell", command="python3 -m unittest test_it.py", expectation="two tests pass")
-    assert (seen.tests_passed, seen.tests_failed) == (1, 1)
-    assert "1 tests passed, 1 failed" in seen.preview
-
-
 async def test_a_command_past_its_time_is_killed_and_says_so(bench: Bench) -> None:
     seen = await bench.call("shell", command="echo begun; sleep 600", timeout=3)
     assert seen.outcome == "failed"
@@ -111,18 +101,6 @@ async def test_long_output_is_cut_and_the_rest_can_be_paged_and_searched(bench: 
     assert "Go on with offset 301000" in page.preview
     found = await bench.call("read_output", ref=seen.output_ref, pattern="^line 4321$")
     assert found.preview == "4321: line 4321"
-
-
-async def test_many_short_lines_are_kept_too(bench: Bench) -> None:
-    seen = await bench.call("shell", command="seq 1 2000")
-    assert seen.preview.count("\n") <= 505
-    first = await bench.call("read_output", ref=seen.output_ref)
-    offset = int(first.preview.split("Go on with offset ")[1].rstrip("."))
-    second = await bench.call("read_output", ref=seen.output_ref, offset=offset)
-    shown = first.preview.split("\n…")[0].split("\n") + second.preview.split("\n…")[0].split("\n")
-    assert [line for line in shown if line] == [str(n) for n in range(1, len([line for line in shown if line]) + 1)]
-    assert "\n1000\n" in second.preview
-    assert (await bench.call("read_output", ref=seen.output_ref, pattern="1234")).preview == "1234: 1234"
 
 
 async def test_a_background_command_is_looked_at_and_stopped(bench: Bench) -> None:

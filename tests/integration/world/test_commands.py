@@ -178,12 +178,6 @@ async def test_killing_one_command_spares_the_others(ground: Ground, sandbox: Sa
     assert (await spared).text == "alive\n"
 
 
-async def test_killing_what_has_ended_is_no_error(sandbox: Sandbox) -> None:
-    """A stop may come late."""
-    await sandbox.exec("true", timeout=5, exec_id="over")
-    assert await sandbox.kill("over") == 0
-
-
 async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_code(
     ground: Ground, sandbox: Sandbox
 ) -> None:
