@@ -65,14 +65,6 @@ async def test_the_fallback_runs_only_if_the_command_fails(bench: Bench) -> None
     assert [(change.path, change.kind) for change in second.changes] == [("both.txt", "added")]
 
 
-TESTS = """\
-import unittest
-class T(unittest.TestCase):
-    def test_a(self): pass
-    def test_b(self): self.fail()
-"""
-
-
 async def test_a_command_past_its_time_is_killed_and_says_so(bench: Bench) -> None:
     seen = await bench.call("shell", command="echo begun; sleep 600", timeout=3)
     assert seen.outcome == "failed"
