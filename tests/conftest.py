@@ -36,7 +36,9 @@ NO_ACCOUNT = {
 def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every setting and provider's variable out of the environment."""
     for name in list(os.environ):
-        if name.startswith((*OURS, "SSL_CERT_")) or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
+        if name.startswith((*OURS, "SSL_CERT_")) or name.endswith(
+            ("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")
+        ):
             monkeypatch.delenv(name)
     for name, nothing in NO_ACCOUNT.items():
         monkeypatch.setenv(name, nothing)

@@ -85,7 +85,7 @@ async def test_f80_a_frozen_owner_is_refused_after_its_thread_was_taken(tmp_path
 
 async def test_f79_two_processes_race_for_a_thread_and_one_owns_it(tmp_path: Path) -> None:
     path = str(tmp_path / "threadwright.db")
-    times = 200
+    times = 100
     async with sqlite(tmp_path) as store:
         lease = await take(store, "raced")
         await begin(store, "x1", lease)

@@ -90,7 +90,7 @@ def test_a_time_of_day_comes_once_a_day_over_every_clock_change(
     assert every(rule, zone, since, until) == by_the_wall(zone, since, until, hour, minute)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.sampled_from(ZONES), st.integers(0, 3), st.sampled_from([5, 15, 30, 60]))
 def test_cron_lines_for_every_hour_go_on_in_real_time_over_a_clock_change(zone: str, which: int, step: int) -> None:
     around = changes(zone)
