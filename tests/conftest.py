@@ -27,15 +27,18 @@ settings.load_profile("same")
 OURS = ("THREADWRIGHT_", "AWS_", "AGENTIC_", "DYNAMODB_", "S3_")
 NO_ACCOUNT = {
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_CONFIG_FILE": os.devnull, "AWS_EC2_METADATA_DISABLED": "true",
+    "SSL_CERT_DIR": os.devnull,
 }  # fmt: skip
-"""Where else the SDK of AWS would find somebody's account."""
+"""Where else the SDK of AWS would find somebody's account; and no certificates, which each client would read for 30 ms."""
 
 
 @pytest.fixture(autouse=True)
 def no_settings_of_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every setting and provider's variable out of the environment."""
     for name in list(os.environ):
-        if name.startswith(OURS) or name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")):
+        if name.startswith((*OURS, "SSL_CERT_")) or name.endswith(
+            ("_API_KEY", "_API_BASE", "_BASE_URL", "DISCORD_TOKEN")
+        ):
             monkeypatch.delenv(name)
     for name, nothing in NO_ACCOUNT.items():
         monkeypatch.setenv(name, nothing)

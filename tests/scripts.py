@@ -71,7 +71,7 @@ def supervisors(folder: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         try:
             ours = entry.name.isdigit() and b"supervisor.pyz" in (entry / "cmdline").read_bytes()
-            if ours and shown in (entry / "mountinfo").read_text():
+            if ours and os.fsencode(shown) in (entry / "mountinfo").read_bytes():
                 found.append(int(entry.name))
         except OSError:  # it has just ended
             continue

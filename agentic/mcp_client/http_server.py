@@ -7,7 +7,6 @@ once more, never twice.
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import cast
@@ -128,12 +127,11 @@ class HttpServer:
         seconds: float,
         access: TokenAccess | None = None,
         resolve: Resolve = resolved,
-        verify: ssl.SSLContext | bool = True,
     ) -> None:
         self._endpoint = endpoint
         self._seconds = seconds
         own = frozenset((endpoint.host,) if endpoint.private else ())
-        self._transport = GuardedTransport(own, resolve, verify)
+        self._transport = GuardedTransport(own, resolve)
         self._signed = SignedTransport(self._transport, access) if access is not None else None
 
     @property

@@ -25,9 +25,10 @@ for _ in range(1000):
 
 def reached(path: Path) -> list[str]:
     """The names in all calls of ``reach`` in a file; '' where the name is not written out."""
+    text = path.read_text(encoding="utf-8")
     return [
         str(node.args[0].value) if isinstance(node.args[0], ast.Constant) else ""
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in (ast.walk(ast.parse(text)) if "reach(" in text else ())
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reach"
     ]
 
@@ -50,7 +51,7 @@ def process(order: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("order", "times"), [("loop.commit.before", 1), ("loop.commit.before:3", 3), ("loop.*:2", 2)])
+@pytest.mark.parametrize(("order", "times"), [("loop.commit.before", 1), ("loop.*:2", 2)])
 def test_a_process_is_killed_at_the_point_and_time_that_its_environment_names(order: str, times: int) -> None:
     ended = process(order)
     assert ended.returncode == -signal.SIGKILL

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -62,11 +61,11 @@ class SignInPlace:
 class AuthorizationHttp:
     """Requests to the authorization server of one server, one connection each."""
 
-    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolved, verify: ssl.SSLContext | bool = True) -> None:
+    def __init__(self, endpoint: Endpoint, resolve: Resolve = resolved) -> None:
         named = urlsplit(endpoint.oauth.issuer).hostname if endpoint.oauth is not None else None
         self._endpoint = endpoint
         self._own = frozenset(filter(None, (endpoint.host if endpoint.private else "", (named or "").lower())))
-        self._resolve, self._verify = resolve, verify
+        self._resolve = resolve
 
     def check(self, url: str) -> None:
         """Raises ``TokenTrouble`` where nobody is sent to this address, neither we nor a browser."""
@@ -89,7 +88,7 @@ class AuthorizationHttp:
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """The answer, read whole; a redirect is an answer.  Raises ``TokenTrouble`` where there is none."""
         self.check(str(request.url))
-        transport = GuardedTransport(self._own, self._resolve, self._verify)
+        transport = GuardedTransport(self._own, self._resolve)
         host = request.url.host
         try:
             async with (
@@ -108,7 +107,7 @@ class AuthorizationHttp:
         headers = {
             **self._endpoint.headers, "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
         }  # fmt: skip
-        transport = GuardedTransport(self._own, self._resolve, self._verify)
+        transport = GuardedTransport(self._own, self._resolve)
         try:
             async with (
                 asyncio.timeout(SECONDS),

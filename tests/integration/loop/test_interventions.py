@@ -35,19 +35,13 @@ async def intervened(ran: Ran) -> list[str]:
     ("rule", "script", "words"),
     [
         ("empty_answer", [Reply()], "Your last answer was empty."),
-        ("empty_answer", [look("a"), Reply(), Reply()], "look at what came of your last step (look a OK)"),
-        ("truncated_answer", [HALF], "cut off at the length limit"),
         ("truncated_answer", [HALF, HALF], "cut off at the length limit again"),
-        ("unfinished_intent", [MEANS_TO], "You said what you are about to do, but called no tool"),
         ("productivity", [MEANS_TO, MEANS_TO, MEANS_TO], "For 3 turns you used no tool that looks or acts."),
-        ("act_or_finish", [Reply(text="The cause is an import.")], "You answered without acting."),
         (
             "repetition",
             [look("a"), look("a"), look("a")],
             "You repeat yourself: the same step with the same result 3 times.",
         ),
-        ("repetition", [look(name) for name in "abab"], "the same 2 steps 2 times in a circle"),
-        ("snapshot", [look("a"), look("b")], "So far: look a OK; look b OK."),
         (
             "evidence",
             [

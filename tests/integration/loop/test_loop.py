@@ -45,16 +45,6 @@ async def rounds() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_task_runs_its_calls_and_ends_with_the_answer(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("I look.", ("look", {"name": "a"})), FINISH]))
-    execution = await stage.run()
-    assert execution.finished is not None
-    assert (execution.finished.reason, execution.finished.answer) == ("done", "It is done.")
-    assert stage.toolbox.ran == ["a"]
-    last = stage.model.asked[-1].prompt.messages[-1]
-    assert [reply.text for reply in last.answers] == ["a seen"]
-
-
 async def test_a_finish_before_its_build_waits_for_it_and_is_refused_with_what_came_of_it(stage_of: StageOf) -> None:
     early = answer("", ("finish", {"answer": "Everything is built."}), ("act", {"name": "build", "fails": True}))
     gave_up = answer("", ("finish", {"answer": "The build fails.", "success": False}))
@@ -81,16 +71,6 @@ async def test_reads_run_together_and_writes_in_order(stage_of: StageOf) -> None
     assert stage.toolbox.ran[4:] == ["w1", "w2"]
     last = stage.model.asked[-1].prompt.messages[-1]
     assert [reply.text for reply in last.answers] == [f"r{i} seen" for i in range(4)] + ["w1 seen", "w2 seen"]
-
-
-async def test_guidance_during_the_first_turn_is_in_the_next_request(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "said"})), FINISH]))
-    running = asyncio.create_task(stage.run())
-    await stage.toolbox.under_way()
-    await stage.say("guidance", "use the other file")
-    stage.toolbox.gates["said"].set()
-    await running
-    assert "[User guidance from you]\nuse the other file" in stage.model.asked[1].prompt.messages[-1].text
 
 
 async def test_guidance_that_was_not_seen_vetoes_completion(stage_of: StageOf) -> None:
@@ -134,17 +114,6 @@ async def test_a_stop_ends_the_model_request(stage_of: StageOf) -> None:
         execution = await running
     assert execution.finished is not None
     assert execution.finished.reason == "stopped"
-
-
-async def test_a_question_waits_and_its_answer_becomes_the_result(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("ask_user", {})), FINISH]))
-    running = asyncio.create_task(stage.run())
-    await eventually(lambda: stage.events("asked"))
-    assert not running.done()
-    await stage.say("answer", "B")
-    await running
-    last = stage.model.asked[-1].prompt.messages[-1]
-    assert [reply.text for reply in last.answers] == ["you answered: B"]
 
 
 async def test_a_refused_call_gets_its_result_and_never_runs(stage_of: StageOf) -> None:
@@ -235,35 +204,6 @@ async def test_a_bug_of_ours_is_raised_and_nothing_goes_on(stage_of: StageOf) ->
     with pytest.raises(RuntimeError, match="our own bug"):
         await stage.run()
     assert stage.toolbox.running == 0
-
-
-async def test_an_opinion_on_another_execution_stays_where_it_is(stage_of: StageOf) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "said"})), FINISH]))
-    running = asyncio.create_task(stage.run())
-    await stage.toolbox.under_way()
-    await stage.say("correction", target="another/result")
-    await stage.say("correction", target=f"{execution_id(THREAD, '1')}/turn:1")
-    stage.toolbox.gates["said"].set()
-    await running
-    assert [item.target for item in await stage.store.pending(THREAD)] == ["another/result"]
-    assert len(await stage.events("input_received")) == 1
-
-
-async def test_a_stop_drops_what_was_queued_before_it_and_takes_in_nothing_that_was_said_after_it(
-    stage_of: StageOf,
-) -> None:
-    stage = await _leased(stage_of([answer("", ("act", {"name": "a", "until": "never"})), FINISH]))
-    running = asyncio.create_task(stage.run())
-    await stage.toolbox.under_way()
-    await stage.store.put(stage.item("queue", "deploy"))
-    await stage.store.put(stage.item("stop"))
-    await stage.store.put(stage.item("queue", "another"))
-    await stage.say("guidance", "compress the logs instead")
-    execution = await running
-    assert execution.finished is not None
-    assert execution.finished.reason == "stopped"
-    assert [item.text for item in await stage.store.pending(THREAD)] == ["another", "compress the logs instead"]
-    assert sum("deploy" in row.item.text for row in await stage.store.undelivered(THREAD)) == 1
 
 
 async def test_what_ends_after_it_was_given_up_writes_nothing(stage_of: StageOf) -> None:

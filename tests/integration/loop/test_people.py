@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from agentic.core.events.execution_events import (
     Asked,
     Decided,
-    InboxItem,
     InputReceived,
-    OwnerChanged,
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.events.ids import side_target
 from agentic.models.scripted.replies import Reply
 from agentic.ports.runtime import (
     Observation,
@@ -23,14 +18,10 @@ from agentic.ports.runtime import (
     Question,
     QuestionPart,
 )
-from tests.integration.loop.conftest import THREAD, YOU, Bench
+from tests.integration.loop.conftest import Bench
 from tests.integration.loop.housing import (
     FINISH,
-    MAIN,
-    SIDE,
     HouseOf,
-    next_owner,
-    started,
 )
 from tests.waiting import promised
 
@@ -68,70 +59,7 @@ async def test_a_stop_ends_what_is_paused(house_of: HouseOf) -> None:
         assert (await house.ends(running)).reason == "stopped"
 
 
-async def test_a_pause_outlives_its_owner(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("look", {"name": "a", "until": "never"}),)), FINISH)
-    running = house.start(Bench())
-    await house.first(ToolStarted)
-    await house.say("pause")
-    await house.first(InputReceived)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    house.lease = await next_owner(house)
-    bench = Bench()
-    again = asyncio.create_task(house.loop.run(house.lease, MAIN, bench, house.doorbell))
-    await house.first(OwnerChanged)
-    await house.say("guidance", "quickly")
-    await house.first(InputReceived, 2)
-    assert len(await house.events(ToolStarted)) == 1
-    await house.say("stop")
-    assert (await house.ends(again)).reason == "stopped"
-
-
 # --- beside it, and taken back ------------------------------------------------------------------------------------
-
-
-async def test_a_side_question_is_answered_beside_the_work_and_takes_nothing_from_its_inbox(house_of: HouseOf) -> None:
-    bench = Bench()
-    house = await house_of(Reply(calls=(("act", {"name": "a", "until": "answered"}),)), FINISH)
-    running = house.start(bench)
-    await house.first(ToolStarted)
-    await house.store.put(
-        InboxItem(id="900", thread=THREAD, sort="guidance", author=YOU, at=datetime.now(UTC), text="for the work")
-    )
-    bell = asyncio.Event()
-    aside = await house.loop.run(house.lease, SIDE, Bench(specs=()), bell, started(Bench(specs=()), True))
-    assert aside.finished is not None
-    assert (aside.finished.reason, aside.finished.answer) == ("done", "I run the tests.")
-    assert [item.id for item in await house.store.pending(THREAD)] == ["900"]
-    assert not running.done()
-    house.doorbell.set()
-    bench.gates["answered"].set()
-    assert (await house.ends(running)).reason == "done"
-    assert "for the work" in house.endpoint.requests[-1].text()
-    items = [row.item for row in await house.store.undelivered(THREAD) if row.item.execution == SIDE]
-    assert [(item.sort, item.target) for item in items] == [("answer", "2")]
-
-
-async def test_a_side_question_is_stopped_by_its_own_stop_alone(house_of: HouseOf) -> None:
-    house = await house_of(Reply(calls=(("act", {"name": "a", "until": "answered"}),)), FINISH)
-    bench = Bench()
-    running = house.start(bench)
-    await house.first(ToolStarted)
-    await house.say("stop", target=side_target(SIDE))
-    bell = asyncio.Event()
-    aside = await house.loop.run(house.lease, SIDE, Bench(specs=()), bell, started(Bench(specs=()), True))
-    assert aside.finished is not None
-    assert aside.finished.reason == "stopped"
-    bench.gates["answered"].set()
-    assert (await house.ends(running)).reason == "done"
-
-
-async def test_a_task_whose_message_is_deleted_before_it_did_anything_is_dropped(house_of: HouseOf) -> None:
-    house = await house_of(FINISH)
-    await house.say("deleted", message="1")
-    finished = await house.ends(house.start(Bench()))
-    assert finished.reason == "cancelled"
-    assert house.endpoint.requests == []
 
 
 class Asking(Bench):

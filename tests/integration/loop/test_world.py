@@ -15,34 +15,6 @@ from tests.scripts import supervisors
 from tests.waiting import BOUND
 
 
-async def test_a_file_changed_by_another_is_told_and_its_edit_is_refused_with_the_diff(
-    stage_of: Callable[[Script], Stage],
-) -> None:
-    async with open_bench() as bench:
-        path = bench.put("port.txt", "port 80\n")
-
-        def script(asked: Asked) -> Answer:
-            turn = sum(message.role == "assistant" for message in asked.prompt.messages)
-            if turn == 0:
-                return answer("", ("read", {"path": "port.txt"}))
-            if turn == 1:
-                path.write_text("port 8080\n")
-                return answer("", ("edit", {"path": "port.txt", "old": "port 80", "new": "port 81"}))
-            return answer("", ("finish", {"answer": "It was changed by someone else."}))
-
-        stage = stage_of(script)
-        lease = await stage.store.acquire(THREAD, "me")
-        assert lease is not None
-        stage.lease, stage.toolbox = lease, bench.toolbox  # pyright: ignore[reportAttributeAccessIssue]
-        await stage.run()
-        last = stage.model.asked[-1].prompt
-        refusal = last.messages[-1].answers[0]
-        assert refusal.failed
-        assert "+port 8080" in refusal.text
-        assert path.read_text() == "port 8080\n"
-        assert "port.txt" in last.tail
-
-
 async def test_a_stop_ends_the_execution_and_the_sandbox_although_its_supervisor_is_frozen(
     stage_of: Callable[[Script], Stage],
 ) -> None:

@@ -7,9 +7,6 @@ import asyncio
 import pytest
 
 from agentic.models.anthropic.request import AnthropicWire
-from agentic.models.litellm.library import load
-from agentic.models.litellm.litellm_transport import LiteLLMTransport
-from agentic.models.openai.chat_model import ChatModel
 from agentic.models.providers.prices import Prices
 from agentic.models.requests.wire_cache import size
 from agentic.models.router import ModelRouter
@@ -67,15 +64,6 @@ async def test_claude_at_another_provider_may_cut_its_cache_after_a_picture(aske
 async def test_schema_mode_sends_pictures_too(asker):
     rows = await sent(asker, GPT, Prompt("", (SHELL,), CALLED), schema_models=("*",))
     assert rows[-1]["content"] == [ADDRESS, ADDRESS, {"type": "text", "text": "[result of shell]\na.py\n\nand this?"}]
-
-
-async def test_litellm_passes_them_on():
-    async with ScriptedEndpoint.start([Reply("ok")]) as endpoint:
-        model = ChatModel(LiteLLMTransport(endpoint.environment(), await asyncio.to_thread(load)), Prices())
-        async with asyncio.timeout(60):
-            await model.answer(GPT, PROMPT, max_tokens=99, timeout=50)
-            await model.close()
-        assert endpoint.requests[0].body["messages"][1]["content"][0] == ADDRESS
 
 
 async def test_ollama_gets_them_beside_the_text(ollama):  # noqa: F811

@@ -20,14 +20,11 @@ from agentic.core.events.execution_events import (
     Reflected,
     Usage,
 )
-from agentic.core.prompt.build import system_text
-from agentic.core.prompt.user_messages import first_message
 from agentic.models.scripted.model import Asked, Script, answer
 from agentic.ports.errors import ModelUnavailable
 from agentic.ports.runtime import Answer
 from reflexion.errors import ExecutionOpen
 from reflexion.evaluation.outcome_stream import owes
-from reflexion.lessons.lesson import reflection_id
 from reflexion.ports import LessonStore
 from reflexion.service import Reflexion
 from reflexion.stores.sqlite import SQLiteLessonStore
@@ -58,17 +55,6 @@ async def test_a_failure_is_scored_reflected_on_and_told_to_the_next_attempt(les
     assert [each.kind for each in chosen] == ["reflection"]
     for part in (INSIGHT["strategy_change"], INSIGHT["key_insight"], "E  ValueError: tok-q8w7e6 in row 3"):
         assert part in chosen[0].text
-
-
-async def test_the_next_prompt_of_the_thread_holds_the_token_and_an_unrelated_one_does_not() -> None:
-    at = house(reflecting())
-    await at.reflexion.after(await at.keep(failed()))
-    for thread, guild, there in (("900", "g1", True), ("901", "g1", False), ("900", "g2", False)):
-        chosen = (await at.reflexion.lessons_for(thread, guild, TASK)).chosen
-        started = Log(task=TASK, thread=thread, lessons=chosen).events[0].event
-        assert started.kind == "started"
-        assert ("tok-q8w7e6" in first_message(started)) is there
-        assert "tok-q8w7e6" not in system_text(started)
 
 
 async def test_every_request_stands_in_the_outcome_stream_with_what_it_cost() -> None:
@@ -111,15 +97,6 @@ async def test_judging_again_records_nothing_again() -> None:
     assert len({score.score for score in scores}) == 1
     assert len(at.model.asked) == 1
     assert len(await at.outcome(execution)) == 4
-
-
-async def test_the_last_three_reflections_of_a_thread_are_told(lesson_store: LessonStore) -> None:
-    at = house(reflecting(), lesson_store)
-    for number in range(5):
-        await at.reflexion.after(await at.keep(failed(f"x{number}")))
-    chosen = (await at.reflexion.lessons_for("900", "g1", "an unrelated matter")).chosen
-    assert [each.id for each in chosen] == [reflection_id(f"x{number}") for number in (4, 3, 2)]
-    assert sum(len(each.text.encode()) for each in chosen) <= 400 * 4
 
 
 async def test_an_execution_that_runs_is_not_judged() -> None:
@@ -294,17 +271,6 @@ async def test_f100_without_its_lesson_store_an_execution_is_judged_and_the_next
     assert len((await at.reflexion.lessons_for("900", "g1", TASK)).chosen) == 1
     assert at.reflexion.trouble == ""
     assert not await owes(at.store, execution, await at.outcome(execution))
-    await at.lessons.close()
-
-
-async def test_a_success_is_judged_without_a_lesson_store_too(tmp_path: Path) -> None:
-    (tmp_path / "lessons.db").mkdir()
-    at = house([], SQLiteLessonStore(tmp_path / "lessons.db"))
-    shown = (ChosenLesson(id="l1", kind="pitfall", text="…"),)
-    execution = await at.keep(Log(lessons=shown).does(edit("a.py")).does(PASSES).ends())
-    assert (await at.reflexion.after(execution)).score >= 80
-    assert [event.kind for event in await at.outcome(execution)] == ["evaluated"]
-    assert "cannot be used" in at.reflexion.trouble
     await at.lessons.close()
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from agentic.core.events.execution_events import Policy
 from agentic.ports.errors import EmbeddingUnavailable
 from agentic.ports.lookup import likenesses
 from agentic.stores.sqlite.file.connection import connect
@@ -154,19 +153,6 @@ async def test_the_next_execution_is_told_what_meaning_found_and_why(lesson_stor
         assert len(chosen) == told
     assert "of this server; shares gallery, means " in chosen[0].why
     assert "% the same; match 1 of 1" in chosen[0].why
-
-
-async def test_chance_holds_lessons_back_as_often_as_the_policy_says(lesson_store: LessonStore) -> None:
-    await keep(lesson_store, lesson("l", "The date parser met empty rows."))
-    at = house([], lesson_store)
-    for share, least, most in ((0.0, 0, 0), (0.5, 8, 32)):
-        reflexion = Reflexion(at.store, lesson_store, at.model, at.clock, policy=Policy(hold_back=share))
-        asked = [("900", "g1", "The date parser crashes on empty rows", f"x{number}") for number in range(40)]
-        choices = [await reflexion.lessons_for(*each, execution=execution) for *each, execution in asked]
-        held = [each for choice in choices for each in choice.withheld]
-        assert least <= len(held) <= most
-        assert all(each.arm == "held_back" for each in held)
-        assert all(len(choice.chosen) + len(choice.withheld) == 1 for choice in choices)
 
 
 async def test_a_model_that_does_not_answer_costs_meaning_and_is_told_once(

@@ -130,28 +130,6 @@ async def test_f97_of_two_opposites_neither_is_shown_until_a_person_decides(less
     assert (other.status, other.contradicts, "was approved" in other.note) == ("retired", (), True)
 
 
-async def test_f97_retiring_one_of_two_opposites_lets_the_other_be_shown_again(lesson_store: LessonStore) -> None:
-    await lesson_store.amend(lesson("do", action="Use the cache"))
-    await lesson_store.amend(lesson("dont", action="Never use the cache"))
-    assert await lesson_store.search("g1", "900", ["parser", "rows"], 9) == ()
-    await lesson_store.amend(retired(await known(lesson_store, "dont"), by="ann", at=LATER))
-    (free,) = await lesson_store.search("g1", "900", ["parser", "rows"], 9)
-    assert (free.id, free.status, free.contradicts) == ("do", "probation", ())
-
-
-async def test_f97_a_word_that_takes_the_place_of_another_waits_with_it_though_they_share_no_words(
-    lesson_store: LessonStore,
-) -> None:
-    await lesson_store.amend(lesson("old"))
-    newer = lesson("new", "Exports of invoices", action="Ask for Friday's file", supersedes="old", executions=("x2",))
-    stands = await lesson_store.propose(newer, verified=True)
-    assert stands.contradicts == ("old",)
-    old = await known(lesson_store, "old")
-    assert old.contradicts == ("new",)
-    await lesson_store.amend(retired(old, by="ann", at=LATER))
-    assert (await known(lesson_store, "new")).contradicts == ()
-
-
 async def test_each_execution_counts_once_and_what_was_expected_then_stays(lesson_store: LessonStore) -> None:
     await lesson_store.amend(lesson("l"))
     first = showing(1, ok=False, expected=0.25)

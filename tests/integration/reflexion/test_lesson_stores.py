@@ -71,27 +71,6 @@ async def test_reflections_are_erased_with_their_executions_and_words_out_of_wha
     assert (left.id, left.said) == (second.id, ("his words",))
 
 
-async def test_no_question_crosses_guilds(lesson_store: LessonStore) -> None:
-    await lesson_store.keep_reflection(reflection(1))
-    await lesson_store.amend(lesson("mine"))
-    await lesson_store.amend(lesson("all", scope=Scope(kind="global"), author_trust="operator"))
-    await lesson_store.record(*went(["mine", "all"], ok=True, guild="g2"))
-    assert await lesson_store.reflections("g2", "900", 3) == ()
-    assert await lesson_store.lesson("g2", "mine") is None
-    assert [each.id for each in await lesson_store.lessons("g2")] == ["all"]
-    assert [each.id for each in await lesson_store.search("g2", "900", ["parser"], 5)] == ["all"]
-    mine, everyone = await lesson_store.lesson("g1", "mine"), await lesson_store.lesson("g1", "all")
-    assert mine is not None
-    assert everyone is not None
-    assert (mine.life.shown, everyone.life.shown) == (0, 1)
-
-
-async def test_a_lesson_of_a_thread_is_found_in_that_thread_alone(lesson_store: LessonStore) -> None:
-    await lesson_store.amend(lesson("here", scope=Scope(kind="thread", guild="g1", thread="900")))
-    assert [each.id for each in await lesson_store.search("g1", "900", ["parser"], 5)] == ["here"]
-    assert await lesson_store.search("g1", "901", ["parser"], 5) == ()
-
-
 async def test_search_knows_parts_of_identifiers_and_forms_of_words(lesson_store: LessonStore) -> None:
     await lesson_store.amend(lesson("camel", "parseInvoiceDate loses the zone"))
     await lesson_store.amend(lesson("snake", "load_user_settings reads twice"))
@@ -166,21 +145,6 @@ async def test_showings_that_come_at_once_are_all_counted(lesson_store: LessonSt
     counted = await lesson_store.lesson("g1", "l")
     assert counted is not None
     assert (counted.life.shown, counted.life.shown_ok) == (20, 5)
-
-
-async def test_conversations_share_the_guild_of_none_and_nothing_else(lesson_store: LessonStore) -> None:
-    """Row 42: neither what a lesson did in another one is told, nor how tasks went there."""
-    await lesson_store.amend(lesson("all", scope=Scope(kind="global"), author_trust="operator"))
-    for number, thread in enumerate(("d1", "d2", "d2", "d1")):
-        verdict, lived = went(["all"], ok=True, execution=f"x{number}", guild="")
-        await lesson_store.record(verdict.model_copy(update={"thread": thread}), lived)
-        alone = verdict.model_copy(update={"thread": thread, "execution": f"y{number}", "lessons_shown": 0})
-        await lesson_store.record(alone, ())
-    assert [each.execution for each in await lesson_store.showings("", thread="d1")] == ["x0", "x3"]
-    assert [each.execution for each in await lesson_store.showings("", "all", thread="d2")] == ["x1", "x2"]
-    assert await lesson_store.showings("", "other", thread="d1") == await lesson_store.showings("g1", thread="d1") == ()
-    assert [each.execution for each in await lesson_store.unaided("", 9, thread="d1")] == ["y3", "y0"]
-    assert [each.execution for each in await lesson_store.unaided("", 1, thread="d2")] == ["y2"]
 
 
 async def test_the_newest_labelled_readings_of_one_judge_are_read_and_no_others(lesson_store: LessonStore) -> None:

@@ -1,4 +1,4 @@
-"""The same cycle through a provider's library, over HTTP, on files, and over a restart of everything."""
+"""What a reflection costs a day, through a provider's library over HTTP."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from secrets import token_hex
 
 import pytest
 
@@ -14,15 +13,12 @@ from agentic.core.events.execution_events import (
     ModelAnswered,
     ModelRequested,
     Reflected,
-    Started,
 )
-from agentic.core.prompt.user_messages import first_message
 from agentic.models.anthropic.client import AnthropicDirect
 from agentic.models.providers.prices import Prices
-from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.ports.runtime import Message, Prompt, SessionRow
+from agentic.ports.runtime import SessionRow
 from agentic.runtime.budget_ledger import NO_CAPS, DailyCaps
 from agentic.stores.sqlite.store import SQLiteStore
 from reflexion.service import Reflexion
@@ -57,36 +53,6 @@ async def fails(store: SQLiteStore, token: str) -> str:
     await store.append(log.execution, 0, lease, [each.model_copy(update={"fence": lease.fence}) for each in log.events])
     await store.release(lease)
     return log.execution
-
-
-def started(log: Log) -> Started:
-    first = log.events[0].event
-    assert isinstance(first, Started)
-    return first
-
-
-async def test_a_token_of_a_failure_reaches_the_next_request_of_its_thread_after_a_restart(tmp_path: Path) -> None:
-    token = f"region-{token_hex(6)}"
-
-    def replies(request: CapturedRequest) -> Reply:
-        assert token in request.text() or request.number > 1, "the reflector was not given the evidence"
-        return Reply(REFLECTS)
-
-    async with asyncio.timeout(60), ScriptedEndpoint.start(replies) as endpoint:
-        async with process(tmp_path, endpoint) as (store, reflexion, _):
-            execution = await fails(store, token)
-            await reflexion.after(execution)
-            spent = [each.event for each in await store.read_outcome(execution)]
-            assert [event.usd > 0 for event in spent if isinstance(event, ModelAnswered)] == [True]
-        async with process(tmp_path, endpoint) as (store, reflexion, model):
-            for thread in ("900", "901"):
-                lessons = (await reflexion.lessons_for(thread, "g1", "Deploy the service.")).chosen
-                told = first_message(started(Log(task="Deploy the service.", thread=thread, lessons=lessons)))
-                prompt = Prompt(system="", tools=(), messages=(Message(role="user", text=told),))
-                await model.answer(MODEL, prompt, max_tokens=50, timeout=20)
-        _, same_thread, unrelated = endpoint.requests
-        assert token in same_thread.text()
-        assert token not in unrelated.text()
 
 
 async def test_a_reflection_is_paid_from_the_caps_of_the_day_and_not_written_where_they_are_used_up(

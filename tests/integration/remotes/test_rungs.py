@@ -1,4 +1,4 @@
-"""A mirror is seen, and published from, in every kind of sandbox."""
+"""A mirror is seen, and published from, in the other kinds of sandbox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 from agentic.forges.hosts import Forges
 from agentic.ports.forge import Remote
-from agentic.sandbox.backends.bubblewrap import Bubblewrap
 from agentic.sandbox.backends.docker import Docker
 from agentic.sandbox.backends.host import Host
 from agentic.sandbox.limits import IMAGE
@@ -24,18 +23,16 @@ __all__ = ["docker_url"]
 
 
 @pytest.mark.parametrize("kind", ["github"], indirect=True)
-@pytest.mark.parametrize("name", ["bubblewrap", "docker", "host"])
+@pytest.mark.parametrize("name", [pytest.param("docker", marks=pytest.mark.docker), "host"])
 async def test_a_checkout_is_made_and_published_from(
     tmp_path: Path, forge: LocalForge, forges: Forges, remote: Remote, shop: HostedRepository, name: str,
     request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     tmp_path.chmod(0o755)
     state = tmp_path / "state"
-    rung: Rung = Bubblewrap(state)
+    rung: Rung = Host(state)
     if name == "docker":
         rung = Docker(state, str(request.getfixturevalue("docker_url")), IMAGE)
-    elif name == "host":
-        rung = Host(state)
     bench = tmp_path / "bench"
     bench.mkdir()
     async with opened(bench, forges, remote, rung) as checkout:

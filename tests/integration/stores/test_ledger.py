@@ -17,59 +17,11 @@ from tests.integration.stores.samples import as_of_version, begin, finish, inbox
 ANNA, GUILD = Scope("person:7:2026-03-01", 1.0), Scope("guild:9:2026-03-01", 1.5)
 
 
-async def test_what_does_not_fit_into_one_scope_is_set_aside_in_none(store: Store) -> None:
-    assert await store.reserve_usd("a", (ANNA, GUILD), 0.9) is None
-    assert await store.reserve_usd("b", (GUILD, ANNA), 0.2) == ANNA
-    assert await store.spent_usd(GUILD.name) == 0.9
-    assert await store.reserve_usd("b", (GUILD,), 0.6) is None
-    assert await store.reserve_usd("c", (GUILD,), 0.000001) == GUILD
-
-
-async def test_a_settlement_takes_the_place_of_the_reservation_once(store: Store) -> None:
-    await store.reserve_usd("a", (ANNA, GUILD), 0.9)
-    await store.settle_usd("a", 0.1)
-    await store.settle_usd("a", 0.7)
-    assert [await store.spent_usd(scope.name) for scope in (ANNA, GUILD)] == [0.1, 0.1]
-    assert await store.reserve_usd("b", (ANNA,), 0.9) is None
-    await store.settle_usd("b", 5.0)  # a call may come to more than was thought; the next one hears of it
-    assert await store.reserve_usd("c", (ANNA,), 0.0) == ANNA
-
-
-async def test_a_key_counts_once_however_often_it_is_reserved(store: Store) -> None:
-    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
-    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
-    assert await store.spent_usd(ANNA.name) == 0.9
-    await store.settle_usd("a", 0.5)
-    assert await store.reserve_usd("a", (ANNA,), 0.9) is None
-    assert await store.spent_usd(ANNA.name) == 0.5
-
-
-async def test_what_was_released_was_never_spent_and_what_was_settled_stays(store: Store) -> None:
-    await store.reserve_usd("a", (ANNA, ANNA), 0.9)
-    assert await store.spent_usd(ANNA.name) == 0.9
-    await store.release_usd("a")
-    assert await store.spent_usd(ANNA.name) == 0.0
-    await store.settle_usd("a", 0.9)
-    await store.release_usd("never reserved")
-    assert await store.spent_usd(ANNA.name) == 0.0
-    await store.reserve_usd("b", (ANNA,), 0.9)
-    await store.settle_usd("b", 0.8)
-    await store.release_usd("b")
-    assert await store.spent_usd(ANNA.name) == 0.8
-
-
 async def test_a_used_up_scope_refuses_also_what_has_no_price(store: Store) -> None:
     assert await store.reserve_usd("free", (ANNA,), 0.0) is None
     await store.reserve_usd("all", (ANNA,), 1.0)
     assert await store.reserve_usd("free too", (ANNA,), 0.0) == ANNA
     assert await store.reserve_usd("nothing allowed", (Scope("closed", 0.0),), 0.0) is not None
-
-
-async def test_eight_who_ask_at_once_do_not_overshoot_eightfold(store: Store) -> None:
-    asked = [store.reserve_usd(f"child {number}", (ANNA, GUILD), 0.3) for number in range(8)]
-    granted = [answer is None for answer in await asyncio.gather(*asked)]
-    assert sum(granted) == 3
-    assert await store.spent_usd(ANNA.name) == pytest.approx(0.9)
 
 
 async def test_two_processes_worth_of_connections_share_one_cap(tmp_path: Path) -> None:
@@ -80,15 +32,6 @@ async def test_two_processes_worth_of_connections_share_one_cap(tmp_path: Path) 
     assert [await store.spent_usd(ANNA.name) for store in stores] == [1.0, 1.0]
     for store in stores:
         await store.close()
-
-
-async def test_what_a_dead_owner_never_settled_counts_as_reserved_after_a_restart(tmp_path: Path) -> None:
-    store = SQLiteStore.open(tmp_path / "threadwright.db")
-    await store.reserve_usd("lost", (ANNA,), 0.7)
-    await store.close()
-    store = SQLiteStore.open(tmp_path / "threadwright.db")
-    assert await store.spent_usd(ANNA.name) == 0.7
-    await store.close()
 
 
 # --- a database that was made before there was a ledger -----------------------------------------------------------

@@ -28,7 +28,6 @@ from agentic.stores.checks import MOST_BYTES, MOST_ITEMS
 from tests.integration.stores.samples import (
     ANNA,
     NOW,
-    Seconds,
     begin,
     envelopes,
     finish,
@@ -60,16 +59,6 @@ async def test_an_append_is_refused_when_the_log_is_longer_or_shorter_than_expec
             await store.append("x1", expected, lease, envelopes("x1", lease, expected, events))
         assert conflict.value.actual == 1
     assert len(await log_of(store, "x1")) == 1
-
-
-async def test_a_stale_fence_is_refused_after_another_took_the_thread(store: Store, seconds: Seconds) -> None:
-    stale = await begin(store)
-    seconds.advance(60)
-    fresh = await take(store, owner="another")
-    with pytest.raises(LeaseLost):
-        await store.append("x1", 1, stale, envelopes("x1", stale, 1, notes(1)))
-    await store.append("x1", 1, fresh, envelopes("x1", fresh, 1, notes(1)))
-    assert [envelope.fence for envelope in await log_of(store, "x1")] == [stale.fence, fresh.fence]
 
 
 async def test_nothing_can_be_appended_after_release_or_with_an_invented_lease(store: Store) -> None:

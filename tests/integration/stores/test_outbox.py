@@ -7,17 +7,7 @@ import pytest
 from agentic.core.events.execution_events import Option, OutboxItem
 from agentic.ports.errors import StoreError
 from agentic.ports.runtime import Store
-from tests.integration.stores.samples import begin, envelopes, notes, outbox_item
-
-
-async def test_items_wait_in_order_until_delivered(store: Store) -> None:
-    await store.put_outbox([outbox_item("a"), outbox_item("b", thread="other"), outbox_item("c")])
-    rows = await store.undelivered()
-    assert [row.item.key for row in rows] == ["a", "b", "c"]
-    assert [row.order for row in rows] == sorted({row.order for row in rows})
-    assert [row.item.key for row in await store.undelivered("thread")] == ["a", "c"]
-    await store.delivered("a", ["100", "101"])
-    assert [row.item.key for row in await store.undelivered("thread")] == ["c"]
+from tests.integration.stores.samples import outbox_item
 
 
 async def test_threads_for_which_something_waits_are_told_the_longest_waiting_first(store: Store) -> None:
@@ -31,14 +21,6 @@ async def test_threads_for_which_something_waits_are_told_the_longest_waiting_fi
     assert await store.undelivered_threads() == ["2", "0", "1"]
     await store.delivered("c", ["101"])
     assert await store.undelivered_threads() == ["0", "1"]
-
-
-async def test_a_key_is_kept_once_wherever_it_comes_from(store: Store) -> None:
-    lease = await begin(store)
-    await store.put_outbox([outbox_item("a", text="first")])
-    await store.append("x1", 1, lease, envelopes("x1", lease, 1, notes(1)), [outbox_item("a", text="second")])
-    await store.put_outbox([outbox_item("a", text="third"), outbox_item("b")])
-    assert [(row.item.key, row.item.text) for row in await store.undelivered()] == [("a", "first"), ("b", "hello")]
 
 
 async def test_a_receipt_is_kept_and_leads_back_to_its_item(store: Store) -> None:

@@ -18,7 +18,7 @@ from tests.integration.stores.samples import begin, envelopes, log_of, notes, sq
 from tests.waiting import eventually
 
 
-@pytest.mark.parametrize("lines", [1, 7, 40, 400])
+@pytest.mark.parametrize("lines", [1, 40])
 async def test_a_kill_in_the_middle_of_writing_loses_and_tears_nothing(tmp_path: Path, lines: int) -> None:
     path = str(tmp_path / "threadwright.db")
     async with asyncio.timeout(60), process("write", path, "x1") as writer:
@@ -85,7 +85,7 @@ async def test_f80_a_frozen_owner_is_refused_after_its_thread_was_taken(tmp_path
 
 async def test_f79_two_processes_race_for_a_thread_and_one_owns_it(tmp_path: Path) -> None:
     path = str(tmp_path / "threadwright.db")
-    times = 1_000
+    times = 100
     async with sqlite(tmp_path) as store:
         lease = await take(store, "raced")
         await begin(store, "x1", lease)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import aiohttp
@@ -16,6 +13,7 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from bot.app.health_checks import models_check
 from bot.app.services import Roles
 from bot.cli.checks.health_command import health
+from bot.cli.main import perform
 from bot.config.settings import Settings
 from bot.local_discord.local_discord import LocalGuild
 from bot.telemetry import health_server
@@ -161,11 +159,13 @@ async def test_a_part_that_breaks_or_does_not_answer_is_said_and_holds_nobody_up
     assert "breaks cannot be asked" in caplog.text
 
 
-def test_where_nobody_said_where_to_ask_it_is_said_and_a_wrong_place_too(tmp_path: Path) -> None:
-    env = os.environ | {"THREADWRIGHT_HOME": str(tmp_path)}
-    for value, code, words in (("", 64, "THREADWRIGHT_HEALTH is not set"), ("nowhere", 64, "write 127.0.0.1:8092")):
-        command = [sys.executable, "-m", "bot.cli.main", "health"]
-        run = subprocess.run(
-            command, env=env | {"THREADWRIGHT_HEALTH": value}, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert (run.returncode, words in run.stderr) == (code, True), run.stderr
+@pytest.mark.parametrize(
+    ("value", "words"), [("", "THREADWRIGHT_HEALTH is not set"), ("nowhere", "write 127.0.0.1:8092")]
+)
+def test_where_nobody_said_where_to_ask_it_is_said_and_a_wrong_place_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str, words: str
+) -> None:
+    monkeypatch.setenv("THREADWRIGHT_HOME", str(tmp_path))
+    monkeypatch.setenv("THREADWRIGHT_HEALTH", value)
+    assert perform(["health"]) == 64
+    assert words in capsys.readouterr().err

@@ -19,7 +19,7 @@ from agentic.models.scripted.replies import Reply
 from bot.config.log_format import JsonEntries
 from bot.local_discord.local_discord import LocalGuild
 from bot.rendering.secrets import Discretion
-from bot.telemetry import names
+from bot.telemetry import names, process_state
 from tests.integration.bot.whole import Whole, finishes, uses, whole
 from tests.integration.telemetry.collector import Collector, Received
 from tests.integration.telemetry.conventions import METRICS, OURS, SPANS
@@ -91,6 +91,7 @@ async def test_a_task_is_one_trace_by_the_conventions_and_holds_nobody_s_words(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20of-the-test")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
+    monkeypatch.setattr(process_state, "EVERY_SECONDS", 1.0)
     with logged_as_json() as logged:
         async with bird_task(tmp_path, guild) as (bot, execution):
             log = [envelope async for envelope in bot.app.store.read(execution)]

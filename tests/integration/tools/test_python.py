@@ -5,13 +5,6 @@ from __future__ import annotations
 from .bench import Bench
 
 
-async def test_variables_stay_from_call_to_call(bench: Bench) -> None:
-    await bench.call("python", code="x = 41")
-    seen = await bench.call("python", code="x + 1")
-    assert seen.outcome == "ok"
-    assert "42" in seen.preview
-
-
 async def test_an_exception_is_a_failure_with_its_traceback(bench: Bench) -> None:
     seen = await bench.call("python", code="1 / 0")
     assert seen.outcome == "failed"
@@ -23,12 +16,6 @@ async def test_a_restart_forgets_variables(bench: Bench) -> None:
     await bench.call("python", code="x = 41")
     seen = await bench.call("python", code="x", restart=True)
     assert "NameError" in seen.preview
-
-
-async def test_changed_files_are_reported(bench: Bench) -> None:
-    seen = await bench.call("python", code="open('made.txt', 'w').write('a')")
-    assert "added made.txt" in seen.preview
-    assert [change.path for change in seen.changes] == ["made.txt"]
 
 
 async def test_code_past_its_time_is_interrupted_and_the_variables_stay(bench: Bench) -> None:

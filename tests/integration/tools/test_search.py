@@ -25,18 +25,6 @@ async def test_a_name_with_a_line_end_cannot_pass_for_two_entries(bench: Bench) 
     assert "\nExpected: fake" not in seen.preview
 
 
-async def test_files_are_found_by_pattern(bench: Bench) -> None:
-    bench.put("src/a.py", "")
-    bench.put("src/deep/b.py", "")
-    bench.put("src/c.txt", "")
-    assert (await bench.call("glob", pattern="**/*.py")).preview.split("\n") == [
-        "src/a.py  0 bytes",
-        "src/deep/b.py  0 bytes",
-    ]
-    assert "Nothing matches" in (await bench.call("glob", pattern="*.rs")).preview
-    assert "more than 1 match" in (await bench.call("glob", pattern="**/*.py", limit=1)).preview
-
-
 async def test_lines_are_found_by_expression(bench: Bench) -> None:
     bench.put("a.py", "import os\ndef total(x):\n    return x\n")
     assert (await bench.call("grep", pattern=r"def \w+\(")).preview == "a.py:2: def total(x):"
@@ -131,11 +119,3 @@ async def test_what_is_hidden_is_not_changed_by_a_file_tool(bench: Bench) -> Non
         seen = await bench.call(tool, path="sub/../.aiignore" if tool == "write" else ".aiignore", **more)
         assert seen.outcome != "ok"
     assert path.read_text() == "secret.txt\n"
-
-
-async def test_a_file_that_is_ignored_from_now_on_is_masked_before_the_next_command(bench: Bench) -> None:
-    bench.put("later.txt", "canary-4")
-    assert "canary-4" in (await bench.call("shell", command="cat later.txt")).preview
-    bench.put(".aiignore", "later.txt\n")
-    assert "canary-4" not in (await bench.call("shell", command="cat later.txt")).preview
-    assert "later.txt" not in (await bench.call("list")).preview

@@ -34,11 +34,6 @@ async def test_success_is_read_from_the_exit_code_and_not_from_words(bench: Benc
     assert (await bench.call("shell", command="echo fine; exit 3")).outcome == "failed"
 
 
-async def test_bash_syntax_works(bench: Bench) -> None:
-    seen = await bench.call("shell", command='set -o pipefail; a=(1 2 3); [[ ${#a[@]} == 3 ]] && cat <<< "it\'s bash"')
-    assert "it's bash" in seen.preview
-
-
 async def test_a_failure_of_the_same_kind_has_the_same_error(bench: Bench) -> None:
     one = await bench.call("shell", command="echo pid $$ at $(date +%s%N) in /tmp/x$RANDOM >&2; exit 1")
     other = await bench.call("shell", command="true; echo pid $$ at $(date +%s%N) in /tmp/x$RANDOM >&2; exit 1")
@@ -70,24 +65,6 @@ async def test_the_fallback_runs_only_if_the_command_fails(bench: Bench) -> None
     assert [(change.path, change.kind) for change in second.changes] == [("both.txt", "added")]
 
 
-TESTS = """\
-import unittest
-class T(unittest.TestCase):
-    def test_a(self): pass
-    def test_b(self): self.fail()
-"""
-
-
-async def test_tests_that_ran_are_counted(bench: Bench) -> None:
-    bench.put(
-        "test_it.py",
-        TESTS,
-    )
-    seen = await bench.call("shell", command="python3 -m unittest test_it.py", expectation="two tests pass")
-    assert (seen.tests_passed, seen.tests_failed) == (1, 1)
-    assert "1 tests passed, 1 failed" in seen.preview
-
-
 async def test_a_command_past_its_time_is_killed_and_says_so(bench: Bench) -> None:
     seen = await bench.call("shell", command="echo begun; sleep 600", timeout=3)
     assert seen.outcome == "failed"
@@ -116,18 +93,6 @@ async def test_long_output_is_cut_and_the_rest_can_be_paged_and_searched(bench: 
     assert "Go on with offset 301000" in page.preview
     found = await bench.call("read_output", ref=seen.output_ref, pattern="^line 4321$")
     assert found.preview == "4321: line 4321"
-
-
-async def test_many_short_lines_are_kept_too(bench: Bench) -> None:
-    seen = await bench.call("shell", command="seq 1 2000")
-    assert seen.preview.count("\n") <= 505
-    first = await bench.call("read_output", ref=seen.output_ref)
-    offset = int(first.preview.split("Go on with offset ")[1].rstrip("."))
-    second = await bench.call("read_output", ref=seen.output_ref, offset=offset)
-    shown = first.preview.split("\n…")[0].split("\n") + second.preview.split("\n…")[0].split("\n")
-    assert [line for line in shown if line] == [str(n) for n in range(1, len([line for line in shown if line]) + 1)]
-    assert "\n1000\n" in second.preview
-    assert (await bench.call("read_output", ref=seen.output_ref, pattern="1234")).preview == "1234: 1234"
 
 
 async def test_a_background_command_is_looked_at_and_stopped(bench: Bench) -> None:
@@ -165,21 +130,6 @@ async def test_settling_ends_background_commands(bench: Bench) -> None:
     await bench.call("shell", command=f"cat gate; while sleep 600; do echo {token}; done", background=True)
     await gate.open()
     await asyncio.wait_for(bench.toolbox.settle(), BOUND)
-    assert running(token) == []
-
-
-async def test_cancelling_ends_the_command_before_the_cancellation_leaves(bench: Bench) -> None:
-    gate, token = Gate(bench.workspace), uuid4().hex
-    prepared = bench.toolbox.prepare(
-        "shell", {"command": f"setsid sh -c 'cat gate; while sleep 600; do echo {token}; done' & wait"}
-    )
-    assert isinstance(prepared, Prepared)
-    task = asyncio.create_task(bench.toolbox.run("shell", "c1", prepared, bench.streamed.append))
-    await gate.open()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        async with promised(2, "a command ends with its call"):
-            await task
     assert running(token) == []
 
 

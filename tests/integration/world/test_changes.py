@@ -38,10 +38,8 @@ async def test_each_command_tells_what_it_changed_and_nothing_twice(sandbox: San
         ("chmod 600 old; touch -d 2001-01-01 old", {}),
         ("printf abc > old; touch -r other old", {"old": "modified"}),
         ("printf OLD > old", {"old": "modified"}),
-        ("mv old new", {"old": "deleted", "new": "added"}),
         ("mv dir moved", {"dir/in/x": "deleted", "moved/in/x": "added"}),
         ("mv dir/in dir/out; echo y > dir/out/x", {"dir/in/x": "deleted", "dir/out/x": "added"}),
-        ("rm -r dir", {"dir/in/x": "deleted"}),
         ("rm -r dir; mkdir -p dir/in; printf x > dir/in/x", {}),
         ("rm old; ln -s other old", {"old": "modified"}),
         (
@@ -50,7 +48,6 @@ async def test_each_command_tells_what_it_changed_and_nothing_twice(sandbox: San
         ),
         ("mkdir -p .git node_modules; echo x > .git/x; echo x > node_modules/x", {}),
         ("echo x > temporary; rm temporary", {}),
-        ("mkdir one; mkdir one/two; echo x > one/two/three", {"one/two/three": "added"}),
     ],
 )
 async def test_a_change_is_what_differs_in_content(ground: Ground, command: str, expected: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from agentic.ports.errors import SandboxError, SandboxLost
+from agentic.ports.errors import SandboxLost
 from agentic.sandbox.backends.selection import chooser
 from agentic.sandbox.pool import Sandboxes
 from agentic.sandbox.sandbox import Sandbox
@@ -88,14 +88,6 @@ async def test_a_program_that_does_not_exist_is_a_result_and_not_an_error(sandbo
     assert "no-such-program" in result.text
 
 
-async def test_a_command_that_runs_too_long_is_ended_in_time(sandbox: Sandbox) -> None:
-    """With what it had said until then."""
-    result = await asyncio.wait_for(sandbox.exec("echo begun; sleep 600", timeout=1.5), BOUND)
-    assert result.timed_out
-    assert "1.5 s" in result.killed_reason
-    assert result.text == "begun\n"
-
-
 async def test_many_commands_run_beside_each_other(ground: Ground, sandbox: Sandbox) -> None:
     """Twenty are in the middle at once, and each gets its own output."""
     gates = [Gate(ground.workspace, f"gate{n}") for n in range(20)]
@@ -105,16 +97,6 @@ async def test_many_commands_run_beside_each_other(ground: Ground, sandbox: Sand
     for gate in gates:
         await gate.open()
     assert [result.text for result in await asyncio.gather(*runs)] == [f"{n}\n" for n in range(20)]
-
-
-async def test_output_can_be_followed_while_the_command_runs(ground: Ground, sandbox: Sandbox) -> None:
-    """The first piece comes before the command ends."""
-    gate, said = Gate(ground.workspace), bytearray()
-    runs = asyncio.create_task(sandbox.exec("echo early; cat gate; echo late", timeout=60, on_output=said.extend))
-    await eventually(lambda: said == b"early\n")
-    await gate.open()
-    await runs
-    assert said == b"early\nlate\n"
 
 
 async def test_a_child_left_behind_does_not_hang_the_command_and_is_told(sandbox: Sandbox) -> None:
@@ -196,35 +178,6 @@ async def test_killing_one_command_spares_the_others(ground: Ground, sandbox: Sa
     assert (await spared).text == "alive\n"
 
 
-async def test_killing_what_has_ended_is_no_error(sandbox: Sandbox) -> None:
-    """A stop may come late."""
-    await sandbox.exec("true", timeout=5, exec_id="over")
-    assert await sandbox.kill("over") == 0
-
-
-async def test_a_background_command_can_be_polled_and_killed(ground: Ground, sandbox: Sandbox) -> None:
-    """Output from where the last poll ended."""
-    gate = Gate(ground.workspace)
-    number = await sandbox.start("echo 1; cat gate; echo 2; sleep 600")
-    text, offset = "", 0
-
-    async def more() -> str:
-        nonlocal text, offset
-        state = await sandbox.poll(number, offset)
-        text, offset = text + state.output.decode(), state.next_offset
-        assert state.running
-        return text
-
-    await eventually(more)
-    assert text == "1\n"
-    await gate.open()
-    while await more() != "1\n2\n":
-        assert text in "1\n2\n"
-    await sandbox.kill(number)
-    state = await sandbox.poll(number)
-    assert (state.running, state.output, state.killed_reason) == (False, b"1\n2\n", "stopped")
-
-
 async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_code(
     ground: Ground, sandbox: Sandbox
 ) -> None:
@@ -240,12 +193,6 @@ async def test_a_background_command_outlives_other_commands_and_keeps_its_exit_c
     await eventually(ended)
     state = await sandbox.poll(number)
     assert (state.exit_code, state.output) == (3, b"late\n")
-
-
-async def test_polling_an_unknown_command_is_an_error_with_its_name(sandbox: Sandbox) -> None:
-    """Typed, not a crash."""
-    with pytest.raises(SandboxError, match="ghost"):
-        await sandbox.poll("ghost")
 
 
 async def test_kill_all_ends_background_commands_and_interpreters(sandbox: Sandbox) -> None:

@@ -24,7 +24,7 @@ from tests.scripts import Gate, running, supervisors
 from tests.waiting import BOUND, eventually
 
 SOON = Limits(memory=512 * MB, processes=64, tmp=32 * MB, heartbeat=1.5)
-TROUBLES = (SandboxUnavailable("the engine is gone"), OSError("the pipe is gone"), ZeroDivisionError("a fault of ours"))
+TROUBLES = (SandboxUnavailable("the engine is gone"), ZeroDivisionError("a fault of ours"))
 Make = Callable[..., Sandboxes]
 
 

@@ -131,31 +131,6 @@ async def test_idle_sandboxes_are_ended_and_busy_ones_are_not(make: Make, ground
     assert idle.lost
 
 
-async def test_a_lost_sandbox_is_replaced_at_the_next_use(make: Make, ground: Ground) -> None:
-    """The caller in flight gets the error, the next one a new sandbox."""
-    pool = make()
-    async with pool.use("one", ground.folder / "one") as sandbox:
-        await sandbox.close()
-        with pytest.raises(SandboxLost):
-            await sandbox.exec("true", timeout=5)
-    async with pool.use("one", ground.folder / "one") as sandbox:
-        assert (await sandbox.exec("true", timeout=10)).ok
-
-
-async def test_a_waiting_thread_that_gives_up_leaves_the_queue(make: Make, ground: Ground) -> None:
-    """And does not block those behind it."""
-    pool = make(count=1)
-    async with pool.use("one", ground.folder / "one"):
-        waiting = asyncio.create_task(pool.for_thread("two", ground.folder / "two"))
-        await eventually(lambda: pool.position("two") == 1)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-        assert pool.position("two") == 0
-    async with asyncio.timeout(BOUND):
-        assert (await (await pool.for_thread("three", ground.folder / "three")).exec("true", timeout=10)).ok
-
-
 async def test_cancelling_the_making_of_a_sandbox_leaves_nothing_behind(make: Make, ground: Ground) -> None:
     """Whenever the cancellation comes."""
     pool = make()

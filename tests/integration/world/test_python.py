@@ -107,14 +107,6 @@ async def test_one_call_at_a_time(ground: Ground, sandbox: Sandbox) -> None:
     assert (await first).text == "1\n'first'\n"
 
 
-async def test_reset_forgets_everything(sandbox: Sandbox) -> None:
-    """On request."""
-    await sandbox.python("x = 1", timeout=10)
-    await sandbox.reset_python()
-    assert "NameError" in (await sandbox.python("x", timeout=10)).error
-    await sandbox.reset_python()
-
-
 async def test_a_flood_of_printed_text_is_cut(sandbox: Sandbox) -> None:
     """As for a command."""
     result = await sandbox.python("for n in range(200000): print(n)", timeout=30, cap=2000)

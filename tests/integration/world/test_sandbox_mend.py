@@ -170,7 +170,7 @@ async def test_where_the_distributions_runs_nothing_else_is_done(machine: Machin
     assert (code, said) == (0, "Nothing to mend: commands run in bubblewrap (of the system, 0.11.0).\n")
 
 
-@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
+@pytest.mark.parametrize("answer", ["\n", ""])
 async def test_without_a_yes_nothing_is_done(answer: str, machine: Machine) -> None:
     code, said = await asyncio.to_thread(machine.runs, "doctor", "--mend", answer=answer)
     assert code == 1

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from agentic.ports.errors import (
-    EditConflict,
     PathRefused,
     SandboxLost,
-    SandboxUnavailable,
 )
 from agentic.sandbox.pool import Choice, Sandboxes
-from agentic.sandbox.protocol.results import Edit, FileChange, Refusal
+from agentic.sandbox.protocol.results import Edit
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import PROCESSES, Ground, docker_url, ground, rung_name
 from tests.scripts import Gate
@@ -35,14 +32,6 @@ async def world(ground: Ground) -> AsyncIterator[RealWorld]:
     await sandboxes.close()
 
 
-async def test_a_page_of_lines_comes_with_the_hash_of_the_whole(world: RealWorld) -> None:
-    """Offsets count lines from 0."""
-    await world.write("f", "".join(f"line {n}\n" for n in range(100)), expected_sha="", create=True)
-    page = await world.read("f", 10, 2)
-    assert (page.text, page.total_lines, page.offset) == ("line 10\nline 11\n", 100, 10)
-    assert page.sha == (await world.read("f")).sha
-
-
 async def test_text_with_odd_bytes_is_shown_and_marked(world: RealWorld) -> None:
     """Replaced for the eye; an edit leaves the bytes alone."""
     await world.put_file("odd.txt", b"caf\xe9 = 1\nx = 1\n", folder="in")
@@ -53,25 +42,6 @@ async def test_text_with_odd_bytes_is_shown_and_marked(world: RealWorld) -> None
     await world.put_file("b.bin", b"\0\1\2", folder="in")
     with pytest.raises(PathRefused, match="binary"):
         await world.read("in/b.bin")
-
-
-async def test_edits_are_all_done_or_none(world: RealWorld) -> None:
-    """A refusal names the edit that does not fit."""
-    change = await world.write("f", "a b a\nc\n", expected_sha="", create=True)
-    for edits, word in (
-        ([Edit("c", "C"), Edit("zz", "y")], "Edit 2: the text to replace does not stand"),
-        ([Edit("a", "x")], "2 times"),
-        ([Edit("", "x")], "does not stand"),
-    ):
-        refusal = await world.edit("f", edits, expected_sha=change.sha_after)
-        assert isinstance(refusal, Refusal)
-        assert word in refusal.reason
-    assert (await world.read("f")).text == "a b a\nc\n"
-    done = await world.edit("f", [Edit("a", "x", every=True), Edit("c", "C")], expected_sha=change.sha_after)
-    assert isinstance(done, FileChange)
-    assert (await world.read("f")).text == "x b x\nC\n"
-    with pytest.raises(EditConflict):
-        await world.edit("f", [Edit("x", "y", every=True)], expected_sha=change.sha_after)
 
 
 async def test_attachments_get_safe_and_distinct_names(world: RealWorld) -> None:
@@ -95,46 +65,6 @@ async def test_attachments_get_safe_and_distinct_names(world: RealWorld) -> None
     assert await world.get_file(paths[2], 100) == b"passwd"
     with pytest.raises(PathRefused, match="more than 10"):
         await world.get_file(paths[4], 10)
-
-
-async def test_an_agent_must_read_before_it_writes_and_own_writes_are_not_stale(world: RealWorld) -> None:
-    """New files are free; known ones are checked by hash."""
-    model = world.new_model("main")
-    await world.exec("printf 'one\\ntwo\\n' > f", timeout=10, by="main")
-    text = await world.read("f")
-    refusal = model.may_write("f", text.sha)
-    assert refusal is not None
-    assert "not read" in refusal.reason
-    assert model.may_write("new", "") is None
-    model.note_read("f", text.sha, text.text)
-    assert model.may_write("f", text.sha) is None
-    change = await world.write("f", "one\n2\n", expected_sha=text.sha, create=False, by="main")
-    model.note_write("f", change.sha_after, "one\n2\n")
-    assert (await world.perceive(model)).stale == ()
-    assert model.may_write("f", change.sha_after) is None
-
-
-async def test_a_change_by_another_makes_a_file_stale_once_with_its_diff(world: RealWorld) -> None:
-    """And the write is refused with the diff, after which the agent knows."""
-    main, other = world.new_model("main"), world.new_model("other")
-    for model in (main, other):
-        if model is main:
-            await world.write("f", "one\ntwo\n", expected_sha="", create=True, by="main")
-        text = await world.read("f")
-        model.note_read("f", text.sha, text.text)
-    await world.exec("printf 'one\\nTWO\\n' > f; echo x > unread", timeout=10, by="other")
-    perceived = await world.perceive(main)
-    assert [stale.path for stale in perceived.stale] == ["f"]
-    assert "-two" in perceived.stale[0].diff
-    assert "+TWO" in perceived.stale[0].diff
-    assert [line.split(",")[0] for line in perceived.changes] == ["modified f by other", "added unread by other"]
-    assert (await world.perceive(main)).stale == ()
-    now = await world.read("f")
-    refusal = main.may_write("f", now.sha, now.text)
-    assert refusal is not None
-    assert "+TWO" in refusal.diff
-    assert main.may_write("f", now.sha, now.text) is None
-    assert (await world.perceive(other)).stale == ()
 
 
 async def test_each_agent_has_its_own_knowledge(world: RealWorld) -> None:
@@ -215,16 +145,3 @@ async def test_a_loss_that_no_call_has_told_is_told_once_when_looking_for_change
     with pytest.raises(SandboxLost, match="it gave way again"):
         await world.changes()
     assert await world.changes() == ()
-
-
-async def test_without_a_rung_every_call_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """Never a host shell."""
-
-    async def none() -> Choice:
-        return Choice(None, "install bubblewrap")
-
-    world = RealWorld(Sandboxes(tmp_path / "state", none), "t", tmp_path / "workspace")
-    with pytest.raises(SandboxUnavailable, match="install bubblewrap"):
-        await world.exec("true", timeout=5)
-    with pytest.raises(SandboxUnavailable):
-        await world.read("x")

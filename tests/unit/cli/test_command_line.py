@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -24,21 +25,30 @@ def an_empty_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.chdir(tmp_path)
 
 
-def command(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    env = {
-        "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(ROOT),
-        "THREADWRIGHT_HOME": str(Path.cwd() / "home"),
-        **settings,
-    }
+Ended = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ended:
+    """Carry out a command in this process."""
+
+    def ended(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+        for name, value in {"THREADWRIGHT_HOME": str(Path.cwd() / "home"), **settings}.items():
+            monkeypatch.setenv(name, value)
+        code = perform(arguments)
+        told = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, told.out, told.err)
+
+    return ended
+
+
+def process(*arguments: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """The same in a process of its own, which also logs."""
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "THREADWRIGHT_HOME": str(Path.cwd() / "home")}
     return subprocess.run(
         [sys.executable, "-m", "bot.cli.main", *arguments],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+        env=env, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
 
 
 def test_mistaken_settings_are_told_and_end_with_64(
@@ -83,7 +93,7 @@ def test_backup_does_not_pretend_to_hold_what_lies_on_aws(
     assert not (tmp_path / "all").exists()
 
 
-def test_a_model_that_cannot_be_asked_is_told_before_anything_runs() -> None:
+def test_a_model_that_cannot_be_asked_is_told_before_anything_runs(command: Ended) -> None:
     ended = command("task", "do it", THREADWRIGHT_TIER_2="openai/gpt-4o-mini")
     assert ended.returncode == 64
     assert "OPENAI_API_KEY" in ended.stderr
@@ -120,7 +130,7 @@ def test_a_mistake_is_named_in_a_line_and_nothing_is_begun(
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_doctor_names_every_component_with_its_adapter() -> None:
+def test_doctor_names_every_component_with_its_adapter(command: Ended) -> None:
     ended = command("doctor", "--json")
     told = json.loads(ended.stdout)
     components = {row["name"]: row for row in told["components"]}
@@ -130,7 +140,7 @@ def test_doctor_names_every_component_with_its_adapter() -> None:
     assert (ended.returncode == 0) == told["can_run"]
 
 
-def test_doctor_says_what_to_do_about_a_home_that_cannot_be_used() -> None:
+def test_doctor_says_what_to_do_about_a_home_that_cannot_be_used(command: Ended) -> None:
     Path("home").write_text("this is a file")
     ended = command("doctor", "--json")
     store = next(row for row in json.loads(ended.stdout)["components"] if row["name"] == "store")
@@ -140,7 +150,7 @@ def test_doctor_says_what_to_do_about_a_home_that_cannot_be_used() -> None:
     assert store["why"] == "it is a file, not a folder"
 
 
-def test_a_port_that_is_taken_is_told_with_the_setting_to_change() -> None:
+def test_a_port_that_is_taken_is_told_with_the_setting_to_change(command: Ended) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         ended = command("run", THREADWRIGHT_GUILD_PORT=port)
@@ -153,7 +163,7 @@ def test_a_port_that_is_taken_is_told_with_the_setting_to_change() -> None:
 @pytest.mark.parametrize(
     ("arguments", "home"), [(("run",), "a-file"), (("task", "do it"), "a-file/below"), (("run",), "/proc/nowhere")]
 )
-def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ...], home: str) -> None:
+def test_a_home_that_cannot_be_made_is_told_in_one_line(command: Ended, arguments: tuple[str, ...], home: str) -> None:
     Path("a-file").write_text("this is a file")
     ended = command(*arguments, THREADWRIGHT_HOME=str(Path.cwd() / home), OPENAI_API_KEY="nobody-asks-with-it")
     assert ended.returncode == 1
@@ -165,13 +175,13 @@ def test_a_home_that_cannot_be_made_is_told_in_one_line(arguments: tuple[str, ..
 def test_a_damaged_guild_is_told_in_one_line() -> None:
     Path("home/guild").mkdir(parents=True)
     Path("home/guild/guild.sqlite3").write_bytes(b"this is no database " * 500)
-    ended = command("run")
+    ended = process("run")
     assert ended.returncode == 1
     assert "Move it away" in ended.stderr
     assert ended.stderr.count("\n") == 1, ended.stderr
 
 
-def test_a_guild_that_cannot_be_opened_is_told_in_one_line() -> None:
+def test_a_guild_that_cannot_be_opened_is_told_in_one_line(command: Ended) -> None:
     Path("home/guild/guild.sqlite3").mkdir(parents=True)
     ended = command("run")
     assert ended.returncode == 1
@@ -179,7 +189,7 @@ def test_a_guild_that_cannot_be_opened_is_told_in_one_line() -> None:
     assert ended.stderr.count("\n") == 1, ended.stderr
 
 
-def test_a_guild_folder_that_is_a_file_is_told_in_one_line() -> None:
+def test_a_guild_folder_that_is_a_file_is_told_in_one_line(command: Ended) -> None:
     Path("home").mkdir()
     Path("home/guild").write_text("this is a file")
     ended = command("run")
@@ -191,11 +201,7 @@ def test_a_guild_folder_that_is_a_file_is_told_in_one_line() -> None:
 def test_a_reader_that_is_gone_ends_a_command_quietly() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "THREADWRIGHT_HOME": str(Path.cwd() / "home")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "bot.cli.main", "doctor", "--json"],
-        env=env, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    ended = process("costs", stdout=writing)
     os.close(writing)
     assert ended.stderr == ""
     assert ended.returncode == 141
@@ -208,7 +214,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "threadwright 0.1.0\n"
 
 
-def test_a_damaged_database_is_told_without_a_traceback() -> None:
+def test_a_damaged_database_is_told_without_a_traceback(command: Ended) -> None:
     Path("home").mkdir()
     Path("home/threadwright.sqlite").write_bytes(b"this is no database " * 500)
     ended = command("run")

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
 
 import pytest
 
 from agentic.core.events.execution_events import (
     CallBlock,
-    EarlierResult,
-    FileRef,
-    InputReceived,
-    Person,
-    QuotedMessage,
-    Started,
     TextBlock,
 )
-from agentic.core.prompt.user_messages import first_message, guidance
 from agentic.models.scripted.tour import FIRST, HOW, TourModel
 from agentic.ports.runtime import (
     Message,
@@ -151,22 +143,3 @@ async def test_it_is_streamed_in_pieces():
     )
     assert len(pieces) > 3
     assert "".join(pieces).startswith(FIRST)
-
-
-def test_the_quote_is_what_the_person_wrote_and_each_task_has_a_file_of_its_own() -> None:
-    from agentic.models.scripted.tour import _quoted, file_name  # pyright: ignore[reportPrivateUsage]
-
-    ann, at = Person(id="7", name="ann"), datetime(2026, 1, 1, tzinfo=UTC)
-    first = Started(thread="1", task="Fix it.\n\n[x] and test it", requester=ann, inbox="1")
-    later = first.model_copy(
-        update={
-            "files": (FileRef(name="a.txt", url="", size=3),),
-            "earlier": (EarlierResult(execution="x", task="Write it.", reason="done", answer="Written."),),
-            "quoted": (QuotedMessage(author="bob", text="hm", at=at),),
-        }
-    )
-    for started in (first, later):
-        assert _quoted(first_message(started)) == "> Fix it.\n> \n> [x] and test it"
-    assert file_name(first_message(first)) != file_name(first_message(later))
-    replied = InputReceived(inbox="2", sort="guidance", author=ann, message="2", text="No.", quoted=later.quoted)
-    assert _quoted(f"{guidance(replied, '#12345678')}\n\n{NOTE}") == "> No."

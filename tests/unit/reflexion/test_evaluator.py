@@ -1,13 +1,11 @@
-"""The score and its caps, against figures worked out by hand."""
+"""Whose votes count in a score, what words do to it, and that it keeps within its caps; its figures are in test_scores."""
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agentic.core.events.execution_events import (
-    Claim,
     Envelope,
     Evaluated,
     FeedbackGiven,
@@ -35,46 +33,6 @@ def good() -> Log:
     return Log(policy=TEN).does(edit("a.py")).does(PASSES).ends()
 
 
-def test_verified_work_is_a_clear_success() -> None:
-    evaluated = score(good())
-    assert evaluated.parts == {
-        "verifier": 40.0, "judge": 0.0, "unjudged": 15.0, "files": 10.0, "clean": 10.0, "loops": 5.0, "turns": 4.0,
-        "user": 7.5,
-    }  # fmt: skip
-    assert (evaluated.score, evaluated.caps, evaluated.verifier) == (92, (), "pass")
-
-
-def test_praise_for_verified_work_in_no_time_is_nearly_everything() -> None:
-    assert score(good(), (ANN, "up")).score == 99
-
-
-def test_an_empty_trajectory_scores_nothing() -> None:
-    evaluated = score(Log().ends("failed", ""))
-    assert (evaluated.score, evaluated.caps) == (0, ("empty",))
-
-
-def test_unverified_work_is_capped() -> None:
-    evaluated = score(Log(policy=TEN).does(edit("a.py")).ends(), (ANN, "up"))
-    assert sum(evaluated.parts.values()) == 20 + 7.5 + 10 + 10 + 5 + 4.5 + 15
-    assert (evaluated.score, evaluated.caps) == (70, ("nothing_verified",))
-
-
-def test_an_honest_failure_scores_more_than_a_claim_that_is_not_so() -> None:
-    honest = score(Log(policy=TEN).does(edit("a.py")).does(FAILS).ends("failed"), (ANN, "up"))
-    claimed = score(Log(policy=TEN).does(edit("a.py")).does(FAILS).ends("done"), (ANN, "up"))
-    assert (honest.score, honest.caps) == (39, ("verifier_failed",))
-    assert (claimed.score, claimed.caps) == (30, ("claimed_done_and_was_not", "verifier_failed"))
-
-
-def test_a_contradicted_claim_is_capped_also_where_the_check_passed() -> None:
-    claim = Claim(text="b.py is written", file="b.py", verdict="contradicted")
-    assert score(Log(policy=TEN).does(PASSES).ends(claims=(claim,))).score == 30
-
-
-def test_a_vote_against_caps_even_verified_work() -> None:
-    assert score(good(), (ANN, "down")).score == 40
-
-
 def test_f96_the_last_vote_of_a_person_counts() -> None:
     assert score(good(), (ANN, "up"), (ANN, "down")).score == 40
     assert score(good(), (ANN, "down"), (ANN, "up")).score == 99
@@ -85,16 +43,6 @@ def test_f96_the_requesters_vote_weighs_more_than_anothers() -> None:
     assert score(good(), (ANN, "up"), (BEN, "down")).parts["user"] == 10.0
     assert score(good(), (ANN, "up"), (BEN, "down")).caps == ()
     assert score(good(), (ANN, "down"), (BEN, "up")).caps == ("voted_down",)
-
-
-def test_a_breach_of_safety_caps_everything() -> None:
-    breach = Log(policy=TEN).does(kept_off(".env")).does(kept_off(".env")).does(PASSES)
-    assert score(breach.ends(), (ANN, "up")).score == 10
-
-
-def test_failed_calls_among_the_last_three_turns_cost_their_share() -> None:
-    log = Log(policy=TEN).does(Did("false", 1)).does(Did("false", 1)).does(edit("a")).does(PASSES).ends()
-    assert score(log).parts["clean"] == 6.67
 
 
 def test_a_repetition_nudge_costs_the_points_for_no_loops() -> None:
@@ -134,15 +82,3 @@ def test_every_score_keeps_within_its_caps_whatever_a_judge_says(
     assert evaluated.caps == plain.caps
     assert abs(evaluated.score - plain.score) <= 16
     assert all(evaluated.score <= CAPS[cap] for cap in evaluated.caps if cap != "empty")
-
-
-@pytest.mark.parametrize("name", list(CAPS))
-def test_each_cap_can_hold(name: str) -> None:
-    cases = {
-        "safety_breach": score(good().does(kept_off(".env")).does(kept_off(".env"))),
-        "claimed_done_and_was_not": score(Log().does(FAILS).ends()),
-        "voted_down": score(good(), (ANN, "down")),
-        "verifier_failed": score(Log().does(FAILS).ends("stuck")),
-        "nothing_verified": score(Log().does(edit("a")).ends()),
-    }
-    assert name in cases[name].caps

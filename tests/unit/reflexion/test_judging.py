@@ -18,7 +18,6 @@ from agentic.core.events.execution_events import (
 )
 from reflexion.evaluation.trajectory import Trajectory, read_trajectory
 from reflexion.lessons.judge_trust import (
-    LABELLED,
     LEARNING_ONE_IN,
     USELESS_ONE_IN,
     Reading,
@@ -150,7 +149,3 @@ def test_a_reading_stands_and_what_failed_twice_is_given_up() -> None:
     ]
     for events, expected in cases:
         assert settled(events) == expected
-
-
-def test_enough_is_fifty() -> None:
-    assert LABELLED == 50

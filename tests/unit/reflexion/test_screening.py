@@ -16,7 +16,7 @@ from reflexion.text.screening import objections
 from reflexion.text.secrets import REDACTED
 from tests.unit.reflexion.daily import HARMLESS, MUST_WAIT
 from tests.unit.reflexion.logs import EPOCH, Did, Log
-from tests.unit.reflexion.screened import ADDRESSES, COMMANDS, FINE, PEOPLE, SECRETS
+from tests.unit.reflexion.screened import ADDRESSES, COMMANDS, PEOPLE, SECRETS
 from tests.unit.reflexion.test_merging import lesson
 
 WAITS = [
@@ -30,11 +30,6 @@ WAITS = [
 @pytest.mark.parametrize(("text", "holds"), WAITS)
 def test_f99_what_could_steer_others_or_is_somebodys_waits_for_a_person(text: str, holds: str) -> None:
     assert holds in objections(text)
-
-
-@pytest.mark.parametrize("text", FINE)
-def test_f99_plain_advice_waits_for_nobody(text: str) -> None:
-    assert objections(text) == ()
 
 
 @pytest.mark.parametrize("text", MUST_WAIT)

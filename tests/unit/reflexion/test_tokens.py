@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import random
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -29,9 +29,14 @@ LESSONS = [f"{each.trigger} → {each.action}" for each in read_set()[0]]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def tokenizers_of_litellm() -> None:
-    """Let LiteLLM say where tiktoken finds what it brings; two seconds that only the process which runs these spends."""
-    importlib.import_module("litellm.litellm_core_utils.default_encoding")
+def tokenizers_of_litellm() -> Iterator[None]:
+    """Let tiktoken find what LiteLLM brings, without importing LiteLLM."""
+    found = find_spec("litellm")
+    assert found is not None
+    assert found.submodule_search_locations
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", f"{found.submodule_search_locations[0]}/litellm_core_utils/tokenizers")
+        yield
 
 
 def _many(made: Callable[[], str], count: int = 12) -> list[str]:

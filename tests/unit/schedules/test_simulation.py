@@ -1,4 +1,4 @@
-"""Ten thousand times over restarts, set clocks and clock changes: each comes once, or is said to have passed.
+"""Thousands of times over a year of restarts, set clocks and clock changes: each comes once, or is said to have passed.
 
 The real ticker over the real store; only the clock and Discord are the test's. A process may end at any await: before
 a time is claimed, after it, before and after its task lies in an inbox.
@@ -26,12 +26,12 @@ from tests.stores import fresh_inline_store
 PLANS = (
     ("Europe/Berlin", "every day at 2:30"), ("America/New_York", "weekdays at 1:15"),
     ("Australia/Lord_Howe", "every day at 2:10"),
-    ("Australia/Lord_Howe", "*/30 1 * * *"), ("America/St_Johns", "every 5 hours"), ("Asia/Kathmandu", "every 7 hours"),
-    ("Africa/Casablanca", "0 2,3,4 * * *"), ("Pacific/Chatham", "30 */4 * * *"), ("America/Santiago", "every day at midnight"),
-    ("Europe/Dublin", "every 3 days at 1:30"), ("Atlantic/Azores", "0 0 * * 0"), ("America/New_York", "45 0-3 * * *"),
+    ("Australia/Lord_Howe", "*/30 1 * * *"), ("America/St_Johns", "every 50 hours"), ("Asia/Kathmandu", "every 70 hours"),
+    ("Africa/Casablanca", "0 2,3 * * *"), ("Pacific/Chatham", "30 2 * * *"), ("America/Santiago", "every day at midnight"),
+    ("Europe/Dublin", "every 3 days at 1:30"), ("Atlantic/Azores", "0 0 * * 0"), ("America/New_York", "45 1-2 * * *"),
 )  # fmt: skip
 BEGIN = datetime(2027, 1, 1, tzinfo=UTC)
-WANTED = 10_000
+WANTED, YEAR = 3_000, timedelta(days=366)
 ANN = Person(id="7", name="Ann")
 
 
@@ -136,7 +136,7 @@ def planned(rule: Timing, zone: str, until: datetime) -> list[datetime]:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-async def test_ten_thousand_times_come_once_each_over_restarts_set_clocks_and_clock_changes(
+async def test_thousands_of_times_come_once_each_over_restarts_set_clocks_and_clock_changes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     world, restarts = World(random.Random(20261125)), 0
@@ -150,7 +150,7 @@ async def test_ten_thousand_times_come_once_each_over_restarts_set_clocks_and_cl
                 timing=rule, zone=zone, next=next_firing(rule, zone, BEGIN),
             )
         )  # fmt: skip
-    while sum(world.begun.values()) < WANTED:
+    while world.clock.true - BEGIN < YEAR:
         await live(world, world.dice.randrange(5, 60))
         restarts += 1
         down = world.dice.choice((0.0, 0.01, 0.2, 1, 5, 30)) if world.dice.random() < 0.2 else 0.001
@@ -184,6 +184,5 @@ async def test_ten_thousand_times_come_once_each_over_restarts_set_clocks_and_cl
             f"{(world.clock.true - BEGIN).days:,} days; GRACE {GRACE}"
         )
     assert begun >= WANTED
-    assert world.jumps > 50
+    assert world.jumps > 20
     assert world.deaths > 100
-    assert world.clock.true - BEGIN > timedelta(days=365)

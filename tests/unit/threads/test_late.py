@@ -150,28 +150,6 @@ async def test_words_with_a_file_are_kept_before_it_is_fetched_and_fetched_once(
         assert await tasks(home) == [("first", "done")]
 
 
-async def test_words_whose_file_was_being_fetched_as_the_process_ended_reach_what_runs_after_the_next_start() -> None:
-    store, bench, fetching = fresh_store(), held(), asyncio.Event()
-
-    async def receive(sent: InboxItem) -> tuple[FileRef, ...]:
-        fetching.set()
-        await asyncio.Event().wait()
-        return sent.files
-
-    async with house([WORK], store=store, bench=bench, receive=receive) as home:
-        await home.say("first")
-        await bench.began.wait()
-        files = (FileRef(name="a.txt", path="https://example.org/a.txt", size=3),)
-        await home.threads.deliver(item("8", "guidance", "use it").model_copy(update={"files": files}), guild="1")
-        await fetching.wait()
-    async with house([FINISH, FINISH], store=store) as home:
-        await home.threads.recover()
-        await home.threads.idle("100")
-        assert await tasks(home) == [("first", "done")]
-        assert "use it" in str(home.model.asked[-1].prompt.messages)
-        assert await store.pending("100") == []
-
-
 async def test_what_had_ended_but_was_not_evaluated_is_evaluated_at_the_next_start() -> None:
     store, bench = fresh_store(), Settling()
     async with house([FINISH], store=store, bench=bench) as home:

@@ -61,19 +61,6 @@ async def test_who_waits_for_a_person_makes_room_and_comes_back_without_waiting(
         await asyncio.gather(asking.task, other.task, third.task)
 
 
-async def test_a_thread_that_was_told_to_stop_does_not_wait_for_its_turn() -> None:
-    slots, order = Slots(1), list[str]()
-    workers = [Worker(slots, name, order) for name in ("a", "b", "c")]
-    await settled()
-    slots.hurry("c")
-    await settled()
-    assert order == ["a", "c"]
-    for worker in workers:
-        worker.go.set()
-    async with asyncio.timeout(60):
-        await asyncio.gather(*(worker.task for worker in workers))
-
-
 async def test_a_cancelled_wait_leaves_the_line() -> None:
     slots, order = Slots(1), list[str]()
     workers = [Worker(slots, name, order) for name in ("a", "b", "c")]
@@ -86,16 +73,6 @@ async def test_a_cancelled_wait_leaves_the_line() -> None:
     async with asyncio.timeout(60):
         await asyncio.gather(workers[0].task, workers[2].task)
     assert order == ["a", "c"]
-
-
-async def test_who_was_told_to_stop_before_it_stood_in_line_does_not_wait() -> None:
-    slots, order = Slots(1), list[str]()
-    worker = Worker(slots, "a", order)
-    await settled()
-    async with asyncio.timeout(60), slots.slot("stopped", hurried=True):
-        assert order == ["a"]
-    worker.go.set()
-    await worker.task
 
 
 async def test_who_waits_for_a_person_from_the_beginning_takes_no_slot() -> None:
