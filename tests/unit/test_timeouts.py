@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentic.timeouts import mend_timeouts
+from agentic import mend_timeouts
 
 
 @pytest.fixture(params=["as this Python has it", "mended"])
