@@ -307,9 +307,11 @@ async def _loaded(library: str) -> str:
         async with asyncio.timeout(LIBRARY_SECONDS):
             _, said = await process.communicate()
     except TimeoutError:
-        process.kill()
-        await process.wait()
         return f"it was not loaded within {LIBRARY_SECONDS:g} s"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     lines = said.decode(errors="replace").strip().splitlines() or ["it ended without a message"]
     return lines[-1] if process.returncode else ""
 

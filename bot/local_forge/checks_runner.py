@@ -47,9 +47,11 @@ async def run_check(repository: HostedRepository, sha: str, name: str, command: 
                 out, _ = await process.communicate()
             passed, log = process.returncode == 0, out.decode("utf-8", "replace")
         except TimeoutError:
-            process.kill()
-            await process.wait()
             passed, log = False, f"It took longer than {SECONDS:.0f} s."
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
     repository.set_check(sha, name, "success" if passed else "failure", log)
     return passed
 

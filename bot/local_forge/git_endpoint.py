@@ -118,7 +118,12 @@ async def serve(request: web.Request, repository: HostedRepository, rest: str, p
     process = await asyncio.create_subprocess_exec(
         "git", "http-backend", stdin=-1, stdout=-1, stderr=asyncio.subprocess.DEVNULL, env=given
     )
-    out, _ = await process.communicate(body)
+    try:
+        out, _ = await process.communicate(body)
+    finally:  # whoever asked may be gone before the answer
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
     head, _, content = out.partition(b"\r\n\r\n")
     headers = dict(line.split(": ", 1) for line in head.decode("latin-1").split("\r\n") if ": " in line)
     status = int(headers.pop("Status", "200").split()[0])
