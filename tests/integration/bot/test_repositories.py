@@ -311,6 +311,28 @@ async def test_a_watch_goes_on_after_a_restart_and_tells_nothing_twice(
     assert len([m for m in running.of_bot(thread) if "is green" in m.content]) == 1
 
 
+@pytest.mark.parametrize("way", ["undo", "again"])
+async def test_an_undo_and_a_new_beginning_say_that_the_pull_request_stays_open_and_what_to_do(
+    opened: Opened, guild: LocalGuild, forge: LocalForge, shop: HostedRepository, way: str
+) -> None:
+    forge.check = None
+    script = [changes(" + 1", ""), publishes(), finishes("Opened."), finishes("Nothing more.")]
+    async with opened(script) as running:
+        thread = await running.task("fix it")
+        card = await running.says(thread, "Opened.")
+        if way == "undo":
+            ids = [str(one["custom_id"]) for one in card.interactive()]
+            await guild.click(card.id, next(one for one in ids if one.startswith("tw:undo:")))
+            receipt = (await running.says(thread, "Undone: ")).content
+            assert receipt.startswith("Undone: restored 1 file (`price.py`) and git's commits and branches. Redo ")
+        else:
+            await guild.react(card.id, "🔄")
+            receipt = (await running.says(thread, "Starting that task over")).content
+        assert f"Pull request {shop.pulls[0].number} stays open" in receipt
+        assert f"<{forge.web}/ada/shop/pull/{shop.pulls[0].number}>. Close it there" in receipt
+        assert shop.pulls[0].state == "open"
+
+
 async def test_what_cannot_be_fetched_is_told_to_the_person_and_to_the_agent(
     opened: Opened, forge: LocalForge, shop: HostedRepository
 ) -> None:
