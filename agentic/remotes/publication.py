@@ -180,7 +180,7 @@ class Publisher:
                 f"The token may read {hosted.remote}, and not push to it. Whoever runs the bot has to give it the right to "
                 "write contents and pull requests."
             )
-        mirror = await self.mirrors.fetched(hosted, progress)
+        mirror = await self.mirrors.fetched(hosted, progress, thread)
         base = origin.branch or hosted.default_branch
         async with self.mirrors.lock(hosted.remote):
             taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work, hosted, base)
