@@ -162,10 +162,9 @@ class Mirrors:
                 await self.git.run(folder, "update-ref", *line.split(" ", 1))
         return folder
 
-    async def forget_thread(self, thread: str) -> tuple[Path, ...]:
-        """Delete what a thread has committed, and the mirrors that no other uses; returns the folders of these."""
+    async def forget_thread(self, thread: str) -> None:
+        """Delete what a thread has committed."""
         await asyncio.to_thread(shutil.rmtree, self._apart(thread), ignore_errors=True)
-        return await self.leave(thread)
 
     def _apart(self, thread: str) -> Path:
         return self._root / APART / _mark(thread)

@@ -399,7 +399,8 @@ class Repositories:
     async def delete(self, thread: str) -> None:
         """Delete what was kept of a thread that is no more."""
         self.forget(thread)
-        self._unshow(await self.publisher.mirrors.forget_thread(thread))
+        await self.publisher.mirrors.forget_thread(thread)
+        self._unshow(await self.publisher.mirrors.leave(thread))
 
     async def run(self, retention_days: int) -> None:
         """Delete mirrors that nobody needs, from time to time, until cancelled; logs are kept so many days, 0 for ever."""

@@ -38,10 +38,10 @@ def everything(_: Remote) -> bool:
 async def test_a_mirror_goes_with_the_last_thread_that_uses_it(bench: Checkout) -> None:
     mirror, mirrors = await used(bench, "1", "2"), bench.publisher.mirrors
     assert [known.remote for known in mirrors.all()] == [bench.remote]
-    assert await mirrors.forget_thread("1") == ()
-    assert await mirrors.forget_thread("3") == ()
+    assert await mirrors.leave("1") == ()
+    assert await mirrors.leave("3") == ()
     assert mirror.exists
-    assert await mirrors.forget_thread("2") == (mirror.folder,)
+    assert await mirrors.leave("2") == (mirror.folder,)
     assert not mirror.folder.exists()
     assert (await used(bench, "1")).exists  # and is there again when somebody needs it
 
@@ -88,6 +88,6 @@ async def test_a_publication_counts_as_use(bench: Checkout, shop: HostedReposito
     await bench.fix()
     await bench.publish()
     mirror = bench.publisher.mirrors.of(bench.remote)
-    assert await bench.publisher.mirrors.forget_thread(bench.thread) == (mirror.folder,)
+    assert await bench.publisher.mirrors.leave(bench.thread) == (mirror.folder,)
     with pytest.raises(RemoteError):
         await mirror.tips()
