@@ -128,7 +128,7 @@ async def test_what_a_dead_process_posted_stands_once_though_the_store_is_silent
     async with running_bot(guild, store) as scenery:
         thread = await scenery.mention("go")
         store.dying = True
-        await say(scenery, thread, CASES["notice"])
+        await say(scenery, thread, Case(lambda thread: item(thread, 1, "n1"), "n1"))
         await scenery.says(thread, "n1")
     store.dying, store.silent = False, 1
     guild.pass_time(hours=3)
