@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter
 
 from agentic.forges.api_client import ApiClient
 from agentic.forges.rest_forge import (
@@ -85,14 +85,13 @@ class Forgejo(RestForge):
         made = await self._api.send("POST", f"{path_of(remote)}/pulls", {**asked}, TypeAdapter(_Pull))
         return self._pull(remote, made)
 
-    async def describe(self, remote: Remote, number: int, title: str, body: str) -> PullRequest:
-        """Give one another title and text; a draft stays one."""
-        path = f"{path_of(remote)}/pulls/{number}"
-        now = await self._api.get(path, TypeAdapter(_Pull))
-        told = _titled(title, draft=now.title.startswith(DRAFT))
-        return self._pull(
-            remote, await self._api.send("PATCH", path, {"title": told, "body": body}, TypeAdapter(_Pull))
-        )
+    async def describe(self, remote: Remote, number: int, title: str | None, body: str) -> PullRequest:
+        """Give one another text, and another title where there is one; a draft stays one."""
+        path, told = f"{path_of(remote)}/pulls/{number}", dict[str, JsonValue]()
+        if title is not None:
+            now = await self._api.get(path, TypeAdapter(_Pull))
+            told["title"] = _titled(title, draft=now.title.startswith(DRAFT))
+        return self._pull(remote, await self._api.send("PATCH", path, {**told, "body": body}, TypeAdapter(_Pull)))
 
     async def close_pull_request(self, remote: Remote, number: int) -> PullRequest:
         """Close one without merging it."""
@@ -135,7 +134,9 @@ class Forgejo(RestForge):
         url = read.html_url or f"{self._host.web}/{remote}/pulls/{read.number}"
         title, draft = read.title.removeprefix(DRAFT), read.draft or read.title.startswith(DRAFT)
         state = "merged" if read.merged else read.state
-        return PullRequest(read.number, url, state, title, read.head.ref, read.base.ref, read.head.sha, draft)
+        return PullRequest(
+            read.number, url, state, title, read.head.ref, read.base.ref, read.head.sha, draft, read.body or ""
+        )
 
     def _check(self, status: _Status) -> RemoteCheck:
         """One status; an address by its path alone belongs to this host."""

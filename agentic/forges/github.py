@@ -97,10 +97,10 @@ class GitHub(RestForge):
         asked = {"title": title, "body": body, "head": head, "base": base, "draft": draft}
         return _pull(await self._api.send("POST", f"{path_of(remote)}/pulls", {**asked}, TypeAdapter(_Pull)))
 
-    async def describe(self, remote: Remote, number: int, title: str, body: str) -> PullRequest:
-        """Give one another title and text."""
-        path = f"{path_of(remote)}/pulls/{number}"
-        return _pull(await self._api.send("PATCH", path, {"title": title, "body": body}, TypeAdapter(_Pull)))
+    async def describe(self, remote: Remote, number: int, title: str | None, body: str) -> PullRequest:
+        """Give one another text, and another title where there is one."""
+        path, told = f"{path_of(remote)}/pulls/{number}", {} if title is None else {"title": title}
+        return _pull(await self._api.send("PATCH", path, {**told, "body": body}, TypeAdapter(_Pull)))
 
     async def close_pull_request(self, remote: Remote, number: int) -> PullRequest:
         """Close one without merging it."""
@@ -148,8 +148,9 @@ class GitHub(RestForge):
 def _pull(read: _Pull) -> PullRequest:
     state = "merged" if read.merged_at else read.state
     return PullRequest(
-        read.number, read.html_url, state, read.title, read.head.ref, read.base.ref, read.head.sha, bool(read.draft)
-    )
+        read.number, read.html_url, state, read.title, read.head.ref, read.base.ref, read.head.sha, bool(read.draft),
+        read.body or "",
+    )  # fmt: skip
 
 
 def _of_run(run: _Run) -> RemoteCheck:

@@ -51,6 +51,11 @@ class RepositoryList:
         self._first = first_host
         self._servers = servers
 
+    def anywhere(self, remote: Remote) -> bool:
+        """Whether any server may use the repository."""
+        named = any(pattern.allows(pattern.server, remote, self._first) for pattern in self._patterns)
+        return named or (not self._patterns and self._servers() <= 1)
+
     def require(self, server: str, remote: Remote) -> None:
         """Raises ``NotAllowed`` where the server ('' for a direct message) may not use the repository."""
         if any(pattern.allows(server, remote, self._first) for pattern in self._patterns):

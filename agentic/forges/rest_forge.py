@@ -60,6 +60,7 @@ class PullRead(Read):
     number: int
     state: Literal["open", "closed"]
     title: str = ""
+    body: str | None = ""
     head: _End
     base: _End
 

@@ -96,6 +96,7 @@ class PullRequest:
     base: str
     sha: str
     draft: bool = False
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,8 @@ class Forge(Protocol):
         """Open one.  Look for it with ``open_from`` first, and again after ``ForgeUnclear`` or ``ForgeRejected``."""
         ...
 
-    async def describe(self, remote: Remote, number: int, title: str, body: str) -> PullRequest:
-        """Give one another title and text."""
+    async def describe(self, remote: Remote, number: int, title: str | None, body: str) -> PullRequest:
+        """Give one another text, and another title where there is one."""
         ...
 
     async def pull_request(self, remote: Remote, number: int) -> PullRequest:

@@ -2,7 +2,7 @@
 
 Nothing is collected or pruned in one, so that whoever reads it meanwhile finds what it was told of.  A mirror holds what
 its host gave, and nothing else: what a thread commits is kept beside it, in a repository of the thread's own that borrows
-the mirror's objects and that no sandbox is shown.
+the mirror's objects and that no sandbox is shown.  A mirror says which threads use it, and goes with the last of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import re
 import shutil
 import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,8 @@ LOCK_SECONDS = 5.0
 APART = "threads"
 APART_BYTES = 256 * MB
 """What is kept of one thread's commits; more begins anew."""
+REPOSITORY, USERS = "repository", "users"
+"""In a mirror: the file that says what it is of, and the folder with a file for each thread that uses it."""
 BRANCH = re.compile(r"(?!-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)|\.$|/$|/\.))[A-Za-z0-9_][A-Za-z0-9_./+#@=-]{0,199}")
 """Names of branches that mean the same to git, to a shell and in an address."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -94,8 +97,8 @@ class Mirrors:
         """Held by whoever changes the mirror."""
         return self._locks.setdefault(remote.key, asyncio.Lock())
 
-    async def fetched(self, hosted: Hosted, progress: Progress | None = None) -> Mirror:
-        """Bring a mirror up to date.  Raises ``RemoteError``; then it is as it was."""
+    async def fetched(self, hosted: Hosted, progress: Progress | None = None, thread: str = "") -> Mirror:
+        """Bring a mirror up to date, for a thread that uses it from now on.  Raises ``RemoteError``; then it is as it was."""
         mirror = self.of(hosted.remote)
         if hosted.kilobytes * 1024 > self.git.largest:
             raise self.git.too_large()
@@ -116,6 +119,12 @@ class Mirrors:
             if BRANCH.fullmatch(hosted.default_branch):
                 await self.git.run(mirror.folder, "symbolic-ref", "HEAD", f"refs/heads/{hosted.default_branch}")
             (mirror.folder / "fetched").touch()
+            (mirror.folder / REPOSITORY).write_text(
+                "\n".join((mirror.remote.host, mirror.remote.owner, mirror.remote.name))
+            )
+            (mirror.folder / USERS).mkdir(exist_ok=True)
+            if thread:
+                (mirror.folder / USERS / _mark(thread)).touch()
         return mirror
 
     async def _fetch(self, mirror: Mirror, progress: Progress | None) -> None:
@@ -158,12 +167,47 @@ class Mirrors:
         await asyncio.to_thread(shutil.rmtree, self._apart(thread), ignore_errors=True)
 
     def _apart(self, thread: str) -> Path:
-        return self._root / APART / hashlib.sha256(thread.encode()).hexdigest()[:24]
+        return self._root / APART / _mark(thread)
 
-    async def forget(self, remote: Remote) -> None:
-        """Delete a mirror that nobody needs any more."""
-        async with self.lock(remote):
-            await asyncio.to_thread(shutil.rmtree, self.of(remote).folder, ignore_errors=True)
+    async def leave(self, thread: str, but: Remote | None = None) -> tuple[Path, ...]:
+        """A thread uses no mirror any more, ``but`` this one; those go that nobody uses, and their folders are returned."""
+        gone: list[Path] = []
+        for mirror in self.all():
+            note = mirror.folder / USERS / _mark(thread)
+            if mirror.remote == but or not note.exists():
+                continue
+            async with self.lock(mirror.remote):
+                note.unlink(missing_ok=True)
+                if not any(note.parent.iterdir()):
+                    await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
+                    gone.append(mirror.folder)
+        return tuple(gone)
+
+    def all(self) -> tuple[Mirror, ...]:
+        """Those that were fetched since mirrors say what they are of."""
+        found: list[Mirror] = []
+        for note in sorted(self._root.glob(f"*/{REPOSITORY}")):
+            with contextlib.suppress(OSError, ValueError):
+                host, owner, name = note.read_text().split("\n")
+                found.append(Mirror(Remote(host, owner, name), note.parent, self.git))
+        return tuple(found)
+
+    async def sweep(self, before: float, wanted: Callable[[Remote], bool], shown: Collection[Path]) -> tuple[Path, ...]:
+        """Delete those that are not ``wanted`` and those that nobody fetched since ``before`` (seconds since 1970).
+
+        What a running sandbox is ``shown`` stays for now, and what may be on its way here.  Returns the folders that are gone.
+        """
+        known = {mirror.folder: mirror.remote for mirror in self.all()}
+        gone: list[Path] = []
+        for folder in sorted(self._root.glob("*.git")):
+            remote = known.get(folder)
+            async with self._locks.setdefault(remote.key, asyncio.Lock()) if remote else contextlib.nullcontext():
+                fetched = folder / "fetched"
+                old = (fetched if fetched.exists() else folder).stat().st_mtime < before
+                if folder not in shown and (old or (remote is not None and not wanted(remote))):
+                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                    gone.append(folder)
+        return tuple(gone)
 
     async def _made(self, mirror: Mirror) -> None:
         if not (mirror.folder / "HEAD").exists():
@@ -184,6 +228,10 @@ class Mirrors:
             path = mirror.folder / name
             path.write_text(configuration(place, forms))
             path.chmod(0o644)
+
+
+def _mark(thread: str) -> str:
+    return hashlib.sha256(thread.encode()).hexdigest()[:24]
 
 
 def _swept(folder: Path) -> None:

@@ -35,6 +35,7 @@ from agentic.remotes import publication_rules as rules
 from agentic.remotes.checkout import PACK_BYTES, AtWork, at_work, packed
 from agentic.remotes.host_git import OUT_BYTES, Progress
 from agentic.remotes.mirror import Mirror, Mirrors
+from agentic.remotes.pull_request_text import NEWS, marked, merged
 from agentic.workspace.workspace import RealWorld
 
 T = TypeVar("T")
@@ -100,6 +101,8 @@ class Published:
     open: tuple[str, ...] = ()
     """Files of the checkout whose changes are in no commit, and so not published."""
     moved: str = ""
+    kept: tuple[str, ...] = ()
+    """What people wrote there (``title``, ``description``) and what was left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,7 @@ class Publisher:
                 f"The token may read {hosted.remote}, and not push to it. Whoever runs the bot has to give it the right to "
                 "write contents and pull requests."
             )
-        mirror = await self.mirrors.fetched(hosted, progress)
+        mirror = await self.mirrors.fetched(hosted, progress, thread)
         base = origin.branch or hosted.default_branch
         async with self.mirrors.lock(hosted.remote):
             taken = _Taken(mirror, await self.mirrors.apart(mirror, thread), thread, work, hosted, base)
@@ -198,43 +201,58 @@ class Publisher:
             branch = await taken.branch(order, forge)
             pushed = await taken.push(branch)
         hosted, commit = taken.hosted, taken.commit
-        pull = await self._pull_request(forge, hosted, branch, taken.target, order, commit)
+        pull, kept = await self._pull_request(forge, hosted, branch, taken.target, order, commit)
         moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
         return Published(
-            pull, hosted.remote, commit, taken.commits, taken.files, pushed, taken.open, moved,
+            pull, hosted.remote, commit, taken.commits, taken.files, pushed, taken.open, moved, kept,
         )  # fmt: skip
 
     async def _pull_request(
         self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order, commit: str
-    ) -> PullRequest:  # fmt: skip
-        """The one open pull request of a branch, with the title and the text that were asked for.
+    ) -> tuple[PullRequest, tuple[str, ...]]:  # fmt: skip
+        """The one open pull request of a branch, with the title and the text that were asked for; what of them is not there.
 
         It is looked for with the bot's account, which finds it whoever has opened it.
         """
         body = _written(order.body, order.footer, order.hand)
         found = await forge.open_from(hosted.remote, branch, base)
         if found is not None:
-            await self._at(forge, hosted.remote, found, commit)
-            return await forge.describe(hosted.remote, found.number, order.title, body)
+            found = await self._at(forge, hosted.remote, found, commit)
+            return await self._described(forge, hosted.remote, found, order, body)
         reach("publish.pull.before")
         try:
             opened = await _by_hand(
                 order.hand, forge,
-                lambda by: by.open(hosted.remote, branch, base, order.title, body, draft=order.draft),
+                lambda by: by.open(
+                    hosted.remote, branch, base, order.title, marked(order.title, body), draft=order.draft
+                ),
             )  # fmt: skip
         except (ForgeUnclear, ForgeRejected):
             found = await forge.open_from(hosted.remote, branch, base)
             if found is None:
                 raise
-            opened = found
+            return await self._described(forge, hosted.remote, found, order, body)
         reach("publish.pull.after")
-        return opened
+        return opened, ()
 
-    async def _at(self, forge: Forge, remote: Remote, found: PullRequest, commit: str) -> None:
+    async def _described(
+        self, forge: Forge, remote: Remote, found: PullRequest, order: Order, body: str
+    ) -> tuple[PullRequest, tuple[str, ...]]:
+        """Bring a pull request's title and text up to date; what people wrote there stays, and is named."""
+        change = merged(found.title, found.body, order.title, body)
+        if change.body is not None:
+            found = await forge.describe(remote, found.number, change.title, change.body)
+        if change.news:
+            said = NEWS.format(title=order.title, body=order.body)
+            key = f"text.{hashlib.sha256(said.encode()).hexdigest()}"
+            await self.comment(remote, found.number, said, key, order.footer, order.hand)
+        return found, change.kept
+
+    async def _at(self, forge: Forge, remote: Remote, found: PullRequest, commit: str) -> PullRequest:
         """Wait until a pull request shows what was pushed.  Raises ``BranchMoved`` where it shows something else."""
         for _ in range(LOOKS):
             if found.sha == commit:
-                return
+                return found
             await asyncio.sleep(self.look_seconds)  # a host shows a push a moment later
             found = await forge.pull_request(remote, found.number)
         if found.sha != commit:
@@ -242,6 +260,7 @@ class Publisher:
                 f"Pull request {found.number} does not show the commit that was pushed: somebody pushed to {found.head} "
                 "meanwhile, or the host is slow. Its text was left as it is. Publish again."
             )
+        return found
 
     async def comment(
         self, remote: Remote, number: int, text: str, key: str, footer: str = "", hand: Hand | None = None

@@ -40,7 +40,7 @@ from agentic.ports.runtime import (
 )
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
-from bot.actions.restore_files import Restoring, Wish, listed
+from bot.actions.restore_files import Restoring, Wish, counted
 from bot.history import log_positions
 from bot.history.attempts import attempts_at
 from bot.history.checkpoint_list import Kept, checkpoints_of, found
@@ -193,7 +193,7 @@ class Rewinding:
             "rules": RULES_VERSION, "quoted": tuple(dict.fromkeys((*before.quoted, *started.quoted))), "inbox": item.id,
         }  # fmt: skip
         started = started.model_copy(update=update)
-        text = told(started, restored, item)
+        text = told(started, restored, item) + await self.restoring.still_open(past)
         await self._write(item, lease, past, [], [started, restored], text)
         return Acted(text)
 
@@ -219,7 +219,7 @@ class Rewinding:
         copy = log_positions.copied(log, cut, started, execution_id(item.thread, item.id), lease.fence)
         more = extension(copy, cut, item, self.clock.now())
         restored = await self._restored(item, past, later, cut, exact=True)
-        text = told(started, restored, item, extended=bool(more))
+        text = told(started, restored, item, extended=bool(more)) + await self.restoring.still_open(past, cut.through)
         await self._write(item, lease, past, copy, [restored, *more], text)
         return Acted(text)
 
@@ -330,8 +330,8 @@ def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, exte
         parts.append(f"Continuing “{plain(started.task, 80)}”.")
     parts.append(_as_of(started, restored))
     if restored.files:
-        number = "1 file was" if len(restored.files) == 1 else f"{len(restored.files)} files were"
-        parts.append(f"{number} restored: {listed(restored.files)}.")
+        about = " was restored" if len(restored.files) == 1 else " were restored"
+        parts.append(f"{counted(restored.files, about=about)}.")
     if restored.lost:
         parts.append(f"Could not be restored: {plain(restored.lost, 700)}.")
     if extended:

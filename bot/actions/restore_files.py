@@ -30,6 +30,7 @@ from agentic.workspace.snapshots.undo_plan import (
 from bot.history.run_history import Past
 from bot.ports.actions import NotDone
 from bot.rendering.discord_text import inline, plain
+from bot.workspace.pull_requests import PullRows
 from bot.workspace.sandboxes import Workshop
 from reflexion.evaluation.outcome_stream import OutcomeStream
 
@@ -38,6 +39,12 @@ NAMED = 12
 NOT_KEPT = "Nothing was restored, because I couldn't save the current files first ({problem})."
 NEWER = "A later task changed the same files ({files}): “{task}”. Undo that one first, then this one."
 SINCE = "it was changed since"
+GIT = "git's commits and branches"
+"""What a ``.git`` is to people."""
+STAYS = (
+    "Pull request {number} stays open with what that task published: <{url}>. Close it there, or tell me what it should hold "
+    "instead."
+)
 
 log = logging.getLogger(__name__)
 
@@ -123,6 +130,16 @@ class Restoring:
         """Return the outcome stream of an execution."""
         return OutcomeStream(self.store, self.clock, execution, self.build)
 
+    async def still_open(self, past: Past, since: int = 0) -> str:
+        """Say which pull requests a task published to, after place ``since`` of its log, that no restored file changes."""
+        rows = PullRows(self.store)
+        told: list[str] = []
+        for key, (pull, seq) in past.pulls.items():
+            row = await rows.of(key) if seq > since else None
+            if seq > since and (row is None or row.state == "open"):
+                told.append(f" {STAYS.format(number=pull.number, url=pull.url)}")
+        return "".join(told)
+
     async def _keep(self, item: InboxItem, past: Past, manifest: str) -> str:
         """Return the checkpoint of the state before, recorded before anything changes; '' where none is needed."""
         if item.id in past.kept or not manifest:
@@ -143,8 +160,7 @@ class Restoring:
         for past in later:
             shared = sorted(mine & await self._changed(thread, past)) if not past.undone else []
             if shared:
-                names = ", ".join(inline(path) for path in shared[:NAMED])
-                raise NotDone(NEWER.format(files=names, task=plain(past.task, 80)))
+                raise NotDone(NEWER.format(files=listed(shared), task=plain(past.task, 80)))
 
     async def _changed(self, thread: str, past: Past) -> frozenset[str]:
         seen = frozenset(unit_of(path) for path in past.changes)
@@ -185,7 +201,26 @@ def _is_sha(text: str) -> bool:
 def listed(files: Sequence[str]) -> str:
     """List files by name, the first ones where there are many."""
     more = f" and {len(files) - NAMED} more" if len(files) > NAMED else ""
-    return ", ".join(inline(path) for path in files[:NAMED]) + more
+    return ", ".join(map(name_of, files[:NAMED])) + more
+
+
+def name_of(path: str) -> str:
+    """Name a file, or what a ``.git`` holds, which is no file to people."""
+    folder, _, last = path.rpartition("/")
+    return inline(path) if last != ".git" else f"{GIT} in {inline(folder)}" if folder else GIT
+
+
+def counted(files: Sequence[str], noun: str = " file", about: str = "", *, alone: bool = True) -> str:
+    """Say how many files there are and which, and that git's history is among them; ``about`` follows on their number.
+
+    ``alone``: nothing follows in the sentence.
+    """
+    own = [path for path in files if path.rpartition("/")[2] != ".git"]
+    git = [name_of(path) for path in files if path not in own]
+    number = f"{len(own)}{noun}{'s' if noun and len(own) != 1 else ''}{about}"
+    if alone and not git:
+        return f"{number}: {listed(own)}"
+    return " and ".join([f"{number} ({listed(own)})", *git] if own else git) + ("" if own else about)
 
 
 def named(left: dict[str, str]) -> str:

@@ -9,7 +9,6 @@ stays. The state before the undo is saved too, so an undo loses nothing: a redo 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentic.core.events.execution_events import CheckpointSaved, InboxItem, WorkspaceRestored
@@ -18,11 +17,11 @@ from agentic.core.state.execution import Execution
 from agentic.ports.runtime import Store
 from bot.access.denials import refused as why_not
 from bot.access.permissions import may, needed
-from bot.actions.restore_files import NAMED, PutBack, Restoring, Wish, listed
+from bot.actions.restore_files import NAMED, PutBack, Restoring, Wish, counted, name_of
 from bot.history.run_history import Past, past_of, pasts_after
 from bot.outbound.live.answer_messages import AnswerMessages
 from bot.ports.actions import NotDone
-from bot.rendering.discord_text import inline, plain
+from bot.rendering.discord_text import plain
 from bot.sessions.dependencies import Acted, receipt_key
 from bot.workspace.sandboxes import Workshop
 
@@ -86,13 +85,14 @@ class Undoing:
         if not past.before:
             return Acted(NO_COPY.format(why=f": {past.problem}" if past.problem else ""))
         done = await self.restoring.put_back(item, Wish(past, later, past.before, "undo"))
+        stays = await self.restoring.still_open(past)
         if not done.changed and not done.event.files:
-            return Acted(NOTHING)
+            return Acted(NOTHING + stays)
         await self.answers.changed(past.answer)
         words = _words(done, f"Undone: {_told(done.event, CREATED)}", AS_BEFORE)
         if done.event.files:
             words += f" Redo brings {_back(done.event)} back."
-        return Acted(words, redo=past.execution if done.event.files else "")
+        return Acted(words + stays, redo=past.execution if done.event.files else "")
 
     async def redo(self, item: InboxItem) -> Acted:
         """Take the undo of the named execution back."""
@@ -129,14 +129,10 @@ def _told(event: WorkspaceRestored, about: str = "") -> str:
     restored = [path for path in event.files if path not in event.removed]
     removed = event.removed
     if not removed:
-        return f"restored {_counted(restored)}: {listed(restored)}."
+        return f"restored {counted(restored)}."
     if not restored:
-        return f"removed {_counted(removed)}{about}: {listed(removed)}."
-    return f"restored {_counted(restored)} ({listed(restored)}), removed {len(removed)} ({listed(removed)})."
-
-
-def _counted(files: Sequence[str]) -> str:
-    return "1 file" if len(files) == 1 else f"{len(files)} files"
+        return f"removed {counted(removed, about=about)}."
+    return f"restored {counted(restored, alone=False)}, removed {counted(removed, '', alone=False)}."
 
 
 def _back(event: WorkspaceRestored) -> str:
@@ -150,7 +146,7 @@ def _words(done: PutBack, sentence: str, nothing: str) -> str:
     files, left = done.event.files, done.left
     parts = [sentence if files else "Nothing was restored." if left else nothing]
     if left:
-        lines = [f"{inline(path)} ({why})" for path, why in list(left.items())[:NAMED]]
+        lines = [f"{name_of(path)} ({why})" for path, why in list(left.items())[:NAMED]]
         parts.append(f"Left as is: {'; '.join(lines)}.")
     if len(left) > NAMED:
         parts.append(f"And {len(left) - NAMED} more were left.")

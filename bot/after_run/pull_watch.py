@@ -2,7 +2,8 @@
 
 One task asks for all of them, often after something changed and rarely where nothing does.  A check that failed begins a
 task in the thread, by the right that the person has now; what its log says is quoted as data.  Everything that is told
-or begun has an id made of what it is about, so that it happens once, also where the process dies in between.
+or begun has an id made of the pull request and of how often it took a turn, so that it happens once, also where the process
+dies in between, and again where a check turns red once more.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,6 +46,8 @@ OPENED_SECONDS = 30.0
 """How often it is looked for those that other processes opened."""
 EACH = 3.0
 """Seconds that a host has between two looks, however many pull requests are watched there."""
+SILENT = 3
+"""So many of a host's pull requests that get no answer, and none that gets one, make a host that does not answer."""
 RINGS_KEPT = 100
 """Names of repositories that may have rung and were not looked at yet; what is beyond that is found by polling."""
 LOG_CHARACTERS = 6_000
@@ -117,9 +121,12 @@ class PullWatch:
         """When each was looked at last."""
         self._pauses: dict[str, float] = {}
         self._due: dict[str, float] = {}
-        self._hosts: dict[str, str] = {}
         self._rests: dict[str, float] = {}
-        """Until when a host that has asked to wait is asked nothing."""
+        """Until when a host that has asked to wait, or that does not answer, is asked nothing."""
+        self._unanswered: dict[str, Counter[str]] = {}
+        """How often a host gave no answer since its last one, by pull request."""
+        self._at_work: set[str] = set()
+        """Hosts whose pull requests are looked at in this moment, one after the other."""
         self._bell = asyncio.Event()
 
     def opened(self, key: str) -> None:
@@ -135,78 +142,104 @@ class PullWatch:
             self._bell.set()
 
     async def run(self) -> None:
-        """Look at each when it is due, until cancelled."""
-        while True:
-            self._bell.clear()
-            try:
-                watched = await self.rows.watched()
-                await self._hasten(watched)
-            except AgenticError as error:
-                log.warning("which pull requests are watched cannot be read now: %s", error)
-                watched = ()
-            for key in watched:
-                if self._due.get(key, 0.0) <= _now():
-                    await self._look(key)
-            kept = await self._watched()
-            self._due = {key: self._due[key] for key in kept if key in self._due}
-            self._looked = {key: self._looked[key] for key in kept if key in self._looked}
-            pause = min((at - _now() for at in self._due.values()), default=self._longest)
-            pause = min(pause, self._longest)
-            try:
-                async with asyncio.timeout(max(pause, 0.01)):
-                    await self._bell.wait()
-            except TimeoutError:
-                continue
+        """Look at each when it is due, until cancelled; a host that is slow or dead keeps only its own waiting."""
+        async with asyncio.TaskGroup() as hosts:
+            while True:
+                self._bell.clear()
+                await self._read()
+                now = _now()
+                for host in {_host(key) for key, at in self._due.items() if at <= now} - self._at_work:
+                    self._at_work.add(host)
+                    hosts.create_task(self._look_at_all_of(host), name=f"pull requests at {host}")
+                ahead = [at - now for key, at in self._due.items() if _host(key) not in self._at_work]
+                try:
+                    async with asyncio.timeout(max(min([self._longest, *ahead]), 0.01)):
+                        await self._bell.wait()
+                except TimeoutError:
+                    continue
 
-    async def _hasten(self, watched: Sequence[str]) -> None:
-        """Make those due whose repository rang; however often it rings, its host is asked once in ``gap`` seconds."""
+    async def _read(self) -> None:
+        """Which are watched, and which of them are due because their repository rang."""
+        before = set(self._due)  # what is opened while the store is read stays
+        try:
+            watched = await self.rows.watched()
+        except AgenticError as error:
+            log.warning("which pull requests are watched cannot be read now: %s", error)
+            watched = tuple(before)
+        for key in before.difference(watched):
+            for known in (self._due, self._looked, self._pauses):
+                known.pop(key, None)
         rung, self._rung = self._rung, set()
-        for key in watched if rung else ():
-            row = await self.rows.of(key)
-            if row is not None and row.repository.lower() in rung:
-                rest = self.gap * self._beside(row.host)
-                self._due[key] = min(self._due.get(key, 0.0), self._looked.get(key, -rest) + rest)
+        for key in watched:
+            self._due.setdefault(key, 0.0)
+            if _repository(key) in rung:  # however often it rings, its host is asked once in ``gap`` seconds
+                rest = self.gap * self._beside(_host(key))
+                self._due[key] = min(self._due[key], self._looked.get(key, -rest) + rest)
                 self._pauses[key] = SHORTEST / GROWTH
 
     def _beside(self, host: str) -> int:
         """How many are watched at a host, as far as is known."""
-        return sum(self._hosts.get(each) == host for each in self._due)
+        return sum(_host(each) == host for each in self._due)
 
-    async def _watched(self) -> tuple[str, ...]:
+    async def _look_at_all_of(self, host: str) -> None:
+        """Look at those of a host that are due, the one first that was looked at longest ago."""
+        due = [key for key, at in self._due.items() if at <= _now() and _host(key) == host]
         try:
-            return await self.rows.watched()
-        except AgenticError:
-            return tuple(self._due)
+            for key in sorted(due, key=lambda key: self._looked.get(key, 0.0)):
+                await self._look(key)
+        finally:
+            self._at_work.discard(host)
+            self._bell.set()
 
     async def _look(self, key: str) -> None:
         """Look at one; whatever goes wrong, it is looked at again."""
-        pause = min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST)
+        host, pause = _host(key), LONGEST
+        if (rest := self._rests.get(host, 0.0)) > _now():
+            self._due[key] = rest
+            return
         self._looked[key] = _now()
         try:
-            row = await self.rows.of(key)
-            if row is None:
-                await self.rows.ended(key)
-                return
-            host = self._hosts[key] = row.host
-            if (rest := self._rests.get(host, 0.0)) > _now():
-                self._due[key] = rest
-                return
-            if await self._seen(row):
-                pause = SHORTEST
-        except ForgeBusy as busy:
-            self._rests[self._hosts[key]] = _now() + busy.retry_after
-        except ForgeUnclear as unclear:
-            log.info("pull request %s: %s", key, unclear)
-        except RemoteError as error:
-            await self._in_trouble(key, error)
-            pause = LONGEST
+            pause = await self._asked(key, min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST))
         except AgenticError as error:
             log.warning("pull request %s cannot be looked at now: %s", key, error)
         except Exception:  # one of them must not end the watch of all others
             log.exception("a fault of ours: pull request %s", key)
-            pause = LONGEST
         self._pauses[key] = pause
-        self._due[key] = _now() + max(pause, EACH * self._beside(self._hosts.get(key, ""))) * self.pace
+        self._due[key] = _now() + max(pause, EACH * self._beside(host)) * self.pace
+
+    async def _asked(self, key: str, longer: float) -> float:
+        """Seconds until the next look, ``longer`` than the last where nothing changed."""
+        host = _host(key)
+        try:
+            row = await self.rows.of(key)
+            if row is None:
+                await self.rows.ended(key)
+                return LONGEST
+            moved = await self._seen(row)
+        except ForgeBusy as busy:
+            self._rests[host] = _now() + busy.retry_after
+        except ForgeUnclear as unclear:
+            log.info("pull request %s: %s", key, unclear)
+            self._unheard(host, key)
+        except RemoteError as error:
+            self._unanswered.pop(host, None)
+            await self._in_trouble(key, error)
+            return LONGEST
+        else:
+            self._unanswered.pop(host, None)
+            return SHORTEST if moved else longer
+        return longer
+
+    def _unheard(self, host: str, key: str) -> None:
+        """A host gave no answer: where that is so for several in a row, it is asked for one at a time, ever more rarely.
+
+        One that cannot be read says nothing about the host, and waits by itself.
+        """
+        unanswered = self._unanswered.setdefault(host, Counter())
+        unanswered[key] += 1
+        if len(unanswered) >= SILENT:
+            times = min(unanswered.total() - SILENT, 20)
+            self._rests[host] = _now() + min(SHORTEST * GROWTH**times, LONGEST) * self.pace
 
     async def _seen(self, row: PullRow) -> bool:
         """Ask the host, and do what follows; whether something changed."""
@@ -230,7 +263,8 @@ class PullWatch:
         now = await self._follow(row, change)
         reach("watch.told")
         newest = await self.rows.of(row.key) or row  # it may have been published to meanwhile
-        await self.rows.put(newest.model_copy(update={name: getattr(now, name) for name in _SEEN}))
+        seen = {name: getattr(now, name) for name in _SEEN}
+        await self.rows.put(newest.model_copy(update={**seen, "turns": row.turns + 1}))
         if change.ended:
             await self.rows.ended(row.key)
         await self._around.changed(row.key)
@@ -247,13 +281,13 @@ class PullWatch:
             await self._say(row, f"remark.{remark.id}", _quoting(row, remark))
         if now.trouble and now.trouble != row.trouble:
             told = UNSEEN.format(why=plain(now.trouble, 400), **said)
-            await self._say(row, f"trouble.{_digest(now.trouble)}", told)
+            await self._say(row, "trouble", told)
         if change.ended:
             await self._say(row, now.state, (MERGED if now.state == "merged" else CLOSED).format(**said))
         elif change.green:
-            await self._say(row, f"{now.sha}.green", GREEN.format(**said))
+            await self._say(row, "green", GREEN.format(**said))
         elif change.gives_up:
-            await self._say(row, f"{now.sha}.given-up", GIVEN_UP.format(**said), notify=True)
+            await self._say(row, "given-up", GIVEN_UP.format(**said), notify=True)
         elif change.red and not await self._mend(row, change, said):
             return now.model_copy(update={"attempts": row.attempts})
         return now
@@ -265,13 +299,13 @@ class PullWatch:
             return False
         person = await self._around.present(row.person, session.guild)
         if person is None or not may(person.level, "start"):
-            await self._say(row, f"{change.row.sha}.left", LEFT.format(**said), notify=True)
+            await self._say(row, "left", LEFT.format(**said), notify=True)
             return False
-        id = f"checks.{_digest(row.key, change.row.sha, str(change.row.attempts))}"
+        id = f"checks.{_digest(row.key, change.row.sha, str(row.turns))}"
         if await self._store.execution(execution_id(row.thread, id)) is not None:
             return True
         quoted = [await self._log_of(row, check) for check in change.red[:LOGS_QUOTED]]
-        await self._say(row, f"{change.row.sha}.red", RED.format(**said))
+        await self._say(row, "red", RED.format(**said))
         item = InboxItem(
             id=id, thread=row.thread, sort="task", author=person, at=datetime.now(UTC), text=TASK.format(**said),
             quoted=tuple(quoted), unspoken=True,
@@ -293,14 +327,14 @@ class PullWatch:
             return
         why = str(error)
         if row.trouble != why:
-            await self._say(row, f"trouble.{_digest(why)}", TROUBLE.format(number=row.number, why=plain(why, 400)))
-            await self.rows.put(row.model_copy(update={"trouble": why}))
+            await self._say(row, "trouble", TROUBLE.format(number=row.number, why=plain(why, 400)))
+            await self.rows.put(row.model_copy(update={"trouble": why, "turns": row.turns + 1}))
             await self._around.changed(key)
         if isinstance(error, RepositoryGone):
             await self.rows.ended(key)
 
     async def _say(self, row: PullRow, what: str, text: str, *, notify: bool = False) -> None:
-        key = f"pull.{_digest(row.key)}.{what}"
+        key = f"pull.{_digest(row.key)}.{row.turns}.{what}"
         await self._around.tell(
             OutboxItem(key=key, thread=row.thread, execution="", sort="notice", text=text, notify=notify)
         )
@@ -316,6 +350,15 @@ def _quoting(row: PullRow, remark: Remark) -> str:
     text = plain(remark.text, REMARK_CHARACTERS).replace("\n", "\n> ")
     said = REMARKED.format(author=plain(remark.author, 40) or "Somebody", number=row.number, where=where, text=text)
     return f"{said}\n{HANDLE}"
+
+
+def _host(key: str) -> str:
+    """The host that a pull request's key begins with."""
+    return key.partition("/")[0]
+
+
+def _repository(key: str) -> str:
+    return key.partition("/")[2].rpartition("/")[0].lower()
 
 
 def _digest(*parts: str) -> str:

@@ -570,6 +570,8 @@ class App:
         if self.roles.works:
             self.beside("warm-up", self._warm_up())
             self.beside("eviction", self._evict())
+        if self.workshop.repositories is not None:
+            self.beside("copies of repositories", self.workshop.repositories.run(self.settings.retention_days))
         if self.folders is not None:
             self.beside("folders of deleted threads", self.folders.run())
         if self.shared_home is not None:

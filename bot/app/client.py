@@ -162,9 +162,7 @@ class ThreadwrightBot(commands.Bot):
         self.expiry = Expiry(store, options.retention_days)
         self.searching = ThreadSearch(store)
         repositories = workshop.repositories if workshop else None
-        self.privacy = PersonalData(
-            store, backstage.lessons, self.retention, repositories.accounts if repositories else None
-        )
+        self.privacy = PersonalData(store, backstage.lessons, self.retention, repositories)
         self.sweeping = Sweeping(self, store, self.desk, self.board, self.retention, backstage.forget)
         self.tending = Tending(
             self, store, self.desk, self.board, self.outbox, conversation, self.intake, self.discord_clock,

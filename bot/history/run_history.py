@@ -15,6 +15,7 @@ from agentic.core.events.execution_events import (
     FeedbackGiven,
     Finished,
     Person,
+    PullRequestOpened,
     Started,
     ToolFinished,
     WorkspaceRestored,
@@ -57,6 +58,8 @@ class Past:
     """Files that changed according to its log, with the hash each was left with ('' = deleted)."""
     offers: dict[str, tuple[CommitCreated, str]] = field(default_factory=dict[str, tuple[CommitCreated, str]])
     """Branches it offered, by the offer's id, with the outbox key of the message."""
+    pulls: dict[str, tuple[PullRequestOpened, int]] = field(default_factory=dict[str, tuple[PullRequestOpened, int]])
+    """Pull requests it published to, by key, each with the place of the last time in its log."""
     verdicts: dict[str, Verdict] = field(default_factory=dict[str, Verdict])
     """The decisions about its branches."""
     restored: WorkspaceRestored | None = None
@@ -85,6 +88,8 @@ class Past:
                 self.changes |= {change.path: change.sha_after for change in event.changes}
             case CommitCreated():
                 self.offers[event.offer] = (event, f"{self.execution}.{envelope.seq}.0")
+            case PullRequestOpened():
+                self.pulls[event.key] = event, envelope.seq
             case BranchMerged() | BranchRejected():
                 self.verdicts[event.offer] = event
             case WorkspaceRestored() if self.finished:
@@ -174,7 +179,8 @@ def told_later(past: Past) -> tuple[str, ...]:
             did = "deleted all files of the workspace afterwards"
         elif past.restored.way == "rewind":
             did = f"had its files put back to where they were after its turn {past.restored.turn}, to go on from there"
-        told.append(f"{who} {did}.{lost}")
+        stays = [f" Pull request {pull.number} still holds what it published." for pull, _ in past.pulls.values()]
+        told.append(f"{who} {did}.{lost}{''.join(stays)}")
     told += [f"{name} said what was wrong with it: {why}" for name, why in past.reasons.values() if why]
     for offer, (created, _) in past.offers.items():
         verdict = past.verdicts.get(offer)

@@ -39,6 +39,7 @@ from bot.outbound.duplicate_detection import (
     known,
     standing,
 )
+from bot.outbound.live.live_message import until_read
 from bot.outbound.live.progress_messages import ProgressMessages
 from bot.outbound.live.task_signs import WORKS
 from bot.outbound.live.thread_titles import ThreadTitles
@@ -147,10 +148,12 @@ class Outbox:
                 worker.cancel()
 
     async def _take_over(self) -> None:
-        try:
+        """Nothing is delivered before it is known what an earlier process may have posted."""
+
+        async def inherit() -> None:
             self._doubts.inherit(await self._store.undelivered())
-        except StoreError as error:
-            log.warning("the outbox cannot be read: %s", error)
+
+        await until_read(inherit, "the outbox")
 
     async def _look(self) -> None:
         try:

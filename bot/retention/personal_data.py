@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -37,7 +37,7 @@ from reflexion.lessons.lesson import Lesson
 if TYPE_CHECKING:
     from agentic.ports.runtime import ExecutionRow, Store
     from bot.retention.expiry import Retention
-    from bot.workspace.linked_accounts import LinkedAccounts
+    from bot.workspace.repositories import Repositories
     from reflexion.ports import LessonStore
 
 SOMEBODY = "somebody"
@@ -109,9 +109,10 @@ class PersonalData:
     """Lists and erases a person's data."""
 
     def __init__(
-        self, store: Store, lessons: LessonStore | None, retention: Retention, accounts: LinkedAccounts | None = None
+        self, store: Store, lessons: LessonStore | None, retention: Retention, repositories: Repositories | None = None
     ) -> None:
-        self._store, self._lessons, self._retention, self._accounts = store, lessons, retention, accounts
+        self._store, self._lessons, self._retention = store, lessons, retention
+        self._repositories, self._accounts = repositories, repositories.accounts if repositories else None
 
     async def of(self, person: str, name: str) -> StoredData:
         """Return what is stored of a person of this present name. Raises ``StoreError``."""
@@ -147,6 +148,7 @@ class PersonalData:
             await self._untitle(own)
             await PullRows(self._store).erase(person)
             await self._store.bury([row.execution for row in own])
+            await self._leave_repositories({row.thread for row in own})
         finally:
             await mark_erasure(self._store)
         await self._store.erase_spending(f"person {person}", f"{datetime.now(UTC):%Y-%m-%d}")
@@ -193,6 +195,12 @@ class PersonalData:
             other = await asyncio.to_thread(_reworded, items, erasure)
             for start in range(0, len(other), REWORDED_AT_ONCE):
                 await self._store.reword(other[start : start + REWORDED_AT_ONCE])
+
+    async def _leave_repositories(self, threads: Iterable[str]) -> None:
+        """Delete what is kept of repositories for threads in which all tasks were this person's."""
+        for thread in threads:
+            if self._repositories is not None and not await self._store.executions(thread):
+                await self._repositories.delete(thread)
 
     async def _untitle(self, own: Sequence[ExecutionRow]) -> None:
         """Remove titles, since a thread's title is made from its first task."""

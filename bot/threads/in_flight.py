@@ -25,6 +25,11 @@ def id_at(time: datetime) -> int:
     return int((time - _FIRST) / timedelta(milliseconds=1)) << 22
 
 
+def time_of(id: int) -> datetime:
+    """Return when Discord gave an id, by its own clock."""
+    return _FIRST + timedelta(milliseconds=id >> 22)
+
+
 class Coming:
     """Messages between their arrival from Discord and the end of their handling."""
 

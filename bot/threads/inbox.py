@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
 
 from agentic.core.events.execution_events import InboxItem
 from agentic.core.events.ids import execution_id
@@ -25,7 +27,7 @@ from bot.sessions.start import Receive, left_out
 from bot.thread_state.message_meaning import ACTS, GUIDANCE, Deliver, Refuse, input_of, meaning_of, starts
 from bot.thread_state.session_state import Discarded, FetchBegan, FetchEnded, Phase, Queued, Stored, Storing
 from bot.threads.fork_requests import Forks
-from bot.threads.in_flight import id_at
+from bot.threads.in_flight import id_at, time_of
 
 ACTING = "🛑 That is short and already under way, so I finish it rather than stop halfway. Nothing starts after it."
 OF_THE_TOUR = (
@@ -38,6 +40,8 @@ REPLACED = frozenset(("guidance", "side"))
 """Kinds of waiting items that an edit of their message replaces."""
 ROOM_SECONDS = 2.0
 """How often a full inbox is looked at that another process empties."""
+_OF_DISCORD = re.compile(r"(?:r|d|gone)?\d")
+"""Ids of what is dated by Discord's clock: of messages and clicks, and of reactions, deletions and departures of them."""
 SHOWN = 5
 """Queued items that are listed at most."""
 
@@ -54,6 +58,8 @@ class Arrivals:
         self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
         self._follow = follow
         """Brings a session up to date on which another process works."""
+        self._newest = 0
+        """The newest id of Discord's that came, in whatever thread."""
         self._beside: set[asyncio.Task[None]] = set()
 
     @property
@@ -72,7 +78,7 @@ class Arrivals:
         if starts(item):
             session.apply(Storing(item.id, item.author.id))
         try:
-            receipt = await self._keep(item, session)
+            receipt = await self._keep(await self._in_order(item), session)
             if not self._ground.works:
                 session.wake()
             return receipt
@@ -83,6 +89,20 @@ class Arrivals:
             return Receipt(False, "busy", error_text(Attempted.STOP, error))
         finally:
             session.apply(Stored(item.id))
+
+    async def _in_order(self, item: InboxItem) -> InboxItem:
+        """Give an act that no id of Discord's dates its place in the order of all: after what came before it.
+
+        Its own time is this machine's, whose clock may be seconds ahead of Discord's, or behind: a stop on the console would
+        refuse what is said after it, or leave what was queued before it to run.
+        """
+        if item.id.isdecimal():
+            self._newest = max(self._newest, int(item.id))
+        if _OF_DISCORD.match(item.id):
+            return item
+        came = [one.at for one in await self._ground.store.pending(item.thread)]
+        came += [time_of(max(self._newest, int(item.thread) if item.thread.isdecimal() else 0))]
+        return item.model_copy(update={"at": max(came) + timedelta(microseconds=1)})
 
     async def _keep(self, item: InboxItem, session: Session) -> Receipt:
         if item.sort == "deleted":

@@ -47,13 +47,15 @@ class PullRow(BaseModel):
     checks: dict[str, str] = {}
     """The state of each check of the head."""
     attempts: int = 0
-    """How often in a row a red check has begun a task."""
+    """How often in a row a red check has begun a task; green on a commit that was red before mended nothing."""
     told: str = ""
     """What was told last, of which head: ``<sha>:green``, ``<sha>:red``, ``<sha>:given up``."""
     seen: tuple[str, ...] = ()
     """Ids of remarks that were told."""
     unread: tuple[QuotedMessage, ...] = ()
     """Remarks since it was published to last, for whoever works in the thread next."""
+    turns: int = 0
+    """How often something of it changed and was told: what is told at each of them is told once."""
     trouble: str = ""
     """Why it cannot be looked at now, in words; told once."""
 
@@ -116,7 +118,8 @@ def judged(row: PullRow, seen: Sighting) -> Change:
     if pull.state != "open":
         return Change(now, ended=True, remarks=new, moved=True)
     if now.colour == "green" and row.told != (told := f"{pull.sha}:green"):
-        return Change(now.model_copy(update={"told": told, "attempts": 0}), green=True, remarks=new, moved=moved)
+        attempts = row.attempts if row.told.startswith(f"{pull.sha}:") else 0
+        return Change(now.model_copy(update={"told": told, "attempts": attempts}), green=True, remarks=new, moved=moved)
     if now.colour == "red" and row.told not in (f"{pull.sha}:red", f"{pull.sha}:given up"):
         if row.attempts >= ATTEMPTS:
             return Change(

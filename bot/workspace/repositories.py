@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,6 +46,9 @@ from reflexion.lessons.fact import Workplace
 
 Scope = Literal["thread", "channel"]
 
+MIRROR_DAYS, SWEEP_SECONDS = 30, 3_600.0
+"""Days after which the copy of a repository goes at the latest that no task fetched since, and how often such are looked
+for."""
 SOON = 4.0
 """Seconds of fetching after which the person is told what is waited for."""
 _NAMED = re.compile(r"(?:^|(?<=\s))repo:(\S{3,300})(?=\s|$)")
@@ -224,6 +229,7 @@ class Repositories:
                 self.publisher.mirrors.of(held.remote).hide()
             if isinstance(error, _LOST):
                 self._let_go(row.thread)
+                self._unshow(await self.publisher.mirrors.leave(row.thread))
             self._lines[row.thread] = (NOT_HAD.format(repository=repository),)
             if item is not None:
                 told = FAILED.format(repository=inline(repository) if held else "the repository", why=plain(why, 600))
@@ -246,7 +252,7 @@ class Repositories:
     async def _ready(
         self, row: SessionRow, item: InboxItem, origin: Origin, world: Callable[[], RealWorld]
     ) -> tuple[str, ...]:
-        fetching = asyncio.create_task(self.fetch(row.guild, origin.remote), name=f"fetch {origin.remote}")
+        fetching = asyncio.create_task(self.fetch(row.guild, origin.remote, row.thread), name=f"fetch {origin.remote}")
         try:
             done, _ = await asyncio.wait((fetching,), timeout=SOON)
             if not done:
@@ -271,10 +277,12 @@ class Repositories:
             await self._say(item, what, text.format(repository=inline(str(hosted.remote))))
         return _told(hosted, origin, web, checked)
 
-    async def fetch(self, server: str, remote: Remote) -> Hosted:
+    async def fetch(self, server: str, remote: Remote, thread: str = "") -> Hosted:
         """Bring the mirror of a repository up to date, for a server that may use it.  Raises ``RemoteError``."""
         hosted = await self._hosted(server, remote)
-        await self.publisher.mirrors.fetched(hosted)
+        await self.publisher.mirrors.fetched(hosted, thread=thread)
+        if thread:
+            self._unshow(await self.publisher.mirrors.leave(thread, but=hosted.remote))
         return hosted
 
     async def _hosted(self, server: str, remote: Remote) -> Hosted:
@@ -336,6 +344,8 @@ class Repositories:
     async def detach(self, scope: Scope, id: str) -> None:
         """Attach none; a thread then has none even where its channel has one."""
         await self._store.set_fact(_key(scope, id), _Attached().model_dump_json() if scope == "thread" else "")
+        if scope == "thread":
+            self._unshow(await self.publisher.mirrors.leave(id))
 
     async def _read(self, scope: str, id: str) -> _Attached | None:
         try:
@@ -390,6 +400,33 @@ class Repositories:
         """Delete what was kept of a thread that is no more."""
         self.forget(thread)
         await self.publisher.mirrors.forget_thread(thread)
+        self._unshow(await self.publisher.mirrors.leave(thread))
+
+    async def run(self, retention_days: int) -> None:
+        """Delete mirrors that nobody needs, from time to time, until cancelled; logs are kept so many days, 0 for ever."""
+        days = min(MIRROR_DAYS, retention_days or MIRROR_DAYS)
+        while True:
+            try:
+                await self.sweep(time.time() - days * 86_400)
+            except OSError as error:
+                log.warning("mirrors that nobody needs stay for now: %s", error)
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def sweep(self, before: float) -> None:
+        """Delete mirrors of repositories that may not be used any more, or that no task used since ``before``."""
+        hosts = {host.name for host in self.publisher.forges.hosts}
+        running = [folder for thread, folder in self._sandboxes.mirrors.items() if self._sandboxes.existing(thread)]
+        gone = await self.publisher.mirrors.sweep(
+            before, lambda remote: remote.host in hosts and self._allowed.anywhere(remote), running
+        )
+        self._unshow(gone)
+        if gone:
+            log.info("%d copies of repositories that nobody needs are deleted", len(gone))
+
+    def _unshow(self, gone: Collection[Path]) -> None:
+        """Sandboxes are not shown what is gone."""
+        for thread in [thread for thread, folder in self._sandboxes.mirrors.items() if folder in gone]:
+            del self._sandboxes.mirrors[thread]
 
     def _let_go(self, thread: str) -> None:
         """Its sandboxes see no mirror, and it publishes nowhere, until it is furnished again."""

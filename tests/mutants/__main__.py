@@ -14,6 +14,7 @@ from pathlib import Path
 
 from agentic.bash import steps
 from agentic.core.claims import (
+    asked_things,
     call_counts,
     completion,
     confidence,
@@ -52,6 +53,7 @@ from agentic.core.text import (
     amounts,
     announced_intent,
     answers,
+    asked_by_name,
     task_classifier,
     task_roles,
 )
@@ -64,7 +66,7 @@ CLIMBING = (escalation, tier_change_text, escalation_signs, escalation, model_fa
 CAPS = (amounts, budget, used_up_limits)
 COMPACTING = (work_log, compaction, prompt_size, compacted_turns, summary)
 REPEATING = (nudges, announced_intent, loop_detection, recap, loop_detection)
-PROVING = (task_end, steps, completion, proof)
+PROVING = (task_end, steps, completion, proof, asked_things, asked_by_name)
 WATCHING = (peek, watch_rules, watchers)
 TRIAGING = (roles, task_classifier, task_roles, triage)
 NOT_COUNTED = (

@@ -54,6 +54,8 @@ def with_deeds(execution: Execution, event: ToolFinished) -> Deeds:
     if event.changes:
         offered = deeds.offered - {change.path for change in event.changes}
         deeds = changed(deeds, changes=deeds.changes + event.changes, offered=offered)
+    if call is not None and event.outcome == "ok":
+        deeds = changed(deeds, used=deeds.used | {call.block.tool})
     if call is not None and event.outcome in ("ok", "failed", "unknown"):
         deeds = _reached(execution, deeds, call, event)
     if call is not None and event.outcome not in ("ok", "failed"):

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agentic.core.claims import proof
+from agentic.core.claims.asked_things import missing
 from agentic.core.claims.call_counts import minds_only
 from agentic.core.events.execution_events import Claim
 from agentic.core.prompt.recap import call_told
@@ -140,11 +141,14 @@ def idle(execution: Execution) -> bool:
 
 
 def unfounded(execution: Execution, answer: str) -> Claim | None:
-    """What an end says of a change that was asked for and is not there; None where it is, or the answer says why not."""
+    """What an end says of a change that was asked for and is not there, or of a thing that was asked for by name.
+
+    None where all is there, or the answer says why not.
+    """
     if idle(execution):
         return NOTHING_DONE
     if not _fruitless(execution) or _SAYS_WHY.search(answer):
-        return None
+        return missing(execution, answer)
     if unchanged(execution):
         return ONLY_LOOKED
     ran = next((ran for ran in reversed(execution.deeds.runs) if ran.exit_code), Ran(""))

@@ -154,6 +154,8 @@ class Triaged(Frozen):
     """The task is of the kind that changes files: that none changes for long is a sign of being stuck."""
     asks_change: bool = False
     """It plainly asks that something is changed: an answer alone cannot be what was meant, as it can of “write a poem”."""
+    asks_for: tuple[str, ...] = ()
+    """What is plainly asked for by name: ``pull request``, ``branch fix-1``, ``file notes.md``; () in older logs."""
     why: str = ""
     role_text: str = ""
     """What the model is told of its role; '' where it has none, and in logs from before roles were told."""

@@ -18,6 +18,7 @@ from agentic.core.prompt.user_messages import NOTE
 from agentic.core.state.actions import Action, Consult, Record
 from agentic.core.state.conversation import Message, Prompt, ToolSpec
 from agentic.core.state.execution import Execution
+from agentic.core.text.asked_by_name import asked
 from agentic.core.text.foreign_text import fenced, mark_of
 from agentic.core.text.task_classifier import TaskReading, read
 from agentic.prompts import triage_prompt as asking
@@ -123,7 +124,8 @@ def _first_reading(execution: Execution, started: Started) -> Action:
         return Record((_by_rule(started, reading),))
     if not said.talk:
         said = said.model_copy(update={"role": started.role or said.role or reading.role})
-        said = said.model_copy(update={"complexity": _given(started, said.complexity)})
+        update = {"complexity": _given(started, said.complexity), "asks_for": _asks_for(started)}
+        said = said.model_copy(update=update)
     return Record((in_role(started, said),))
 
 
@@ -144,9 +146,15 @@ def _by_rule(started: Started, reading: TaskReading) -> Triaged:
         complexity=complexity,
         changes_files=reading.changes_files,
         asks_change=reading.asks_change,
+        asks_for=_asks_for(started),
         why=reading.why,
     )
     return in_role(started, triaged)
+
+
+def _asks_for(started: Started) -> tuple[str, ...]:
+    """What a person asks for by name; a child does what it can of its part."""
+    return () if started.child else asked(started.task)
 
 
 def _lifted(execution: Execution, started: Started, triaged: Triaged) -> Action | None:

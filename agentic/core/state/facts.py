@@ -50,6 +50,8 @@ class Deeds:
     """One of them may have changed the world; a command that only looks does not."""
     achieved: bool = False
     """One of those did not fail."""
+    used: frozenset[str] = frozenset()
+    """The tools that came to something."""
 
     @property
     def commands(self) -> tuple[tuple[str, int | None], ...]:

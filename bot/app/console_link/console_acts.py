@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import discord
@@ -141,7 +141,7 @@ class ConsoleActs:
             speaker = await reach.speaker(stand, row)
             speaker = replace(speaker, level=limited(speaker.level, writes=speaker.writes))
         scene = await self._scene(deed, stand, row)
-        return _Hand(stand, speaker, row, scene, id, datetime.now(UTC))
+        return _Hand(stand, speaker, row, scene, id, self._bot.discord_clock.now())
 
     async def _outside(self, speaker: Speaker, row: SessionRow) -> Stand:
         """The owner in a server that they are no member of."""

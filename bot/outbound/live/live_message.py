@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 from weakref import WeakValueDictionary
@@ -25,8 +27,13 @@ from reflexion.errors import ReflexionError
 
 LOOKS, PAUSE = 20, 0.5
 """How often, and how many seconds apart, the store is asked whether a message has been posted."""
-TRIES, LONGEST_WAIT = 5, 60.0
-"""How often a message is edited at most where Discord puts it off, and the longest pause between, in seconds."""
+FIRST_WAIT, LONGEST_WAIT = 5.0, 300.0
+"""Seconds after which a message that could not be read, or of which the store was silent, is tried again, and the longest
+pause between two tries: it is tried until it is true."""
+READ_WAIT = 15.0
+"""The longest pause between two tries to read what an earlier process left."""
+MOST_WAITING = 10_000
+"""So many messages wait to be tried again; beyond that the one that waits longest is left to the next process."""
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +89,18 @@ async def posted(store: Store, key: str, looks: int = LOOKS) -> OutboxRow | None
     return row
 
 
+async def until_read(read: Callable[[], Awaitable[None]], what: str) -> None:
+    """Read what an earlier process left, however long the store is silent: else nobody would know of it any more."""
+    wait = 1.0
+    while True:
+        try:
+            return await read()
+        except AgenticError as error:
+            log.warning("%s cannot be read now: %s", what, error)
+        await asyncio.sleep(min(wait, READ_WAIT))
+        wait *= 2
+
+
 class LiveMessages:
     """Keeps the posted messages of one kind true for as long as ``run`` runs.
 
@@ -95,12 +114,18 @@ class LiveMessages:
         self._due: set[str] = set()
         """What stands in the queue or waits for its turn: each message once."""
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._tries: Counter[str] = Counter()
+        """How often in a row a message could not be made anew."""
+        self._later: dict[str, asyncio.TimerHandle] = {}
+        """Messages that are tried again after a while."""
         self._archived: dict[str, str] = {}
         """Messages in threads that were archived, with that thread."""
 
     def changed(self, key: str) -> None:
         """A message may not be true any more: it is made anew."""
         self._archived.pop(key, None)
+        if (later := self._later.pop(key, None)) is not None:
+            later.cancel()
         if key not in self._due:
             self._due.add(key)
             self._queue.put_nowait(key)
@@ -112,7 +137,7 @@ class LiveMessages:
 
     def waits(self, key: str) -> bool:
         """Whether a message is about to be made anew, or its thread is archived."""
-        return key in self._due or key in self._turns or key in self._archived
+        return any(key in waiting for waiting in (self._due, self._turns, self._later, self._archived))
 
     async def expect(self, key: str) -> None:
         """Keep in the store that a message may have to change."""
@@ -121,30 +146,47 @@ class LiveMessages:
     async def run(self, desk: Editor) -> None:
         """Make anew what changes, until cancelled; first what an earlier process left."""
         try:
-            for key in await self._noted():
-                self.changed(key)
-        except AgenticError as error:
-            log.warning("which %ss have to change cannot be read: %s", self._kind, error)
-        async with asyncio.TaskGroup() as group:
-            while True:
-                key = await self._queue.get()
-                group.create_task(self._follow(desk, key), name=f"{self._kind} {key}")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(until_read(self._inherit, f"which {self._kind}s have to change"))
+                while True:
+                    key = await self._queue.get()
+                    group.create_task(self._follow(desk, key), name=f"{self._kind} {key}")
+        finally:
+            for later in self._later.values():
+                later.cancel()
+
+    async def _inherit(self) -> None:
+        for key in await self._noted():
+            self.changed(key)
 
     async def _follow(self, desk: Editor, key: str) -> None:
         """Bring a message up to date; where Discord does not let us now, again later."""
         turn = self._turns.setdefault(key, asyncio.Lock())
         async with turn:
             self._due.discard(key)
+            pause: float | None = None
             try:
-                for _ in range(TRIES):
-                    pause = await self._update(desk, key)
-                    if pause is None:
-                        return
-                    await asyncio.sleep(min(pause, LONGEST_WAIT))
+                pause = await self._update(desk, key)
             except (AgenticError, ReflexionError) as error:
                 log.warning("%s %s cannot be read: %s", self._kind, key, error)
+                pause = FIRST_WAIT
             except Exception:  # one message must not end the care for all others
                 log.exception("a fault of ours: %s %s keeps its looks", self._kind, key)
+            if pause is None:
+                self._tries.pop(key, None)
+            elif key not in self._due:  # else it changed meanwhile, and is made anew at once
+                self._wait(key, pause)
+
+    def _wait(self, key: str, pause: float) -> None:
+        """Try again later, and ever later."""
+        if len(self._later) >= MOST_WAITING:
+            longest = next(iter(self._later))
+            self._later.pop(longest).cancel()
+            self._tries.pop(longest, None)
+            log.warning("too many %ss wait: %s keeps its looks", self._kind, longest)
+        seconds = min(max(pause, 1.0) * 2 ** min(self._tries[key], 8), LONGEST_WAIT)
+        self._tries[key] += 1
+        self._later[key] = asyncio.get_running_loop().call_later(seconds, self.changed, key)
 
     async def _update(self, desk: Editor, key: str) -> float | None:
         """Seconds after which to try again; None where nothing is left to do now."""

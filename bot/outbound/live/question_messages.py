@@ -9,13 +9,14 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from agentic.core.events.execution_events import Asked, OutboxItem
-from agentic.ports.errors import StoreCorrupt, StoreError
+from agentic.ports.errors import StoreCorrupt
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_choices import question_of, standing_of
 from bot.outbound.discord_api import DiscordApi
-from bot.outbound.live.live_message import LiveMessages, View
+from bot.outbound.live.live_message import LiveMessages, View, until_read
 from bot.progress.feed import Feed, QuestionChange
 
 RECALL_SECONDS = 4.0
@@ -40,8 +41,8 @@ class QuestionMessages:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RECALL_SECONDS):
                 await self._resumed()
-        await self._recall()
         async with asyncio.TaskGroup() as group:
+            group.create_task(until_read(self._recall, "the open questions"), name="questions of an earlier process")
             group.create_task(self.live.run(self._desk), name="messages of questions")
             while True:
                 await self._take(await self._feed.questions.get())
@@ -52,7 +53,7 @@ class QuestionMessages:
             await self.live.expect(change.asked)
             return
         if change.taken_over:
-            await self._recall_of(change.execution)
+            await until_read(partial(self._recall_of, change.execution), f"what {change.execution} asks")
             return
         for key, (execution, question) in self._open.items():
             if execution == change.execution and change.question in ("", question):
@@ -73,11 +74,8 @@ class QuestionMessages:
 
     async def _recall(self) -> None:
         """What open executions ask, which an earlier process perhaps could not note any more."""
-        try:
-            for row in await self._store.open_executions():
-                await self._recall_of(row.execution)
-        except StoreError as error:
-            log.warning("the open questions cannot be read: %s", error)
+        for row in await self._store.open_executions():
+            await self._recall_of(row.execution)
 
     async def _recall_of(self, execution: str) -> None:
         try:

@@ -189,7 +189,7 @@ async def test_an_undo_takes_a_commit_and_an_offer_back(guild: LocalGuild, tmp_p
         card = await running.says(thread, "Committed twice")
         ids = [str(one["custom_id"]) for one in card.interactive()]
         await guild.click(card.id, next(one for one in ids if one.startswith("tw:undo:")))
-        await running.says(thread, "Undone: restored 2 files: `.git`, `price.py`")
+        await running.says(thread, "Undone: restored 1 file (`price.py`) and git's commits and branches. Redo")
         assert git(running, thread, "rev-parse", "main") == head
         assert git(running, thread, "branch", "--format=%(refname:short)") == "main"
         assert git(running, thread, "status", "--porcelain") == ""

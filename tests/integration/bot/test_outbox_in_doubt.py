@@ -16,6 +16,7 @@ from agentic.core.events.execution_events import (
     OutboxItem,
 )
 from agentic.ports.errors import StoreUnavailable
+from agentic.ports.runtime import OutboxRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.app.services import Backstage, Roles
 from bot.local_discord.faults.rules import (
@@ -29,6 +30,7 @@ from bot.outbound.discord_api import Post, nonce_of
 from tests.faults.staging import REQUESTED
 from tests.integration.bot.talking import Scenery, running_bot
 from tests.stores import fresh_store
+from tests.waiting import eventually
 
 LONG = "\n".join(f"line {number:04}" for number in range(450))
 """Three messages."""
@@ -38,6 +40,14 @@ class Dying(SQLiteStore):
     """Records no more receipts once its process is to die: what was posted then stays unrecorded."""
 
     dying = False
+    silent = 0
+    """So often it cannot say what was not delivered."""
+
+    async def undelivered(self, thread: str | None = None) -> list[OutboxRow]:
+        if thread is None and self.silent:
+            self.silent -= 1
+            raise StoreUnavailable("it is silent for a moment")
+        return await super().undelivered(thread)
 
     async def delivered(self, key: str, messages: Sequence[str]) -> None:
         if self.dying:
@@ -109,6 +119,23 @@ async def test_what_a_dead_process_posted_is_found_long_after_and_stands_once(gu
         row = await store.by_message(str(posted[0][0]))
         assert row is not None
         assert row.delivered == tuple(str(id) for id, _ in posted)
+
+
+async def test_what_a_dead_process_posted_stands_once_though_the_store_is_silent_when_the_next_begins(
+    guild: LocalGuild,
+) -> None:
+    store = fresh_store(Dying)
+    async with running_bot(guild, store) as scenery:
+        thread = await scenery.mention("go")
+        store.dying = True
+        await say(scenery, thread, Case(lambda thread: item(thread, 1, "n1"), "n1"))
+        await scenery.says(thread, "n1")
+    store.dying, store.silent = False, 1
+    guild.pass_time(hours=3)
+    async with running_bot(guild, store, after=scenery.talk) as later:
+        await eventually(lambda: not store.silent, "the store was asked at the start")
+        await later.until_delivered()
+        assert [content for _, content in contents(later, thread)].count("n1") == 1
 
 
 async def test_a_progress_message_that_was_not_recorded_is_found_and_goes_on(guild: LocalGuild) -> None:

@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from agentic.core.events.execution_events import PullRequestOpened, Started
+from agentic.forges.repository_list import pattern_from
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.errors import GitFailed, RemoteError, StoreError
@@ -309,6 +310,56 @@ async def test_a_watch_goes_on_after_a_restart_and_tells_nothing_twice(
             running.app.watch.opened((await running.app.watch.rows.watched())[0])
             await looked(forge, 6)
     assert len([m for m in running.of_bot(thread) if "is green" in m.content]) == 1
+
+
+@pytest.mark.parametrize("way", ["erased", "deleted", "detached", "not allowed any more"])
+async def test_the_copy_of_a_repository_goes_when_nobody_may_or_needs_to_use_it(
+    opened: Opened, guild: LocalGuild, forge: LocalForge, shop: HostedRepository, way: str
+) -> None:
+    forge.check = None
+    async with opened([finishes("Seen.")], repositories=("ada/shop",)) as running:
+        thread = await running.task("what is in price.py?")
+        held = running.app.workshop.repositories
+        assert held is not None
+        mirrors = held.publisher.mirrors
+        (mirror,) = mirrors.all()
+        await held.sweep(0.0)
+        assert mirror.exists
+        if way == "erased":
+            await running.app.bot.privacy.erase(str(guild.state.identity.owner_id), "")
+        elif way == "deleted":
+            await guild.delete_channel(thread)
+        elif way == "detached":
+            await held.detach("thread", str(thread))
+        else:
+            with mock.patch.object(held._allowed, "_patterns", (pattern_from("ada/other"),)):  # pyright: ignore[reportPrivateUsage]
+                await running.app.sandboxes.end(str(thread))
+                await held.sweep(0.0)
+        await eventually(lambda: not mirror.folder.exists(), "the copy is gone")
+        assert mirrors.all() == ()
+        assert mirror.folder not in running.app.sandboxes.mirrors.values()
+
+
+@pytest.mark.parametrize("way", ["undo", "again"])
+async def test_an_undo_and_a_new_beginning_say_that_the_pull_request_stays_open_and_what_to_do(
+    opened: Opened, guild: LocalGuild, forge: LocalForge, shop: HostedRepository, way: str
+) -> None:
+    forge.check = None
+    script = [changes(" + 1", ""), publishes(), finishes("Opened."), finishes("Nothing more.")]
+    async with opened(script) as running:
+        thread = await running.task("fix it")
+        card = await running.says(thread, "Opened.")
+        if way == "undo":
+            ids = [str(one["custom_id"]) for one in card.interactive()]
+            await guild.click(card.id, next(one for one in ids if one.startswith("tw:undo:")))
+            receipt = (await running.says(thread, "Undone: ")).content
+            assert receipt.startswith("Undone: restored 1 file (`price.py`) and git's commits and branches. Redo ")
+        else:
+            await guild.react(card.id, "🔄")
+            receipt = (await running.says(thread, "Starting that task over")).content
+        assert f"Pull request {shop.pulls[0].number} stays open" in receipt
+        assert f"<{forge.web}/ada/shop/pull/{shop.pulls[0].number}>. Close it there" in receipt
+        assert shop.pulls[0].state == "open"
 
 
 async def test_what_cannot_be_fetched_is_told_to_the_person_and_to_the_agent(

@@ -213,7 +213,7 @@ async def test_a_pause_holds_helpers_and_a_restart_goes_on_with_each_where_it_wa
 
     async with ScriptedEndpoint.start(script) as endpoint:
         async with whole(tmp_path, endpoint, guild) as bot:
-            posted = await guild.post(guild.channel().id, f"{guild.bot.mention} Write `one.txt` with helpers")
+            posted = await guild.post(guild.channel().id, f"{guild.bot.mention} Write `two.txt` with helpers")
             thread = posted.id
             card = await bot.says(thread, "Working with 2 helpers")
             await guild.wait_for(lambda g: "1 of 2 done" in g.state.find_message(card.id).content, SECONDS)

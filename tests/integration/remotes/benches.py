@@ -63,18 +63,20 @@ class Checkout:
         await self.sh("git add -A && git commit -qm 'Round prices'")
 
     async def publish(
-        self, title: str = "Round prices", branch: str = "", approved: str = "", base: str = ""
-    ) -> Published:
+        self, title: str = "Round prices", branch: str = "", approved: str = "", base: str = "",
+        body: str = "Because of a cent.",
+    ) -> Published:  # fmt: skip
         """Publish what is checked out; it needs nobody's yes."""
-        done = await self.asked(title, branch, approved, base)
+        done = await self.asked(title, branch, approved, base, body)
         assert isinstance(done, Published), done
         return done
 
     async def asked(
-        self, title: str = "Round prices", branch: str = "", approved: str = "", base: str = ""
-    ) -> Published | NeedsYes:
+        self, title: str = "Round prices", branch: str = "", approved: str = "", base: str = "",
+        body: str = "Because of a cent.",
+    ) -> Published | NeedsYes:  # fmt: skip
         """The same, whatever comes of it."""
-        order = Order(title, "Because of a cent.", branch, footer="For Ada", hand=self.hand)
+        order = Order(title, body, branch, footer="For Ada", hand=self.hand)
         return await self.publisher.publish(self.world, ".", self.thread, Origin(self.remote, base), order, approved)
 
 

@@ -59,7 +59,7 @@ async def test_what_is_committed_becomes_one_branch_and_one_pull_request_and_no_
     (pull,) = shop.pulls
     assert (pull.head, pull.base, pull.title) == (done.pull.head, "main", "Round prices")
     assert pull.head.startswith("threadwright/round-prices-")
-    assert pull.body == "Because of a cent.\n\nFor Ada"
+    assert pull.body.startswith("Because of a cent.\n\nFor Ada\n<!-- threadwright:text ")
     assert (done.files, done.open, done.commits, done.pushed) == (("shop/price.py",), ("notes.txt",), 1, True)
     assert [(name, after) for name, _, after in shop.pushes] == [(pull.head, done.commit)]
     assert not (await bench.world.exec("git push -q origin HEAD:refs/heads/x 2>&1", timeout=30)).ok
@@ -84,6 +84,42 @@ async def test_published_again_it_is_the_same_pull_request(bench: Checkout, shop
     assert shop.pulls[0].title == "Cut prices"
     assert len(shop.pushes) == 3
     assert tip(shop.folder, first.pull.head) == rewritten.commit
+
+
+@pytest.mark.parametrize("kind", ["github", "forgejo"])
+async def test_what_people_wrote_on_a_pull_request_stays_and_what_is_new_comes_as_one_comment(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    await bench.publish()
+    (pull,) = shop.pulls
+    pull.title = "Ann's title"
+    await bench.fix("# two\n")
+    done = await bench.publish("Cut prices", body="Because of two cents.")
+    assert (pull.title, done.pull.title, done.kept) == ("Ann's title", "Ann's title", ("title",))
+    assert pull.body.startswith("Because of two cents.\n\nFor Ada")  # the text is the bot's still
+
+    pull.body = theirs = "Ann's own words."
+    for text in ("Because of three.", "Because of three.", "Because of four."):
+        done = await bench.publish("Cut prices", body=text)
+    assert (pull.title, pull.body, done.kept) == ("Ann's title", theirs, ("title", "description"))
+    assert ["Because of three." in note.text for note in pull.notes] == [True, False]
+    assert "**Cut prices**\n\nBecause of four." in pull.notes[1].text
+
+
+async def test_a_text_that_nobody_edited_is_brought_up_to_date_however_its_host_writes_lines(
+    bench: Checkout, shop: HostedRepository
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    await bench.publish(body="First.  \n\n- one\n- two")
+    (pull,) = shop.pulls
+    pull.body = pull.body.replace("  \n", "\n").replace("\n", "\r\n") + "\r\n"
+    await bench.fix("# again\n")
+    done = await bench.publish("Cut prices", body="Second.")
+    assert (pull.title, pull.notes, done.kept) == ("Cut prices", [], ())
+    assert pull.body.startswith("Second.\n\nFor Ada")
 
 
 @pytest.mark.parametrize("fault", ["fails_after", "drops_after"])

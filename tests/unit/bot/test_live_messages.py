@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from agentic.core.events.execution_events import OutboxItem
+from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import OutboxRow
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.messages.question_text import Standing
@@ -99,6 +100,83 @@ async def test_what_discord_puts_off_is_tried_again_with_what_is_true_then(monke
         place.goes_on.set()
         await eventually(lambda: place.edits)
     assert (place.tried, place.edits) == (3, ["two"])
+
+
+async def test_a_message_is_tried_until_it_is_true_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After many refusals, and where the store is silent, without a restart and without another change."""
+    monkeypatch.setattr(live_message, "LONGEST_WAIT", 0.0)
+
+    class Silent(Fact):
+        left = 12
+
+        async def view(self, row: OutboxRow) -> View:
+            self.left -= 1
+            if self.left >= 0:
+                raise StoreUnavailable("the store is silent")
+            return await super().view(row)
+
+    place = Place(*(Held("no network", 60.0) for _ in range(12)))
+    live = LiveMessages("thing", await posted(fresh_store()), Silent("one"))
+    async with running(live, place):
+        live.changed(KEY)
+        await eventually(lambda: place.edits)
+    assert (place.tried, place.edits) == (13, ["one"])
+
+
+async def test_tries_grow_rarer_and_a_change_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    place = Place(*(Held("no network", 2.0) for _ in range(12)))
+    live = LiveMessages("thing", await posted(fresh_store()), Fact("one"))
+    async with running(live, place):
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+
+        def noted(seconds: float, act: object, *more: object) -> asyncio.TimerHandle:
+            if act == live.changed:
+                waits.append(seconds)
+            return later(seconds, act, *more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(loop, "call_later", noted)
+        for n in range(12):
+            live.changed(KEY)
+            await eventually(lambda n=n: len(waits) == n + 1)
+            assert live.waits(KEY)
+        live.changed(KEY)
+        await eventually(lambda: place.edits)
+    assert waits == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0, 300.0, 300.0, 300.0]
+
+
+async def test_of_too_many_that_wait_the_one_that_waits_longest_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_message, "MOST_WAITING", 1)
+    store = await posted(fresh_store())
+    await store.put_outbox([OutboxItem(key="x2.3.0", thread="900", execution="x2", sort="notice", text="before")])
+    await store.delivered("x2.3.0", ["78"])
+    place = Place(Held("no network", 60.0), Held("no network", 60.0))
+    live = LiveMessages("thing", store, Fact("one"))
+    async with running(live, place):
+        live.changed(KEY)
+        await eventually(lambda: place.tried == 1 and KEY in live._later)  # pyright: ignore[reportPrivateUsage]
+        live.changed("x2.3.0")
+        await eventually(lambda: place.tried == 2 and not live.waits(KEY))
+        assert live.waits("x2.3.0")
+
+
+async def test_what_a_process_noted_is_shown_by_the_next_though_the_store_is_silent_at_its_start() -> None:
+    class Silent(SQLiteStore):
+        left = 2
+
+        async def fact(self, key: str) -> str | None:
+            self.left -= key == FACT
+            if key == FACT and self.left >= 0:
+                raise StoreUnavailable("the store is silent")
+            return await super().fact(key)
+
+    store = await posted(fresh_store(Silent))
+    await store.set_fact(FACT, json.dumps([KEY]))
+    place = Place()
+    async with running(LiveMessages("thing", store, Fact("one"), FACT), place):
+        await eventually(lambda: place.edits)
+    assert place.edits == ["one"]
 
 
 async def test_a_message_in_an_archived_thread_waits_until_that_thread_is_used_again() -> None:

@@ -9,6 +9,7 @@ import pytest
 from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from agentic.remotes.publication_rules import powerful
+from agentic.remotes.pull_request_text import Merged, marked, merged
 from bot.outbound.live.pull_messages import pull_message
 from bot.retention.expiry import forget_logs
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
@@ -108,6 +109,40 @@ def test_however_many_remarks_are_read_none_is_new_twice() -> None:
     _, changes = after(seen("s1", "open", "", *many), seen("s1", "open", "", *many))
     assert [len(change.remarks) for change in changes] == [900, 0]
     assert not changes[1].moved
+
+
+OURS = marked("Round", "Because of a cent.")
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "merges"),
+    [
+        ("Round", OURS, Merged("Cut", marked("Cut", "Two."))),
+        ("Round", OURS.replace("\n", "\r\n") + " \r\n", Merged("Cut", marked("Cut", "Two."))),
+        ("Cut", OURS, Merged(None, marked("Cut", "Two."))),
+        ("Ann's", "Ann's own words.", Merged(kept=("title", "description"), news=True)),
+        ("Cut", "Ann's own words.", Merged(kept=("description",), news=True)),
+        ("Round", f"{OURS}\n\nAnn: see line 3.", Merged(kept=("title", "description"), news=True)),
+        ("Round", OURS.replace("cent", "dollar"), Merged(kept=("title", "description"), news=True)),
+        ("Round", "", Merged(kept=("title", "description"), news=True)),
+        ("Round", "Because of a cent.", Merged(kept=("title", "description"), news=True)),  # nobody knows who wrote it
+        ("Ann's", "Two.", Merged(kept=("title",))),
+        ("Cut", "Two.", Merged()),
+        ("Cut", marked("Cut", "Two."), Merged()),
+        ("Ann's", f"Ann's own words.\n{marked('Cut', 'Two.').splitlines()[-1]}", Merged(kept=("title", "description"))),
+    ],
+)
+def test_only_what_the_bot_wrote_last_is_written_anew(title: str, body: str, merges: Merged) -> None:
+    assert merged(title, body, "Cut", "Two.") == merges
+
+
+def test_a_title_that_a_person_wrote_stays_theirs_through_any_number_of_publications() -> None:
+    body = OURS
+    for text in ("Two.", "Three."):
+        change = merged("Ann's", body, "Cut", text)
+        assert (change.title, change.kept) == (None, ("title",))
+        body = change.body or ""
+        assert body.startswith(text)
 
 
 @pytest.mark.parametrize(
