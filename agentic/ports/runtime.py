@@ -163,8 +163,10 @@ class Prepared:
     """A person has approved it."""
     allowed: AllowanceUsed | None = None
     """A person has allowed it for the whole task: what it destroys beside this is put back."""
-    destroys: bool = False
-    """With what it does to the workspace: what it destroys stays destroyed."""
+    shown: frozenset[str] | None = None
+    """What it destroyed when it ran before, for whoever approved it (``Gated.losses``); None where nobody let it destroy."""
+    unkept: bool = False
+    """A person let the task's commands run although nothing that they destroy can be put back."""
     hosts: tuple[str, ...] = ()
     """What it would let commands reach."""
     lasting: bool = False
@@ -265,6 +267,10 @@ class PutBack:
     """A difference that whoever decides has to see."""
     publishes: bool = False
     """It would publish, and has not: nothing was done, and nothing has left this machine."""
+    losses: tuple[str, ...] = ()
+    """Each thing that it had destroyed, as a short hash with its content."""
+    unkept: bool = False
+    """It has not run, as nothing that it destroys could be put back."""
 
 
 @dataclass(frozen=True, slots=True)

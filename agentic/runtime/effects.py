@@ -205,6 +205,8 @@ def held(
         who_may=prepared.who_may,
         state_sha=preview.state or state,
         put_back=before is not None and before.put_back and not preview.shown,
+        losses=before.losses if before is not None else (),
+        unkept=before is not None and before.unkept,
         hosts=prepared.hosts,
         shown=preview.shown,
         publishes=bool(preview.shown),
@@ -220,7 +222,8 @@ def permitted(execution: Execution, call: Call, prepared: Prepared, approval: st
         prepared,
         approved=bool(approval),
         allowed=allowed_of(call),
-        destroys=bool(approval) and call.gated is not None and bool(call.gated.reason),
+        shown=frozenset(call.gated.losses) if approval and call.gated is not None and call.gated.reason else None,
+        unkept=bool(approval) and call.gated is not None and call.gated.unkept,
         lasting=call.lasting,
         reach=execution.opened_hosts,
         state=call.gated.state_sha if call.gated is not None else "",
@@ -258,7 +261,8 @@ def observed(
         return [
             Gated(
                 call=call, args_sha=args_sha, reason=back.destroyed, state_sha=back.state, put_back=True, left=left,
-                changes=changes, shown=back.shown, publishes=back.publishes, exposure=observation.exposure,
+                changes=changes, shown=back.shown, publishes=back.publishes, exposure=observation.exposure, losses=back.losses,
+                unkept=back.unkept,
             )
         ], []  # fmt: skip
     if observation.question is not None:

@@ -52,7 +52,7 @@ from agentic.ports.runtime import (
 )
 from agentic.ports.way_out import RefusedHost
 from agentic.remotes.thread_remote import WayOut
-from agentic.tools.approval.disposable_files import own_to_destroy
+from agentic.tools.approval.disposable_files import excuses, only_looks, shown_to_a_person
 from agentic.tools.ask_stronger import STRONGER_TOOL
 from agentic.tools.ask_user import ASK_TOOL
 from agentic.tools.base.argument_schema import quotable
@@ -81,7 +81,7 @@ from agentic.tools.plan import PLAN_MODE_TOOL, PROPOSE_TOOL
 from agentic.tools.shell.jobs import JOB_TOOL
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
-from agentic.workspace.savepoints import Savepoints
+from agentic.workspace.savepoints import RestoredFiles, Savepoints
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 
@@ -127,6 +127,11 @@ _INSTEAD: Mapping[Permission, str] = {"execute": IN_COMMAND, "admin": IN_REQUEST
 LOST = (
     "The sandbox was lost ({reason}) and is made anew at the next call. The workspace is as it was; variables of the"
     " Python interpreter, background commands and /tmp are gone."
+)
+
+STIRRED = (
+    "Something that an earlier call left running {did}. What was there is back{but}. If it was meant, stop what runs and do it"
+    " in one call that you wait for, so that a person can be asked."
 )
 
 
@@ -215,7 +220,9 @@ class StandardToolbox(Toolbox):
                 intent.arguments, intent.args_sha, intent.effect, created=created, approved=approved,
                 allowed=intent.allowed,
             )  # fmt: skip
-            seen = await self._settled(known, intent.call, prepared) or seen
+            back = await self._settled(known, _key(intent.call, approved), prepared)
+            if back is not None and not back.beside:
+                seen = self._undone(back)
         if not isinstance(seen, Observation):
             return seen
         now = merged(seen.exposure, await real.exposure())
@@ -237,11 +244,10 @@ class StandardToolbox(Toolbox):
 
         try:
             reach("tool.effect.before")
-            if (savepoints := await self._guard(known, prepared)) is not None:
-                await savepoints.hold(call, prepared.created)
-            if prepared.allowed is not None and (lapsed := await self._lapsed(prepared.allowed, savepoints)):
-                return lapsed
             key = _key(call, prepared.approved)
+            since, not_run = await self._held(known, key, prepared)
+            if not_run is not None:
+                return self._shown(_with_told(not_run, since))
             try:
                 approved = prepared.state if prepared.approved else ""
                 context = CallContext(
@@ -250,13 +256,17 @@ class StandardToolbox(Toolbox):
                 )  # fmt: skip
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
-                back = await self._settled(known, call, prepared)
-                if back is None:
+                back = await self._settled(known, key, prepared)
+                if back is None or back.beside:
                     raise
                 # It has ended, and this is to be told.
-                return self._shown(replace(back, exposure=await self._exposed()))
+                undone = self._undone(back, since)
+                return self._shown(replace(undone, exposure=await self._exposed()))
             reach("tool.effect.after")
-            seen = self._with_refusals(await self._settled(known, call, prepared) or seen)
+            back = await self._settled(known, key, prepared)
+            if back is not None and not back.beside:
+                seen = self._undone(back, since)
+            seen = self._with_refusals(_with_told(seen, since, back))
             seen = replace(seen, exposure=merged(seen.exposure, await self._exposed()))
             if prepared.lasting and seen.opened_hosts and self._people is not None:
                 seen = replace(seen, preview=f"{seen.preview} {await self._people.keep(seen.opened_hosts)}")
@@ -269,6 +279,18 @@ class StandardToolbox(Toolbox):
             self._lost = str(lost)
             raise
         return self._shown(seen)
+
+    async def _held(
+        self, tool: AnyTool, key: str, prepared: Prepared
+    ) -> tuple[RestoredFiles | None, Observation | None]:
+        """Keep the workspace as it is before a call: what was put back then, and why the call does not run after all."""
+        savepoints, since = await self._guard(tool, prepared), None
+        if savepoints is not None:
+            since = await savepoints.hold(key, excuses(prepared), shown_to_a_person(prepared))
+            savepoints.waived = savepoints.waived or prepared.unkept
+        if prepared.allowed is not None and (lapsed := await self._lapsed(prepared.allowed, savepoints)):
+            return since, lapsed
+        return since, await self._unkept(tool, savepoints, prepared) if savepoints is not None else None
 
     async def _lapsed(self, allowed: AllowanceUsed, savepoints: Savepoints | None) -> Observation | None:
         """That a call does not run although somebody allowed it for the whole task; None where that still counts.
@@ -302,29 +324,37 @@ class StandardToolbox(Toolbox):
         known, self._told = self._told, exposure.model_copy(update={"untrusted": ()})
         return exposure if exposure != known else UNEXPOSED
 
+    async def _unkept(self, tool: AnyTool, savepoints: Savepoints, prepared: Prepared) -> Observation | None:
+        """That a person is asked before a call that could destroy what nobody can put back; None where nobody has to be."""
+        if savepoints.holds or savepoints.waived or only_looks(prepared):
+            return None
+        why = f"runs where nothing that a command destroys can be restored: {savepoints.problem}"
+        state = await self.state_of(tool.name, prepared.arguments)
+        return Observation("failed", f"Not run: it {why}.", put_back=PutBack(why, state, unkept=True))
+
     async def _guard(self, tool: AnyTool, prepared: Prepared) -> Savepoints | None:
-        """The way back from what a call does; None where it runs no command, or a person let it destroy."""
-        runs = tool.permission == "execute" and prepared.effect == "unkeyed"
-        if self._snapshots is None or prepared.destroys or not runs:
+        """The way back from what a call does; None where it runs no command."""
+        if self._snapshots is None or tool.permission != "execute" or prepared.effect != "unkeyed":
             return None
         if self._savepoints is None:
             self._savepoints = Savepoints(self._snapshots, (await self._open()).real)
         return self._savepoints
 
-    async def _settled(self, tool: AnyTool, call: str, prepared: Prepared) -> Observation | None:
-        """That what a call destroyed was put back; None where nothing had to be."""
+    async def _settled(self, tool: AnyTool, key: str, prepared: Prepared) -> RestoredFiles | None:
+        """What was put back of what a call, or what ran beside it, destroyed; None where nothing had to be."""
         savepoints = await self._guard(tool, prepared)
-        if savepoints is None:
-            return None
-        back = await savepoints.settle(call, own_to_destroy(prepared), prepared.created)
-        if back is None:
-            return None
-        state = await self.state_of(tool.name, prepared.arguments)
+        return await savepoints.settle(key, excuses(prepared)) if savepoints is not None else None
+
+    @staticmethod
+    def _undone(back: RestoredFiles, since: RestoredFiles | None = None) -> Observation:
+        """That what a call destroyed was put back, and that a person is to be asked."""
+        before = f", and before it something that was left running {since.destroyed}" if since is not None else ""
+        did = f"{back.destroyed}{before}"
         return Observation(
             "failed",
-            f"It {back.destroyed}. What was there is back.",
+            f"It {did}. What was there is back.",
             changes=back.changes,
-            put_back=PutBack(back.destroyed, state, back.left),
+            put_back=PutBack(did, left=back.left, losses=tuple(sorted(back.losses))),
         )
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
@@ -496,6 +526,16 @@ class ChildToolbox(StandardToolbox):
         while world.begun:
             with contextlib.suppress(SandboxError):
                 await world.real.stop(world.begun.pop())
+
+
+def _with_told(seen: Observation, *backs: RestoredFiles | None) -> Observation:
+    """The observation, with what was put back of what other commands than this one did."""
+    told = [
+        STIRRED.format(did=back.destroyed, but=f", except {back.left}" if back.left else "")
+        for back in backs
+        if back and back.beside
+    ]
+    return replace(seen, preview="\n".join((seen.preview, *told))) if told else seen
 
 
 def _refused_host(refused: RefusedHost) -> str:

@@ -26,11 +26,13 @@ class Beside:
     """Kept for one sandbox; ``jobs`` are background commands by their ids."""
 
     interpreter: bool = False
+    left: bool = False
+    """A command left something running, or was started in the background: it may change files when no call runs."""
     jobs: dict[str, str] = field(default_factory=dict[str, str])
 
     def began(self, job: str, command: str) -> str:
         """A command was started in the background; returns its id."""
-        self.jobs[job] = command
+        self.jobs[job], self.left = command, True
         return job
 
     async def words(self, sandbox: Polled) -> tuple[str, ...]:

@@ -11,40 +11,48 @@ import asyncio
 import contextlib
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from agentic.core.events.execution_events import FileChange
 from agentic.ports.errors import PathRefused, SandboxError
 from agentic.ports.failpoints import reach
+from agentic.workspace.snapshots.likeness import carried, is_left, is_merely_cut, is_written_anew
 from agentic.workspace.snapshots.losses import (
-    KEPT,
     GitContents,
     LookedInto,
     Losses,
+    MayGo,
+    Place,
+    Shown,
     Suspects,
     additions,
     blob_of,
     branches,
     ids_in,
-    is_left,
     judged,
     leads_to_commits,
+    marks,
+    moved_away,
     put_back,
     suspects,
+    with_folders,
 )
-from agentic.workspace.snapshots.manifest import Manifest
+from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.snapshot_store import Savepoint, SnapshotLost, Snapshots
 from agentic.workspace.workspace import RealWorld
 
-LOOKED_INTO = 200
-"""So many files are read to see what became of them; of more it is not asked how little is left."""
+LOOKED_INTO, ALL_BYTES = 2_000, 128 << 20
+"""So many files are read to see what became of them, and so much; of more it is not asked how little is left."""
 MOST_BYTES = 1 << 20
 ALIKE = 20
 """So many new files are compared with one that is gone or rewritten."""
 HOLD_SECONDS = 10.0
 GIT_SECONDS = 10.0
 GIT_BYTES = 4 << 20
+AFTER = ".after"
+"""Ends the name of a savepoint of what stood there when a call had ended, where something may still change it."""
 _REACHABLE = """exec 2>/dev/null; asked=$(mktemp) && cat > "$asked" || exit 0
 git --git-dir=. rev-list --objects --all --reflog --indexed-objects | cut -d' ' -f1 | grep -Fxf "$asked" | sort -u; echo HEAD
 git --git-dir=. ls-tree -r HEAD | cut -c8- | cut -d' ' -f2 | cut -f1 | grep -Fxf "$asked" | sort -u; rm -f "$asked"
@@ -54,9 +62,10 @@ git --git-dir=. rev-list --objects --stdin --not --all --indexed-objects {more} 
 git --git-dir=. cat-file --batch-check='%(objecttype) %(objectname)' | grep ^blob | cut -d' ' -f2; echo HERE
 [ "${{PWD##*/}}" = .git ] && cd .. && git ls-files -mo --exclude-standard -z | xargs -0 -r git hash-object --no-filters --
 """
+_WHOLE = "exec 2>/dev/null; git --git-dir=. rev-list --objects --all --indexed-objects >&2 && echo whole"
 _NOWHERE = frozenset[str]()
 _DATABASE = b"SQLite format 3\0"
-_DATABASES = 5
+_DATABASES, _DATABASE_BYTES = 5, 16 << 20
 """So many databases are counted after one command."""
 _ROWS = """
 import sqlite3, sys, tempfile
@@ -85,6 +94,23 @@ class RestoredFiles:
     left: str
     """What could not be put back, '' for nothing."""
     changes: tuple[FileChange, ...]
+    losses: frozenset[str] = frozenset()
+    """As ``marks`` has them."""
+    beside: bool = False
+    """Not the call did it, but something that ran beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuses:
+    """What a call may destroy without anybody being asked, and what it is to be blamed for."""
+
+    may_go: MayGo
+    derived: MayGo
+    """The same for any call: made by what makes it again."""
+    created: frozenset[str] = frozenset()
+    """Files that the execution has made so far."""
+    looks: bool = False
+    """It only looks, so what happens meanwhile is the doing of what runs beside it."""
 
 
 class Savepoints:
@@ -94,88 +120,161 @@ class Savepoints:
         self._snapshots = snapshots
         self._world = world
         self._last: Savepoint | None = None
-        self._found: frozenset[str] | None = None
-        """Contents that the agent found before its first command: a file that was moved is new, but nobody's own."""
-        self._too_large = False
-        """One could not be kept, or not in time: it is not tried again before each command."""
+        self._watched = False
+        """Whether what has changed since then is no call's doing, and something still ran that may do it."""
+        self._seen = 0
+        """The number of the last change of the world when that was held."""
+        self.problem = ""
+        """Why the workspace cannot be kept as it is, or not in time: it is not tried again before each command."""
+        self.waived = False
+        """A person let commands run although nothing can be put back."""
 
-    async def hold(self, call: str, created: frozenset[str] = _NOWHERE) -> None:
-        """Keep the workspace as it is before a call; of one that is too large, or that cannot be kept, nothing is.
+    async def hold(self, call: str, excuses: Excuses, shown: Shown | None = None) -> RestoredFiles | None:
+        """Keep the workspace as it is before a call, of which a person allowed what was ``shown``; else say the ``problem``.
 
-        Then neither is before the later calls of this agent.  ``created`` are the files that the execution has made so far.
+        What was destroyed since the last call, by what that left running, is put back first and returned.
         """
-        if self._too_large:
-            return
-        last, self._last = self._last, None
+        if self.problem:
+            return None
+        last, self._last, back, still = self._last, None, None, dict[str, Entry]()
+        watched, self._watched = self._watched, False
         try:
-            hidden = await self._world.hidden()
-        except (PathRefused, OSError):
-            return
-        known = last.manifest if last is not None else None
-        with contextlib.suppress(TimeoutError):
+            last = last or await self._unfinished()
+            if last is not None and (watched or last.destroyed):
+                back, still = await self._since(last, excuses)
             async with asyncio.timeout(HOLD_SECONDS):
-                self._last = await self._snapshots.hold(self._world.thread, self._world.workspace, call, hidden, known)
-        self._too_large = self._last is None
-        if self._found is None and self._last is not None:
-            entries = self._last.manifest.entries.items()
-            self._found = frozenset(e.sha for path, e in entries if e.kind == "file" and path not in created)
+                await self._keep(call, last, shown, still)
+        except (PathRefused, SnapshotLost, OSError, TimeoutError) as error:
+            self.problem = str(error) if isinstance(error, SnapshotLost) else "it cannot be copied in time"
+        return back
+
+    async def _keep(self, call: str, last: Savepoint | None, shown: Shown | None, still: Mapping[str, Entry]) -> None:
+        thread, workspace = self._world.thread, self._world.workspace
+        known = last.manifest.entries if last is not None else {}
+        hidden = [path for path in await self._world.hidden() if path not in known]  # a command may have hidden it
+        self._seen = self._world.acted_on(self._seen)[1]
+        self._last = await self._snapshots.hold(thread, workspace, call, hidden, last, shown, still)
+
+    async def _unfinished(self) -> Savepoint | None:
+        """Of what an earlier process was putting back when it died, and which no call answers for."""
+        held = await self._snapshots.held(self._world.thread)
+        return held if held is not None and held.destroyed and held.call.endswith(AFTER) else None
+
+    async def _since(self, last: Savepoint, excuses: Excuses) -> tuple[RestoredFiles | None, dict[str, Entry]]:
+        """What was put back of what nobody's call destroyed; and files that wait for a background command to end."""
+        if await self._snapshots.held(self._world.thread, last.call) is None:
+            return None, {}  # another agent has worked here since
+        acted, now, own = self._world.acted_on(self._seen)[0], await self._look(last), self._own(last, excuses)
+        losses, now, _ = await self._losses(last, now, lambda path, place: path in acted or own(path, place), own)
+        if not (losses.over or last.destroyed):
+            return None, {}
+        if excuses.looks and not last.destroyed and await self._world.works():
+            return None, with_folders((*losses.lost, *losses.taken), last.manifest)
+        return await self._restore(last, losses, now, beside=True), {}
 
     @property
     def holds(self) -> bool:
         """Whether the workspace is kept as it was before the call that was last held for."""
         return self._last is not None
 
-    async def settle(
-        self, call: str, may_go: Callable[[str, bool], bool], created: frozenset[str] = _NOWHERE
-    ) -> RestoredFiles | None:
-        """Put back what a call that has ended destroyed; None where it did no more than ordinary work does.
+    async def settle(self, call: str, excuses: Excuses) -> RestoredFiles | None:
+        """Put back what a call that has ended destroyed; None where it did no more than ordinary work, or was let do it.
 
-        ``may_go`` as ``suspects`` has it, ``created`` the files that the execution has made so far.  It does the same again
-        for the same call, whoever asks.
+        It does the same again for the same call, whoever asks.
         """
-        thread, workspace = self._world.thread, self._world.workspace
         held = self._last if self._last is not None and self._last.call == call else None
-        held = held or await self._snapshots.held(thread, call)
+        held = held or await self._snapshots.held(self._world.thread, call)
         if held is None:
             return None
         try:
-            root = await self._snapshots.unlock_root(workspace)
-            now = await self._look(held)
-            destroyed = held.destroyed
-            if not destroyed:
-                own = self._own(held.manifest, created)
-                losses, now = await self._losses(held, now, lambda path, empty: path in own or may_go(path, empty))
+            root = await self._snapshots.unlock_root(self._world.workspace)
+            now, own = await self._look(held), self._own(held, excuses)
+            losses, moved = Losses(), held.moved
+            if not held.destroyed:
+                losses, now, moved = await self._losses(
+                    held, now, lambda path, place: excuses.may_go(path, place) or own(path, place), own
+                )
                 losses = losses.with_root(locked=root)
-                if not losses.over:
-                    return None
-                destroyed = losses.words
-                reach("savepoint.noted.before")
-                await self._snapshots.condemn(thread, call, destroyed)
-                reach("savepoint.noted.after")
+                shown = held.shown
+                more = shown.beyond(losses, held.manifest) if shown is not None else losses
+                if not (more if shown is not None else more.over):
+                    return await self._accept(held, moved)
+                if excuses.looks and self._world.stirs and not root:
+                    return await self._beside(held, losses, now)
         except (PathRefused, SnapshotLost, OSError):
             return None
+        back = await self._restore(held, losses, now)
+        self._watch(held)
+        return back
+
+    def _watch(self, held: Savepoint) -> None:
+        """From here on what something that was left running destroys is put back before the next call."""
+        self._last, self._seen, self._watched = held, self._world.acted_on(self._seen)[1], self._world.stirs
+
+    async def _beside(self, held: Savepoint, losses: Losses, now: Manifest) -> RestoredFiles | None:
+        """What ran beside a call that only looked did it: put back, or once the background command has ended."""
+        held = replace(held, call=f"{held.call}{AFTER}")
+        await self._snapshots.note(self._world.thread, held)
+        self._watch(held)
+        return None if await self._world.works() else await self._restore(held, losses, now, beside=True)
+
+    async def _restore(self, held: Savepoint, losses: Losses, now: Manifest, *, beside: bool = False) -> RestoredFiles:
+        """Note that it will be put back, and do it; of what is ``beside`` calls only what was lost."""
+        thread = self._world.thread
+        destroyed, lost = held.destroyed, held.losses
         try:
-            done = await self._snapshots.restore(thread, workspace, put_back(held.manifest, now), now)
+            if not destroyed:
+                destroyed, lost = losses.words, marks(losses, held.manifest)
+                reach("savepoint.noted.before")
+                await self._snapshots.note(thread, replace(held, destroyed=destroyed, losses=lost))
+                reach("savepoint.noted.after")
+            wanted = put_back(held.manifest, now, losses if beside else None)
+            done = await self._snapshots.restore(thread, self._world.workspace, wanted, now)
             now = await self._look(held)
         except (PathRefused, SnapshotLost, OSError) as error:
-            return RestoredFiles(destroyed, f"what could not be put back any more: {error}", ())
+            return RestoredFiles(destroyed, f"what could not be put back any more: {error}", (), lost, beside)
         changes = tuple(
             FileChange(path=path, kind="added", sha_before="", sha_after=now.entries[path].sha)
             for path in additions(held.manifest, now)
         )
-        return RestoredFiles(destroyed, _told(done.left), changes)
+        return RestoredFiles(destroyed, _told(done.left), changes, lost, beside)
 
-    def _own(self, before: Manifest, created: frozenset[str]) -> frozenset[str]:
-        found = self._found or _NOWHERE
-        return frozenset(path for path in created if path in before.entries and before.entries[path].sha not in found)
+    async def _accept(self, held: Savepoint, moved: frozenset[str]) -> None:
+        """What a call did stays so; what it moved is known, and what may change on its own from here on is kept."""
+        if moved != held.moved:
+            held = replace(held, moved=moved)
+            await self._snapshots.note(self._world.thread, held)
+            self._last = held if self._last is not None and self._last.call == held.call else self._last
+        if self._world.stirs:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(HOLD_SECONDS):
+                    await self._keep(f"{held.call}{AFTER}", held, None, {})
+                    self._watched = True
+
+    @staticmethod
+    def _own(held: Savepoint, excuses: Excuses) -> MayGo:
+        """What any call may destroy: derived files, and those of the execution; not what was only moved to such a place."""
+        entries = held.manifest.entries
+
+        def own(path: str, place: Place) -> bool:
+            entry = entries.get(path.rstrip("/"))
+            moved = entry is not None and entry.kind == "file" and entry.sha in held.moved
+            return not moved and (path in excuses.created or excuses.derived(path, place))
+
+        return own
 
     async def _look(self, held: Savepoint) -> Manifest:
-        hidden = await self._world.hidden()
-        return await self._snapshots.look(self._world.workspace, held.manifest, hidden)
+        """What stands there now; what was seen before is looked at, whatever a command has hidden since."""
+        try:
+            hidden = [path for path in await self._world.hidden() if path not in held.manifest.entries]
+        except PathRefused:  # too many to hide
+            hidden = []
+        return await self._snapshots.look(self._world.workspace, held.manifest, hidden, lenient=True)
 
     async def _losses(
-        self, held: Savepoint, now: Manifest, may_go: Callable[[str, bool], bool]
-    ) -> tuple[Losses, Manifest]:
+        self, held: Savepoint, now: Manifest, may_go: MayGo, derived: MayGo
+    ) -> tuple[Losses, Manifest, frozenset[str]]:
+        """What was destroyed, what stands there then, and the contents that were moved, now or earlier."""
         before = held.manifest
         found = suspects(before, now, may_go)
         locked: dict[str, None] = {}
@@ -184,43 +283,60 @@ class Savepoints:
             await self._snapshots.unlock(self._world.workspace, before, closed)
             now = await self._look(held)
             found = suspects(before, now, may_go)
-        found = Suspects(found.gone, found.changed, tuple(locked), found.repositories)
+        found = replace(found, locked=tuple(locked))
+        moved = held.moved | {
+            now.entries[path].sha
+            for path, entry in before.entries.items()
+            if entry.sha in held.moved and path in now.entries and now.entries[path].kind == "file"
+        }
         if not found:
-            return Losses(), now
+            return Losses(), now, moved
         into = await self._looked_into(found, before, now)
         known, history = await self._known(found, before, now, into)
-        return judged(found, before, into, known, history), now
+        return judged(found, before, into, known, history), now, moved | moved_away(found, before, now, into, derived)
 
     async def _looked_into(self, found: Suspects, before: Manifest, now: Manifest) -> LookedInto:
         """The files of which too little is left, and the ids under which git would have them."""
-        paths = (*found.gone, *found.changed)[:LOOKED_INTO]
+        every = (*found.gone, *found.changed)
+        sizes = accumulate(min(before.entries[path].size, MOST_BYTES) for path in every)
+        paths = tuple(path for path, size in zip(every[:LOOKED_INTO], sizes, strict=False) if size <= ALL_BYTES)
+        files = {path: before.entries[path] for path in paths}
         alike = _alike(paths, before, now)
-        read = {*found.changed[:LOOKED_INTO], *(other for others in alike.values() for other in others)}
+        fresh = {other for others in alike.values() for other in others}
+        read = fresh.union(found.changed).intersection((*paths, *fresh))
         was, stands = await self._snapshots.contents(
-            self._world.thread, self._world.workspace, {path: before.entries[path] for path in paths}, read, MOST_BYTES
+            self._world.thread, self._world.workspace, files, read, MOST_BYTES, sampled=True
         )
+        was |= {
+            path: entry.sha.encode("utf-8", "surrogateescape") for path, entry in files.items() if entry.kind == "link"
+        }
+        large = {path: entry for path, entry in files.items() if entry.size > MOST_BYTES}
+        blobs = await self._snapshots.blobs(self._world.thread, large)
 
         def compared() -> LookedInto:
-            lost, edited = list((*found.gone, *found.changed)[LOOKED_INTO:]), dict[str, str]()
-            rewritten: list[str] = []
-            for path in paths:
-                content, others = was.get(path), (path, *alike[path])
-                if content is None:
-                    here = now.entries.get(path)
-                    if here is None or here.size * 2 < before.entries[path].size:
-                        lost.append(path)
-                elif not is_left(content, [stands[other] for other in others if other in stands]):
-                    lost.append(path)
-                    if len(stands.get(path, b"")) >= KEPT * len(content):
-                        rewritten.append(path)
-                elif path in stands:
-                    edited[path] = blob_of(stands[path])
-            blobs = {path: blob_of(content) for path, content in was.items()}
-            return LookedInto(tuple(lost), blobs, edited, tuple(rewritten))
+            here = {path: stands[path] for path in paths if path in stands and path not in fresh}
+            kept = {path for path in here if path in was and is_left(was[path], here[path])}
+            gone = {path: was[path] for path in paths if path in was and path not in kept}
+            others = {path: (*([path] if path in here else ()), *alike[path]) for path in gone}
+            held = carried(gone, {**{path: stands[path] for path in fresh if path in stands}, **here}, others)
+            kept |= held.keys()
+            lost = (*(path for path in paths if path not in kept), *every[len(paths) :])
+            anew = tuple(
+                path for path in gone if path in here and path not in kept and is_written_anew(was[path], here[path])
+            )
+            ids = {path: blobs.get(path) or blob_of(content) for path, content in was.items()}
+            edited = {path: blob_of(here[path]) for path in kept.intersection(here)}
+            cut = (path for path in here if path in kept and path not in held and is_merely_cut(was[path], here[path]))
+            return LookedInto(lost, ids, edited, anew, held, tuple(cut))
 
         into = await asyncio.to_thread(compared)
-        databases = [path for path in found.changed if _is_database(was.get(path)) and _is_database(stands.get(path))]
-        told = {path: await self._rows(path, was[path]) for path in databases[:_DATABASES]}
+        databases = [path for path in paths if _is_database(was.get(path)) and _is_database(stands.get(path))][
+            :_DATABASES
+        ]
+        whole, _ = await self._snapshots.contents(
+            self._world.thread, self._world.workspace, {path: files[path] for path in databases}, (), _DATABASE_BYTES
+        )
+        told = {path: await self._rows(path, content) for path, content in whole.items()}
         lost = [path for path in into.lost if told.get(path) != "LEFT"]
         lost += [path for path in told if told[path] == "LESS" and path not in lost]
         return replace(into, lost=tuple(lost), rewritten=tuple(path for path in into.rewritten if path not in told))
@@ -242,6 +358,9 @@ class Savepoints:
         blobs = frozenset((*into.was.values(), *into.now.values()))
         gits = [path for path in now.entries if f"{path}/objects" in now.entries and f"{path}/HEAD" in now.entries]
         for git in {*gits, *found.repositories}:
+            if git in found.objects and git in gits and not await self._git(_WHOLE, git, _NOWHERE):
+                history.append(git)
+                continue
             led = await self._led(git, before, now) if git in found.repositories else _NOWHERE
             stashed = await self._led(git, before, now, stash=True) if led else _NOWHERE
             if git not in gits:
@@ -270,6 +389,8 @@ class Savepoints:
             alone, missing = await self._alone(git, lost, "--reflog")
             return not alone or bool(missing)
         dropped = await self._dropped(git, before, now)
+        if dropped is None:
+            return True
         return bool(dropped) and bool((await self._alone(git, dropped))[1])
 
     async def _led(self, git: str, before: Manifest, now: Manifest, *, stash: bool = False) -> frozenset[str]:
@@ -293,16 +414,20 @@ class Savepoints:
         there, _, newest = (await self._git(_REACHABLE, git, ids)).partition("HEAD\n")
         return frozenset(there.split()), frozenset(newest.split())
 
-    async def _dropped(self, git: str, before: Manifest, now: Manifest) -> frozenset[str]:
-        """Commits at which branches stood that are gone, or were set to where something had stood before."""
+    async def _dropped(self, git: str, before: Manifest, now: Manifest) -> frozenset[str] | None:
+        """Commits at which branches stood that are gone, or set back; None where that is the branch one works on."""
         names = [path for path in before.entries if path.startswith(f"{git}/refs/heads/")]
         names += [f"{git}/packed-refs", f"{git}/logs/HEAD"]
         there = {path: before.entries[path] for path in names if path in before.entries}
-        fresh = {path for path in now.entries if path.startswith(f"{git}/refs/heads/")} | {f"{git}/packed-refs"}
+        fresh = {path for path in now.entries if path.startswith(f"{git}/refs/heads/")}
+        fresh |= {f"{git}/packed-refs", f"{git}/HEAD"}
         was, stands = await self._snapshots.contents(
             self._world.thread, self._world.workspace, there, fresh, MOST_BYTES
         )
         old, new = branches(git, was), branches(git, stands)
+        head = stands.get(f"{git}/HEAD", b"").decode("utf-8", "replace").strip().removeprefix("ref: ")
+        if head in old and head not in new:
+            return None
         known = frozenset[str]().union(*map(ids_in, was.values()))
         moved = {name: id for name, id in old.items() if new.get(name) != id}
         return frozenset(id for name, id in moved.items() if name not in new or new[name] in known)

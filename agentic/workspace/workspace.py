@@ -143,6 +143,7 @@ class RealWorld:
             told = decoding(on_output)
             result = await sandbox.exec(command, timeout=timeout, cwd=cwd, cap=cap, on_output=told, key=key)
         self._saw(result.changes, by, how)
+        self._beside.left = self._beside.left or bool(result.left_running)
         return result
 
     async def own(
@@ -214,6 +215,20 @@ class RealWorld:
         """A page of an output that was cut, or its lines that match ``pattern``."""
         async with self._use() as sandbox:
             return await sandbox.read_output(ref, offset, limit, pattern)
+
+    @property
+    def stirs(self) -> bool:
+        """Whether something of the agents' may change files while no call runs."""
+        return self._beside.left or self._beside.interpreter
+
+    async def works(self) -> bool:
+        """Whether a background command runs."""
+        sandbox = self._sandboxes.existing(self.thread)
+        return sandbox is not None and sandbox is self._used and bool(await self._beside.running(sandbox))
+
+    def acted_on(self, after: int) -> tuple[frozenset[str], int]:
+        """Files that agents changed by their calls since the change of this number, and the number of the last change."""
+        return frozenset(seen.change.path for seen in self._seen if seen.number > after and seen.by), self._number
 
     async def beside(self) -> tuple[str, ...]:
         """What stands or runs in the sandbox beside the workspace, and goes with it, in words."""

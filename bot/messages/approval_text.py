@@ -113,7 +113,7 @@ def sought(log: Iterable[Envelope], question: str) -> Sought:
             if gate is None:
                 return Sought(tool, arguments, asked=event)
             return Sought(
-                tool, arguments, gate.reason, event, gate.put_back, gate.left, gate.hosts, gate.shown, gate.publishes,
+                tool, arguments, gate.reason, event, gate.ran, gate.left, gate.hosts, gate.shown, gate.publishes,
                 gate.leaving, gate.findings,
             )  # fmt: skip
     return Sought()
@@ -149,7 +149,7 @@ def _head(item: OutboxItem, seeks: Sought) -> str:
         left = f", except {plain(seeks.left, 200)}" if seeks.left else ""
         ran = f"I ran it, and it {_why(seeks.why)}. I restored what was there{left}."
         what = "run this" if runs else f"use the tool {plain(tool_words(seeks.tool), 100)} with this"
-        return f"🔐 **May I {what} again?** This time nothing is restored.\n{ran}"
+        return f"🔐 **May I {what} again?** What it destroys besides this is restored, and I ask anew.\n{ran}"
     this = "This" if runs else f"This use of the tool {plain(tool_words(seeks.tool), 100)}"
     if len(seeks.findings) > 1:
         return f"{NEEDED} {this}\n{_listed(seeks.findings)}"

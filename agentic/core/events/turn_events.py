@@ -363,6 +363,15 @@ class Gated(Frozen):
     """A watcher objects, as the end of "It …"; besides the others, or alone."""
     findings: tuple[Finding, ...] = ()
     """Each thing for which a command of the call needs approval, where that is all that it is held for."""
+    losses: tuple[str, ...] = ()
+    """Where it had run: each thing that it destroyed, as a short hash with its content; a yes lets no other be destroyed."""
+    unkept: bool = False
+    """It has not run: the workspace cannot be kept as it is, so that nothing it destroys could be put back."""
+
+    @property
+    def ran(self) -> bool:
+        """It had run, and what it did is put back."""
+        return self.put_back and not (self.publishes or self.unkept)
 
 
 class AllowancesEnded(Frozen):

@@ -160,12 +160,12 @@ def _is_held(execution: Execution, call: Call, tool: ToolRef) -> bool:
     return not (tool.cognitive or tool.permission in LOOKS)
 
 
-def looks(command: str) -> bool:
-    """Whether a command line only looks; what cannot be read is none."""
+def looks(command: str, besides: frozenset[str] = frozenset()) -> bool:
+    """Whether a command line only looks, or runs these other programs ``besides``; what cannot be read is none."""
     steps = written(command)
     for harmless in _HARMLESS:
         command = command.replace(harmless, "")
-    return steps is not None and ">" not in command and all(map(_step_looks, steps))
+    return steps is not None and ">" not in command and all(step[0] in besides or _step_looks(step) for step in steps)
 
 
 def _step_looks(words: tuple[str, ...]) -> bool:

@@ -183,7 +183,7 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     reason = why_gated(call.gated)
     if call.gated.publishes:
         text = f"Not published: it {reason}, and {why}."
-    elif call.gated.put_back:
+    elif call.gated.ran:
         text = f"Put back: it {reason}, and {why}. {_stands(call.gated)}"
     else:
         text = f"Not run: it {reason}, and {why}."
@@ -200,14 +200,17 @@ def allowed_of(call: Call) -> AllowanceUsed | None:
 def covers(call: Call, args_sha: str, state_sha: str) -> bool:
     """Whether a person's approval of this call, or what they allowed for the whole task, holds for its arguments now.
 
-    What was looked at has to be as it was, too.  What has begun is the same act when it is begun again under its key.
+    What was looked at has to be as it was, too, unless it ran before: then the yes is bound to what it destroyed
+    (``Gated.losses``), and whatever else it does is put back.  What has begun is the same act when it is begun again under
+    its key.
     """
     if call.intent is not None:
         return True
     return (
         (bool(call.approval) or call.allowed is not None)
         and call.gated is not None
-        and ((call.gated.args_sha, call.gated.state_sha) == (args_sha, state_sha))
+        and call.gated.args_sha == args_sha
+        and (call.gated.ran or call.gated.state_sha == state_sha)
     )
 
 
@@ -221,11 +224,14 @@ def _asks(gated: Gated) -> str:
         return f"May commands of this task reach {', '.join(gated.hosts)}?{doubt}"
     if gated.publishes:
         return f"May I publish this? It {_own(gated)}. Nothing has left this machine yet.\n\n{_fenced(gated.shown, 'diff')}"
+    if gated.unkept:
+        return f"May I run this, and the commands after it? It {_own(gated)}. Nothing has run yet."
     if not gated.put_back:
         return f"May I do this? It {_own(gated)}."
-    return (
-        f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again, this time without restoring anything?"
-    )
+    again = "? What it destroys besides this is restored, and I ask anew."
+    if not gated.losses:  # of a version before, where a yes covered whatever it did
+        again = ", this time without restoring anything?"
+    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again{again}"
 
 
 def _stands(gated: Gated) -> str:

@@ -10,9 +10,12 @@ from typing import Literal
 from agentic.bash.command_output import UNKNOWN
 from agentic.bash.workspace_paths import SCRATCHES
 from agentic.core.events.values import Act
+from agentic.core.prompt.roles import looks
 from agentic.core.rules.approvals import is_within
 from agentic.ports.runtime import Prepared
-from agentic.tools.approval.named_paths import targets
+from agentic.tools.approval.named_paths import targets, written_by
+from agentic.workspace.savepoints import Excuses
+from agentic.workspace.snapshots.losses import MayGo, Place, Shown
 
 DERIVED_FOLDERS = frozenset((
     "node_modules", "bower_components", "build", "dist", "target", "out", "_build", ".next", ".nuxt", ".turbo",
@@ -29,6 +32,10 @@ DERIVED_FILES = (
     "npm-debug.log*",
 )  # fmt: skip
 _DERIVED_FILE = re.compile("|".join(map(fnmatch.translate, DERIVED_FILES)))
+_WAITING = frozenset(
+    ("sleep", "date", "printf", "seq", "test", "[", "false", "hostname", "id", "whoami", "ps", "uptime", "free")
+)
+"""Programs that change nothing of files, besides those that look."""
 _CACHES = ("/var/lib/apt/lists/", "/var/cache/", "~/.npm/_cacache", "~/.cache")
 
 
@@ -47,27 +54,54 @@ def is_disposable(path: str, created: frozenset[str], made: frozenset[str]) -> b
     return name in DERIVED_FOLDERS or _is_derived(folders, name)
 
 
-def own_to_destroy(prepared: Prepared) -> Callable[[str, bool], bool]:
-    """Whether a file, or a folder with a slash at its end, is derived, named in the command, or allowed for the whole task.
+def shown_to_a_person(prepared: Prepared) -> Shown | None:
+    """What whoever approved a call saw that it destroys: when it ran before, or by name in the command; None without that."""
+    if prepared.shown is None:
+        return None
+    acts = (act.path for finding in prepared.findings for act in finding.acts)
+    patterns = (path for path in _named(prepared) if any(sign in path for sign in "*?["))
+    unbound = any(not finding.acts for finding in prepared.findings)
+    return Shown(prepared.shown, (*acts, *(patterns if unbound else ())))
 
-    That one is named does not cover that it is emptied, the second argument: whoever means that deletes it.  What may be
-    deleted may also stand there anew, with nothing in it.
+
+def only_looks(prepared: Prepared) -> bool:
+    """Whether a call is a command that changes nothing, and is waited for."""
+    command = prepared.arguments.get("command")
+    alone = not (prepared.arguments.get("background") or prepared.arguments.get("fallback"))
+    return alone and isinstance(command, str) and looks(command, _WAITING)
+
+
+def excuses(prepared: Prepared) -> Excuses:
+    """What a call may destroy without anybody being asked."""
+    return Excuses(own_to_destroy(prepared), _is_derived_file, prepared.created, only_looks(prepared))
+
+
+def own_to_destroy(prepared: Prepared) -> MayGo:
+    """Whether a file, or a folder with a slash at its end, is named in the command, or allowed for the whole task.
+
+    That one is named covers that it is deleted, and that another is written there where the command says so; not that it is
+    emptied: whoever means that deletes it.  What may be deleted may also stand there anew, with nothing in it.
     """
     allowed = prepared.allowed.acts if prepared.allowed is not None else ()
-    arguments = prepared.arguments
-    command, cwd = arguments.get("command"), arguments.get("cwd", ".")
-    named = frozenset(targets(command, cwd)) if isinstance(command, str) and isinstance(cwd, str) else frozenset[str]()
+    named, onto = frozenset(_named(prepared)), frozenset(_named(prepared, written_by))
 
-    def may_go(path: str, emptied: bool) -> bool:
-        if path in named and not emptied:
+    def may_go(path: str, place: Place) -> bool:
+        if path in {"": named, "empty": frozenset[str](), "other": onto}[place]:
             return True
-        kinds: tuple[Literal["delete", "empty"], ...] = ("delete", "empty") if emptied else ("delete",)
-        if any(is_within(Act(kind=kind, path=path.rstrip("/")), allowed) for kind in kinds):
-            return True
-        *folders, name = path.split("/")
-        return _is_derived(folders, name)
+        kinds: tuple[Literal["delete", "empty"], ...] = ("delete", "empty") if place else ("delete",)
+        return any(is_within(Act(kind=kind, path=path.rstrip("/")), allowed) for kind in kinds)
 
     return may_go
+
+
+def _named(prepared: Prepared, of: Callable[[str, str], tuple[str, ...]] = targets) -> tuple[str, ...]:
+    command, cwd = prepared.arguments.get("command"), prepared.arguments.get("cwd", ".")
+    return of(command, cwd) if isinstance(command, str) and isinstance(cwd, str) else ()
+
+
+def _is_derived_file(path: str, place: Place) -> bool:
+    *folders, name = path.split("/")
+    return _is_derived(folders, name)
 
 
 def _is_derived(folders: list[str], name: str) -> bool:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterable
 
 from agentic.bash.command_output import UNKNOWN
-from agentic.bash.evaluation import commands
+from agentic.bash.evaluation import SimpleCommand, commands
 from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.bash.workspace_paths import inside
 
+_WRITE = (["cp"], ["mv"], ["tee"], ["install"], ["ln"], ["rsync"], ["curl"], ["wget"], ["patch"], ["git"])
 MOST_PATHS = 40
 LONGEST_PATH = 4_096
 
 
 def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
     """The paths that stand in a command, as seen from the workspace: what an approval of it looks at."""
+    return _paths(command, cwd, lambda each: (*each.words[1:], *each.writes))
+
+
+def written_by(command: str, cwd: str = ".") -> tuple[str, ...]:
+    """Those over which it says that something is written."""
+    return _paths(command, cwd, lambda each: (*(each.words[1:] if each.words[:1] in _WRITE else ()), *each.writes))
+
+
+def _paths(command: str, cwd: str, of: Callable[[SimpleCommand], Iterable[str]]) -> tuple[str, ...]:
     try:
         found = list(commands(parse(command), cwd))
     except (TooLong, TooDeep, RecursionError):
         return ()
-    words = ((inside(each.cwd, word), word) for each in found for word in (*each.words[1:], *each.writes))
+    words = ((inside(each.cwd, word), word) for each in found for word in of(each))
     known = dict.fromkeys(path for path, word in words if word and UNKNOWN not in path and word[0] not in "-+")
     return tuple(path for path in known if len(path) <= LONGEST_PATH)
 

@@ -9,21 +9,22 @@ from collections.abc import Collection, Generator, Sequence
 from pathlib import Path
 
 from agentic.workspace.snapshots.manifest import Manifest
+from agentic.workspace.snapshots.packs import windows
 from agentic.workspace.snapshots.scan import FOLDER, PLAIN
 
 _HANDLE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEEDED = {"dir": 0o700, "file": 0o600, "link": 0}
 
 
-def contents(workspace: Path, paths: Collection[str], at_most: int) -> dict[str, bytes]:
-    """The files at these paths, without those that are larger than ``at_most`` bytes or cannot be read."""
+def contents(workspace: Path, paths: Collection[str], at_most: int, *, sampled: bool = False) -> dict[str, bytes]:
+    """The files at these paths, without those that cannot be read; of those above ``at_most`` bytes ``windows``, or none."""
     found: dict[str, bytes] = {}
     for path in paths:
         with contextlib.suppress(OSError), _opened(workspace, path, FOLDER, PLAIN) as descriptor:
             status = os.fstat(descriptor)
-            if stat.S_ISREG(status.st_mode) and status.st_size <= at_most:
-                with open(descriptor, "rb", closefd=False) as file:
-                    found[path] = file.read(at_most)
+            if stat.S_ISREG(status.st_mode) and (sampled or status.st_size <= at_most):
+                pieces = ((0, at_most),) if status.st_size <= at_most else windows(status.st_size, at_most)
+                found[path] = b"".join(os.pread(descriptor, length, at) for at, length in pieces)
     return found
 
 

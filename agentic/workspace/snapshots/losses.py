@@ -6,30 +6,31 @@ in the newest commit and was merely deleted from the folder is a loss, though a 
 own folder is no file of a person: of it counts what was reachable there and is not any more.
 
 Who asks reads contents and repositories between the two halves: ``suspects`` says what may be lost, ``judged`` what is.
+What a person let happen is a set of losses (``Shown``), and another call destroys no more than ordinary work does.
 """
 
 from __future__ import annotations
 
-import bz2
-import contextlib
+import fnmatch
 import hashlib
-import lzma
 import re
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.scan import UNREADABLE
 
-KEPT = 0.5
-"""So much of a text must be left, counted in words, for the rest to be an edit."""
 FEW_LOST, FEW_TAKEN, FEW_REWRITTEN = 0, 3, 1
 """So many files may be lost for good, missing though the newest commit has them, or written anew, as ordinary work does it."""
 NAMED = 3
-MOST_UNPACKED = 1 << 20
-_WORDS = re.compile(rb"[A-Za-z0-9_\x80-\xff]+|[^\sA-Za-z0-9_\x80-\xff]")
+MOST_SHOWN = 2_000
+"""So many losses are told apart in what a person let happen; of more, all of them together are let or none."""
+Place = Literal["", "empty", "other"]
+"""What stands where a file was: nothing, a file in which nothing is, or another content."""
+MayGo = Callable[[str, Place], bool]
+"""Whether a file, or a folder with a slash at its end, is a command's own to destroy, with what stands in its place."""
 _ID = re.compile(rb"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 _OWNER = {"dir": 0o700, "file": 0o600}
 
@@ -46,9 +47,15 @@ class Suspects:
     """Files and folders that their owner can no longer use."""
     repositories: tuple[str, ...] = ()
     """Folders of git in which something that leads to commits was changed or deleted."""
+    moved: tuple[str, ...] = ()
+    """Files that are gone, and whose content stands elsewhere."""
+    copied: frozenset[str] = frozenset()
+    """Those that were rewritten and whose content stands elsewhere."""
+    objects: frozenset[str] = frozenset()
+    """Folders of git of whose store files are gone, as when it is packed anew."""
 
     def __bool__(self) -> bool:
-        return bool(self.gone or self.changed or self.locked or self.repositories)
+        return any((self.gone, self.changed, self.locked, self.repositories, self.moved, self.objects))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,10 @@ class LookedInto:
     """The same of what stands at the place of those that were only edited."""
     rewritten: tuple[str, ...] = ()
     """Lost ones at whose place something else of much the same size stands: a report, a counter, a list made anew."""
+    held: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Those that are left in other files than their own, and in which."""
+    cut: tuple[str, ...] = ()
+    """Those that are left, and of which a good part was merely taken away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,11 @@ class Losses:
     """How many of those that are locked are folders."""
     history: tuple[str, ...] = ()
     """Repositories of which commits or tags were lost."""
+    rewritten: tuple[str, ...] = ()
+    """Those of the lost at whose place another content of the same sort stands."""
+
+    def __bool__(self) -> bool:
+        return bool(self.lost or self.taken or self.locked or self.history)
 
     def with_root(self, *, locked: bool) -> Losses:
         """The same, where the workspace itself was locked too."""
@@ -95,7 +111,8 @@ class Losses:
     @property
     def over(self) -> bool:
         """It is more than ordinary work takes away."""
-        missing = len(self.lost) > FEW_LOST or len(self.lost) + len(self.taken) > FEW_TAKEN
+        lost = 0 if len(self.lost) == len(self.rewritten) <= FEW_REWRITTEN else len(self.lost)
+        missing = lost > FEW_LOST or lost + len(self.taken) > FEW_TAKEN
         return missing or bool(self.history) or bool(self.folders) or len(self.locked) > FEW_TAKEN
 
     @property
@@ -114,50 +131,136 @@ class Losses:
         return " and ".join(said)
 
 
-def suspects(before: Manifest, now: Manifest, may_go: Callable[[str, bool], bool]) -> Suspects:
-    """What has to be looked into.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person who let a call run was shown that it destroys; all else that it does is put to them anew."""
 
-    ``may_go`` says of a file, or a folder with a slash at its end, whether it is the command's own to destroy, or to empty.
-    """
+    losses: frozenset[str] = frozenset()
+    """As ``marks`` has them."""
+    named: tuple[str, ...] = ()
+    """Files and folders by their names, patterns too."""
+
+    def beyond(self, losses: Losses, before: Manifest) -> Losses:
+        """What was destroyed and not shown."""
+        if marks(losses, before) <= self.losses:
+            return Losses()
+
+        def new(sort: str, paths: Iterable[str]) -> tuple[str, ...]:
+            return tuple(path for path in paths if not (_mark(sort, path, before) in self.losses or self._names(path)))
+
+        lost, locked = new("file", losses.lost), new("locked", losses.locked)
+        history = tuple(git for git in losses.history if _mark("history", git, before) not in self.losses)
+        rewritten = tuple(path for path in losses.rewritten if path in lost)
+        return Losses(lost, new("file", losses.taken), locked, losses.folders if locked else 0, history, rewritten)
+
+    def _names(self, path: str) -> bool:
+        parts = path.split("/")
+        return any(
+            len(names) <= len(parts) and all(map(fnmatch.fnmatchcase, parts, names))
+            for names in (name.split("/") for name in self.named)
+        )
+
+
+def marks(losses: Losses, before: Manifest) -> frozenset[str]:
+    """Each loss with what was lost as a short hash: the same path with another content is another loss."""
+    files = [_mark("file", path, before) for path in {*losses.lost, *losses.taken}]
+    rights = [_mark("locked", path, before) for path in losses.locked]
+    every = frozenset((*files, *rights, *(_mark("history", git, before) for git in losses.history)))
+    return every if len(every) <= MOST_SHOWN else frozenset((_short("\n".join(sorted(every))),))
+
+
+def _mark(sort: str, path: str, before: Manifest) -> str:
+    if sort == "history":
+        led = (f"{each} {entry.sha}" for each, entry in sorted(before.entries.items()) if _leads(each, path))
+        return _short(f"{sort} {path}\0{chr(0).join(led)}")
+    entry = before.entries.get(path)
+    return _short(f"{sort} {path}\0{entry.sha if entry is not None and sort == 'file' else ''}")
+
+
+def _leads(path: str, git: str) -> bool:
+    return path.startswith(f"{git}/") and leads_to_commits(path, git)
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+def suspects(before: Manifest, now: Manifest, may_go: MayGo) -> Suspects:
+    """What has to be looked into."""
     gits = gits_of(before)
-    present = {entry.sha for path, entry in now.entries.items() if entry.kind == "file" and not _in(path, gits)}
-    gone: list[str] = []
-    changed: list[str] = []
-    locked: list[str] = []
-    leads: set[str] = set()
+    present = {entry.sha for path, entry in now.entries.items() if entry.kind != "dir" and not _in(path, gits)}
+    found = defaultdict[str, list[str]](list)
     for path, entry in before.entries.items():
         here = now.entries.get(path)
-        if here is entry:
+        if here is entry or not (_is_unreadable(path, now) or now.covers(path)):
             continue
         git = _in(path, gits)
-        if not (_is_unreadable(path, now) or now.covers(path)):
-            continue
-        if git and path != git:
-            if leads_to_commits(path, git) and (here is None or here.kind != entry.kind or here.sha != entry.sha):
-                leads.add(git)
-        elif may_go(f"{path}/", False) or (entry.kind == "file" and may_go(path, here is not None and not here.size)):
-            continue
-        elif _is_locked(path, entry, here, now):
-            locked.append(path)
-        elif entry.kind == "file" and entry.size and entry.sha not in present and not _is_unreadable(path, now):
-            if here is None or here.kind != "file" or not here.size:
-                gone.append(path)
-            else:
-                changed.append(path)
-    leads |= {git for git in gits if git not in now.entries and now.covers(git)}
-    return Suspects(tuple(gone), tuple(changed), tuple(locked), tuple(sorted(leads)))
+        if git and path != git and not is_setting(path, git):
+            found[_became_of_git(path, git, entry, here)].append(git)
+        else:
+            found[_became(path, entry, now, present, may_go)].append(path)
+    leads = {*found["leads"], *(git for git in gits if git not in now.entries and now.covers(git))}
+    changed = tuple(found["changed"])
+    return Suspects(
+        gone=tuple(found["gone"]),
+        changed=changed,
+        locked=tuple(found["locked"]),
+        repositories=tuple(sorted(leads)),
+        moved=tuple(found["moved"]),
+        copied=frozenset(path for path in changed if before.entries[path].sha in present),
+        objects=frozenset(found["objects"]),
+    )
+
+
+def _became_of_git(path: str, git: str, entry: Entry, here: Entry | None) -> str:
+    """What happened to a file of git's own that is not as it was: ``leads``, ``objects``, or nothing that counts."""
+    if leads_to_commits(path, git):
+        return "" if here is not None and (here.kind, here.sha) == (entry.kind, entry.sha) else "leads"
+    return "objects" if here is None and entry.kind == "file" and path.startswith(f"{git}/objects/") else ""
+
+
+def _became(path: str, entry: Entry, now: Manifest, present: Collection[str], may_go: MayGo) -> str:
+    """What happened to what is not as it was: ``gone``, ``changed``, ``moved``, ``locked``, or nothing that counts."""
+    here = now.entries.get(path)
+    stands = here is not None and here.kind == entry.kind and bool(here.size or entry.kind == "link")
+    content = entry.kind == "link" or (entry.kind == "file" and entry.size)
+    if content and entry.kind == "file" and not stands and entry.sha in present:
+        return "moved"
+    place: Place = "" if here is None else "other" if here.size else "empty"
+    if may_go(f"{path}/", "") or (entry.kind == "file" and may_go(path, place)):
+        return ""
+    if _is_locked(path, entry, here, now):
+        return "locked"
+    if not content or _is_unreadable(path, now):
+        return ""
+    if entry.kind == "link":
+        return "gone" if here is None and entry.sha not in present else ""
+    if not stands:
+        return "gone"
+    return "changed" if here is not None and here.sha != entry.sha else ""
 
 
 def judged(found: Suspects, before: Manifest, into: LookedInto, known: GitContents, history: Sequence[str]) -> Losses:
     """What is lost: of what is not left, and of uncommitted work, all that git does not have; and of repositories."""
     undone = (path for path, blob in into.now.items() if blob in known.head)
-    lost = tuple(path for path in (*into.lost, *undone) if into.was.get(path) not in known.reachable)
-    rewritten = set(lost).intersection(into.rewritten)
-    if len(lost) == len(rewritten) <= FEW_REWRITTEN:
-        lost = ()
-    taken = tuple(path for path in into.lost if into.was.get(path) in known.head)
+    cut = into.cut if len(into.cut) > FEW_TAKEN else ()
+    little = tuple(path for path in dict.fromkeys((*into.lost, *undone, *cut)) if path not in found.copied)
+    lost = tuple(path for path in little if into.was.get(path) not in known.reachable)
+    rewritten = tuple(path for path in lost if path in into.rewritten)
+    taken = tuple(path for path in into.lost if path not in found.copied and into.was.get(path) in known.head)
     folders = sum(before.entries[path].kind == "dir" for path in found.locked)
-    return Losses(lost, taken, found.locked, folders, tuple(history))
+    return Losses(lost, taken, found.locked, folders, tuple(history), rewritten)
+
+
+def moved_away(found: Suspects, before: Manifest, now: Manifest, into: LookedInto, own: MayGo) -> frozenset[str]:
+    """Contents that no longer stand where they stood, and stand elsewhere: no less a person's there, whatever its name.
+
+    ``own``: what anybody may destroy, wherever it is.
+    """
+    held = {path: others for path, others in into.held.items() if set(others) != {path} and not own(path, "")}
+    paths = (*found.moved, *found.copied.intersection((*into.lost, *held)))
+    stand = (now.entries[each].sha for path, others in held.items() for each in others if each != path)
+    return frozenset((*stand, *(before.entries[path].sha for path in paths if not own(path, ""))))
 
 
 def gits_of(manifest: Manifest) -> frozenset[str]:
@@ -170,6 +273,13 @@ def leads_to_commits(path: str, git: str) -> bool:
     """Whether a file of git's folder says which commits are kept."""
     within = path.removeprefix(f"{git}/")
     return within in ("HEAD", "packed-refs") or within.startswith(("refs/", "logs/"))
+
+
+def is_setting(path: str, git: str) -> bool:
+    """Whether a file of git's folder is a person's own."""
+    within = path.removeprefix(f"{git}/")
+    hook = within.startswith("hooks/") and not within.endswith(".sample")
+    return hook or within in ("config", "info/exclude", "info/attributes")
 
 
 def ids_in(content: bytes) -> frozenset[str]:
@@ -194,37 +304,11 @@ def blob_of(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def is_left(before: bytes, now: Sequence[bytes]) -> bool:
-    """Whether enough of a content is there, in one file or in several together; of what is no text, by its size."""
-    now = [unpacked(each) for each in now]
-    if any(len(each) >= KEPT * len(before) for each in now if b"\0" in before or b"\0" in each):
-        return True
-    if b"\0" in before:
-        return False
-    words, there = Counter(_WORDS.findall(before)), Counter[bytes]()
-    for each in now:
-        there.update(_WORDS.findall(each))
-        if (words & there).total() >= KEPT * words.total():
-            return True
-    return False
+def put_back(before: Manifest, now: Manifest, only: Losses | None = None) -> dict[str, Entry | None]:
+    """What has to be made as it was, all of it or ``only`` what was lost, with its folders.
 
-
-def unpacked(content: bytes) -> bytes:
-    """What a file that is packed by gzip, bzip2 or xz begins with; any other as it is."""
-    unpackers = {
-        b"\x1f\x8b": lambda: zlib.decompressobj(31),
-        b"BZh": bz2.BZ2Decompressor,
-        b"\xfd7zXZ": lzma.LZMADecompressor,
-    }
-    for begins, unpacker in unpackers.items():
-        if content.startswith(begins):
-            with contextlib.suppress(zlib.error, OSError, lzma.LZMAError):
-                return unpacker().decompress(content, MOST_UNPACKED)
-    return content
-
-
-def put_back(before: Manifest, now: Manifest) -> dict[str, Entry | None]:
-    """What has to be made as it was; what came to stand there besides stays, but for what git keeps of its own state."""
+    What came to stand there besides stays, but for what git keeps of its own state.
+    """
     gits = gits_of(before)
     wanted: dict[str, Entry | None] = {
         path: entry
@@ -235,7 +319,27 @@ def put_back(before: Manifest, now: Manifest) -> dict[str, Entry | None]:
         git = _in(path, gits)
         if git and before.covers(path) and not path.startswith((f"{git}/objects/", f"{git}/worktrees/")):
             wanted[path] = None
-    return wanted
+    return wanted if only is None else _within(wanted, only, before)
+
+
+def _within(wanted: dict[str, Entry | None], losses: Losses, before: Manifest) -> dict[str, Entry | None]:
+    """Of what is wanted, what was lost."""
+    lost = with_folders((*losses.lost, *losses.taken, *losses.locked), before)
+    return {
+        path: entry
+        for path, entry in wanted.items()
+        if path in lost or any(path == git or path.startswith(f"{git}/") for git in losses.history)
+    }
+
+
+def with_folders(paths: Iterable[str], manifest: Manifest) -> dict[str, Entry]:
+    """The entries of these files, and of the folders they stand in."""
+    found = dict[str, Entry]()
+    for path in paths:
+        while path and path in manifest.entries and path not in found:
+            found[path] = manifest.entries[path]
+            path = path.rpartition("/")[0]
+    return found
 
 
 def additions(before: Manifest, now: Manifest) -> Iterator[str]:

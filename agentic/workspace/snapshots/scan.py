@@ -93,6 +93,8 @@ class Walk:
     """So many bytes of new content the disk can take: others write there too."""
     read: int = 0
     """How many files had to be read."""
+    lenient: bool = False
+    """There is no limit to what is read, and beyond ``max_files`` what is ``known`` is told, and nothing else."""
     _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _left_out: dict[str, str] = field(default_factory=dict[str, str])
     _by_sha: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -202,7 +204,7 @@ class Walk:
         self.pack.add(block)
 
     def _room(self, size: int) -> None:
-        if self._bytes + size > self.max_bytes:
+        if not self.lenient and self._bytes + size > self.max_bytes:
             raise SnapshotTooLarge(
                 f"the files have more than {self.max_bytes >> 20:,} MB together, too many to keep a copy"
             )
@@ -210,6 +212,10 @@ class Walk:
     def _keep(self, path: str, entry: Entry) -> None:
         self._bytes += entry.kept
         self._room(0)
+        if self.lenient and len(self._entries) >= self.max_files:
+            if path in self.known:
+                self._entries[path] = entry
+            return
         if len(self._entries) >= self.max_files:
             raise SnapshotTooLarge(f"there are more than {self.max_files:,} files and folders, too many to keep a copy")
         self._entries[path] = entry

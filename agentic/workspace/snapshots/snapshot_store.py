@@ -24,15 +24,16 @@ import shutil
 import time
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 
 from agentic.core.events.ids import thread_of
 from agentic.ports.errors import AgenticError, StoreUnavailable
 from agentic.ports.failpoints import reach
 from agentic.ports.runtime import Saved
 from agentic.workspace.snapshots.file_contents import contents, unlock, unlock_root
+from agentic.workspace.snapshots.losses import Shown
 from agentic.workspace.snapshots.manifest import (
     Damaged,
     Entry,
@@ -41,7 +42,7 @@ from agentic.workspace.snapshots.manifest import (
     read,
     written,
 )
-from agentic.workspace.snapshots.packs import ContentLost, OpenPack, whole
+from agentic.workspace.snapshots.packs import ContentLost, OpenPack, blob_id, sample, whole
 from agentic.workspace.snapshots.restore import Restored, Wanted, restore
 from agentic.workspace.snapshots.scan import (
     CalledOff,
@@ -59,6 +60,22 @@ SMALL_PACK = 1 << 20
 NEWEST = 2
 """So many stay whatever they take: one that was just saved, and the one before it."""
 
+
+class _Let(TypedDict):
+    losses: list[str]
+    named: list[str]
+
+
+class _Noted(TypedDict, total=False):
+    """What stands in ``savepoint.call``; versions before wrote only what its call was and what that destroyed."""
+
+    call: str
+    destroyed: str
+    losses: list[str]
+    shown: _Let | None
+    moved: list[str]
+
+
 Needed = Callable[[str], Awaitable[Collection[str]]]
 """Which snapshots of a thread have to stay whatever they take."""
 
@@ -72,8 +89,6 @@ class SnapshotLimits:
     kept: int = 30
     total: int = 4 << 30
     free: int = 256 << 20
-    savepoint_files: int = 20_000
-    """A savepoint is made for each command, so of larger workspaces there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +99,12 @@ class Savepoint:
     manifest: Manifest
     destroyed: str = ""
     """What the call did, from when on it is certain that all is put back."""
+    losses: frozenset[str] = frozenset()
+    """The same as ``marks``."""
+    shown: Shown | None = None
+    """What a person let the call destroy; None where nobody was asked."""
+    moved: frozenset[str] = frozenset()
+    """Contents that commands moved away from where somebody had put them, wherever they stand now."""
 
 
 class SnapshotLost(AgenticError):
@@ -184,53 +205,90 @@ class Snapshots:
     # --- before a command, and after it -----------------------------------------------------------------------
 
     async def hold(
-        self, thread: str, workspace: Path, call: str, hidden: Sequence[str] = (), last: Manifest | None = None
-    ) -> Savepoint | None:
-        """Keep the workspace as it is before a call, in the place of the thread's savepoint before; None where it cannot be.
+        self,
+        thread: str,
+        workspace: Path,
+        call: str,
+        hidden: Sequence[str] = (),
+        last: Savepoint | None = None,
+        shown: Shown | None = None,
+        still: Mapping[str, Entry] | None = None,
+    ) -> Savepoint:
+        """Keep the workspace as it is before a call, in the place of the thread's savepoint before.
 
-        ``last`` is the manifest of that one: where nothing has changed since, only the call is noted.
+        ``last`` is that one: where nothing has changed since, only the call is noted.  ``still`` are files of it that are
+        missing, and of which is not decided yet whether they are put back.  Raises ``SnapshotLost``.
         """
         called_off: list[bool] = []
         try:
             return await self._in_thread(
-                lambda: self._hold(thread, workspace, call, hidden, last, called_off), called_off
+                lambda: self._hold(thread, workspace, call, hidden, last, shown, still or {}, called_off), called_off
             )
-        except (SnapshotTooLarge, OSError, Damaged):
+        except (SnapshotTooLarge, OSError, Damaged) as error:
             await asyncio.to_thread(self._release, thread)
-            return None
+            raise SnapshotLost(str(error) if isinstance(error, SnapshotTooLarge) else "it cannot be copied") from error
 
-    async def held(self, thread: str, call: str) -> Savepoint | None:
-        """The savepoint of a call; None where there is none."""
+    async def held(self, thread: str, call: str | None = None) -> Savepoint | None:
+        """The savepoint of a call, or of whichever was the last; None where there is none."""
         return await asyncio.to_thread(self._held, thread, call)
 
-    async def condemn(self, thread: str, call: str, destroyed: str) -> None:
-        """Note what a call did: from here on it is put back, whoever lives to do it.  Raises ``OSError``."""
-        await asyncio.to_thread(self._note_call, thread, call, destroyed)
+    async def note(self, thread: str, savepoint: Savepoint) -> None:
+        """Note what became of a call; one of which it says what it destroyed is put back, whoever lives to do it.
 
-    async def look(self, workspace: Path, before: Manifest, hidden: Sequence[str] = ()) -> Manifest:
-        """What stands in a workspace now; nothing is kept of it.  Raises ``SnapshotLost`` where it cannot be looked at."""
+        Raises ``OSError``.
+        """
+        await asyncio.to_thread(self._note_call, thread, savepoint)
+
+    async def look(
+        self, workspace: Path, before: Manifest, hidden: Sequence[str] = (), *, lenient: bool = False
+    ) -> Manifest:
+        """What stands in a workspace now; nothing is kept of it.  Raises ``SnapshotLost`` where it cannot be looked at.
+
+        ``lenient``: of one that has become too large, at least what stood there ``before``.
+        """
         called_off: list[bool] = []
+        walk = replace(self._walk(Unkept(), before.entries, hidden, called_off), lenient=lenient)
         try:
-            return await self._in_thread(
-                lambda: self._walk(Unkept(), before.entries, hidden, called_off).run(str(workspace)), called_off
-            )
+            return await self._in_thread(lambda: walk.run(str(workspace)), called_off)
         except (SnapshotTooLarge, OSError) as error:
             raise SnapshotLost(f"The workspace cannot be looked at: {error}") from error
 
     async def contents(
-        self, thread: str, workspace: Path, before: Mapping[str, Entry], now: Collection[str], at_most: int
+        self,
+        thread: str,
+        workspace: Path,
+        before: Mapping[str, Entry],
+        now: Collection[str],
+        at_most: int,
+        *,
+        sampled: bool = False,
     ) -> tuple[dict[str, bytes], dict[str, bytes]]:
-        """Files as they were, and as they stand in the workspace; without those that are too large or cannot be read."""
+        """Files as they were, and as they stand in the workspace; without those that cannot be read.
+
+        Those that are larger than ``at_most`` bytes are left out, or ``sampled``: their beginning, middle and end.
+        """
 
         def read_all() -> tuple[dict[str, bytes], dict[str, bytes]]:
             packs, was = self._packs(thread), dict[str, bytes]()
             for path, entry in before.items():
-                if entry.kind == "file" and entry.size <= at_most:
+                if entry.kind == "file" and (sampled or entry.size <= at_most):
                     with suppress(ContentLost):
-                        was[path] = whole(packs, entry)
-            return was, contents(workspace, now, at_most)
+                        was[path] = whole(packs, entry) if entry.size <= at_most else sample(packs, entry, at_most)
+            return was, contents(workspace, now, at_most, sampled=sampled)
 
         return await asyncio.to_thread(read_all)
+
+    async def blobs(self, thread: str, files: Mapping[str, Entry]) -> dict[str, str]:
+        """Under which ids git keeps these contents; without those that cannot be read."""
+
+        def hashed() -> dict[str, str]:
+            found = dict[str, str]()
+            for path, entry in files.items():
+                with suppress(ContentLost):
+                    found[path] = blob_id(self._packs(thread), entry)
+            return found
+
+        return await asyncio.to_thread(hashed)
 
     async def unlock_root(self, workspace: Path) -> bool:
         """Let its owner use a workspace again; whether they could not.  Raises ``OSError``."""
@@ -348,39 +406,62 @@ class Snapshots:
         workspace: Path,
         call: str,
         hidden: Sequence[str],
-        last: Manifest | None,
+        last: Savepoint | None,
+        shown: Shown | None,
+        still: Mapping[str, Entry],
         called_off: list[bool],
     ) -> Savepoint:
         with self._locked(thread):
-            manifests = self._manifests(thread)
-            known = last.entries if last is not None else self._reusable(thread, manifests[-1:])
+            manifests, noted = self._manifests(thread), self._noted(thread)
+            if last is not None and noted.get("call") != last.call:
+                last = None  # another agent's stands in its place, and what it needs may be gone
+            known = last.manifest.entries if last is not None else self._reusable(thread, manifests[-1:])
             room = shutil.disk_usage(self._root).free - self._limits.free
             pack = OpenPack(self._packs(thread) / f"{self._number(thread, manifests):06}.pack")
             try:
                 walk = self._walk(pack, known, hidden, called_off, max(room, 0))
-                walk.max_files = min(walk.max_files, self._limits.savepoint_files)
                 manifest = walk.run(str(workspace))
+                manifest = replace(manifest, entries={**manifest.entries, **still}) if still else manifest
                 pack.leave()
             except BaseException:
                 pack.drop()
                 raise
-            if last is None or manifest != last:
+            if last is None or manifest != last.manifest:
                 self._replace(thread, "savepoint", written(manifest))
                 self._clean(thread, manifests)
-            self._note_call(thread, call, "")
-            return Savepoint(call, manifest)
+            moved = noted.get("moved", ())
+            standing = {entry.sha for entry in manifest.entries.values()} if moved else set[str]()
+            savepoint = Savepoint(call, manifest, shown=shown, moved=frozenset(moved) & standing)
+            self._note_call(thread, savepoint)
+            return savepoint
 
-    def _held(self, thread: str, call: str) -> Savepoint | None:
+    def _held(self, thread: str, call: str | None) -> Savepoint | None:
         try:
-            noted = cast("dict[str, str]", json.loads((self._folder(thread) / "savepoint.call").read_bytes()))
-            if noted["call"] != call:
+            noted = self._noted(thread)
+            if call not in (None, noted.get("call")):
                 return None
-            return Savepoint(call, read((self._folder(thread) / "savepoint").read_bytes()), noted["destroyed"])
+            manifest, shown = read((self._folder(thread) / "savepoint").read_bytes()), noted.get("shown")
+            of, destroyed = noted.get("call", ""), noted.get("destroyed", "")
+            let = Shown(frozenset(shown["losses"]), tuple(shown["named"])) if shown is not None else None
+            losses, moved = frozenset(noted.get("losses", ())), frozenset(noted.get("moved", ()))
+            return Savepoint(of, manifest, destroyed, losses, let, moved)
         except (OSError, ValueError, KeyError, Damaged):
             return None
 
-    def _note_call(self, thread: str, call: str, destroyed: str) -> None:
-        self._replace(thread, "savepoint.call", json.dumps({"call": call, "destroyed": destroyed}).encode())
+    def _noted(self, thread: str) -> _Noted:
+        try:
+            return cast("_Noted", json.loads((self._folder(thread) / "savepoint.call").read_bytes()))
+        except (OSError, ValueError):
+            return {}
+
+    def _note_call(self, thread: str, savepoint: Savepoint) -> None:
+        let = savepoint.shown
+        shown: _Let | None = {"losses": sorted(let.losses), "named": [*let.named]} if let is not None else None
+        noted: _Noted = {
+            "call": savepoint.call, "destroyed": savepoint.destroyed, "losses": sorted(savepoint.losses), "shown": shown,
+            "moved": sorted(savepoint.moved),
+        }  # fmt: skip
+        self._replace(thread, "savepoint.call", json.dumps(noted).encode())
 
     def _release(self, thread: str) -> None:
         for name in ("savepoint.call", "savepoint"):

@@ -28,7 +28,10 @@ async def test_what_was_put_back_is_said_with_what_is_not_back_and_what_a_yes_do
         back = GATE.model_copy(update={"reason": "deleted 12 files", "put_back": True, "left": "a.txt (it is open)"})
         _, shown = await seeking(scenery, "make fresh", gate=back)
         said = "I ran it, and it deleted 12 files. I restored what was there, except a.txt (it is open)."
-        assert f"🔐 **May I run this again?** This time nothing is restored.\n{said}" in shown.content
+        assert (
+            f"🔐 **May I run this again?** What it destroys besides this is restored, and I ask anew.\n{said}"
+            in shown.content
+        )
         assert "make fresh" in shown.content
 
 

@@ -27,7 +27,7 @@ from agentic.models.scripted.model import answer
 from agentic.ports.runtime import Observation, Prepared
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.toolbox import StandardToolbox
-from agentic.workspace.snapshots.snapshot_store import Snapshots
+from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
 from tests.scripts import Gate, reopen
@@ -39,6 +39,7 @@ from .test_in_the_loop import THREAD, run
 
 BOSS = Person(id="9", name="boss", level="operator")
 WIPE = "import shutil; shutil.rmtree('s' + 'rc')"
+CODED_WIPE = f"python3 -c {shlex.quote(WIPE)}"
 CODED = base64.b64encode(b"rm -rf src").decode()
 CONVERTS = """import pathlib
 for p in pathlib.Path().glob('{begin}*{ending}'):
@@ -153,9 +154,11 @@ async def test_files_of_its_own_and_what_a_person_let_stay_destroyed(guarded: Be
     mine = frozenset(f"src/m{number}.py" for number in range(10))
     assert (await call(guarded, "python3 tool.py", created=mine)).put_back is None
     assert not (guarded.workspace / "src").exists()
-    guarded.put("src/a.py", "one\n")
-    guarded.put("src/b.py", "two\n")
-    assert (await call(guarded, "python3 tool.py", approved=True, destroys=True)).put_back is None
+    await call(guarded, "mkdir src; echo one > src/a.py; echo two > src/b.py")
+    seen = await call(guarded, "python3 tool.py")
+    assert seen.put_back is not None
+    shown = frozenset(seen.put_back.losses)
+    assert (await call(guarded, "python3 tool.py", approved=True, shown=shown)).put_back is None
     assert not (guarded.workspace / "src").exists()
 
 
@@ -251,14 +254,111 @@ async def test_a_person_is_asked_and_what_they_let_runs_once_more(guarded: Bench
     assert broken_promises(log) == ()
 
 
-async def question(store: SQLiteStore) -> Asked:
+async def question(store: SQLiteStore, *, last: bool = False) -> Asked:
     async def found() -> Asked | None:
         log = [envelope.event async for envelope in store.read(execution_id(THREAD, "1"))]
-        return next((event for event in log if isinstance(event, Asked)), None)
+        return next((event for event in (reversed(log) if last else log) if isinstance(event, Asked)), None)
 
     asked = await eventually(found)
     assert asked is not None
     return asked
+
+
+async def test_a_yes_to_what_was_shown_is_none_to_what_the_call_does_by_now(guarded: Bench) -> None:
+    store, doorbell = fresh_store(), asyncio.Event()
+    script = [answer("", ("shell", {"command": "python3 tool.py"})), answer("done", ("finish", {"answer": "x"}))]
+    working = asyncio.create_task(run(guarded, script, store, doorbell))
+    asked = await question(store)
+    (guarded.workspace / "tool.py").write_text(f"{WIPE}; import os; os.unlink('no' + 'tes.txt')")
+    await said(store, doorbell, asked, "allow", 5)
+
+    async def again() -> Asked | None:
+        found = await question(store, last=True)
+        return found if found.question != asked.question else None
+
+    anew = await eventually(again)
+    assert anew is not None
+    assert "deleted or overwrote 11 files" in anew.text
+    assert (guarded.workspace / "notes.txt").exists()
+    assert (guarded.workspace / "src" / "m9.py").exists()
+    await said(store, doorbell, anew, "allow", 6)
+    execution = await working
+    assert execution.finished is not None
+    assert not (guarded.workspace / "src").exists()
+    assert not (guarded.workspace / "notes.txt").exists()
+    assert broken_promises([envelope async for envelope in store.read(execution_id(THREAD, "1"))]) == ()
+
+
+async def said(store: SQLiteStore, doorbell: asyncio.Event, asked: Asked, text: str, number: int) -> None:
+    item = InboxItem(
+        id=str(number),
+        thread=THREAD,
+        sort="answer",
+        author=BOSS,
+        at=datetime.now(UTC),
+        text=text,
+        target=asked.question,
+    )
+    await store.put(item)
+    doorbell.set()
+
+
+async def test_of_a_workspace_that_is_too_large_a_person_is_asked_once_before_what_could_destroy(
+    guarded: Bench, tmp_path: Path
+) -> None:
+    async def source() -> RealWorld:
+        return guarded.world
+
+    snapshots = Snapshots(tmp_path / "checkpoints", SnapshotLimits(max_files=30), home=tmp_path)
+    small = replace(guarded, toolbox=StandardToolbox(source, snapshots=snapshots))
+    assert (await call(small, "ls -la src; sleep 0")).outcome == "ok"
+    store, doorbell = fresh_store(), asyncio.Event()
+    script = [
+        answer("", ("shell", {"command": "echo one > one"}), ("shell", {"command": "cat one"})),
+        answer("", ("shell", {"command": "python3 tool.py"})),
+        answer("done", ("finish", {"answer": "x"})),
+    ]
+    working = asyncio.create_task(run(small, script, store, doorbell))
+    asked = await question(store)
+    assert "May I run this, and the commands after it?" in asked.text
+    assert "more than 30 files" in asked.text
+    assert not (guarded.workspace / "one").exists()
+    await said(store, doorbell, asked, "allow", 5)
+    execution = await working
+    assert execution.finished is not None
+    assert (guarded.workspace / "one").exists()
+    assert not (guarded.workspace / "src").exists()
+    log = [envelope async for envelope in store.read(execution_id(THREAD, "1"))]
+    assert len([e for e in log if isinstance(e.event, Asked)]) == 1
+    assert broken_promises(log) == ()
+
+
+async def test_what_a_background_command_does_is_not_put_to_a_call_that_looks(guarded: Bench) -> None:
+    """It is put back once the background command has ended, and told; the output of the look is not lost."""
+    waits = "while [ ! -e gone ]; do sleep 0.05; done; touch gone2; while [ ! -e go ]; do sleep 0.05; done"
+    before = standing(guarded.workspace)
+    began = await guarded.call("shell", command=f"rm -f x; {waits}; touch ended", background=True)
+    assert began.put_back is None
+    work = guarded.workspace
+    destroying = await guarded.call(
+        "shell", command=f"while [ ! -e start ]; do sleep 0.05; done; {CODED_WIPE}; touch gone", background=True
+    )
+    assert destroying.put_back is None
+    (work / "start").touch()
+    await eventually((work / "gone2").exists)
+    seen = await guarded.call("shell", command="sleep 0.1; cat notes.txt")
+    assert (seen.outcome, seen.put_back, "mine" in seen.preview) == ("ok", None, True)
+    (work / "go").touch()
+    await eventually((work / "ended").exists)
+
+    async def told() -> Observation | None:
+        seen = await guarded.call("shell", command="ls src | wc -l")
+        return seen if "left running deleted or overwrote 10 files" in seen.preview else None
+
+    seen = await eventually(told)
+    assert seen is not None
+    assert seen.put_back is None
+    assert standing(work).items() >= before.items()
 
 
 async def test_a_stop_in_the_middle_puts_back_too(guarded: Bench) -> None:
@@ -298,7 +398,7 @@ async def test_what_a_dead_owner_left_destroyed_is_put_back_by_the_next(guarded:
         )
         next_owner = toolbox(guarded.world, tmp_path)
         approved = await next_owner.recall(intent.model_copy(update={"approval": "q"}))
-        assert not isinstance(approved, Observation)
+        assert not isinstance(approved, Observation)  # under its own key nothing is known
         seen = await next_owner.recall(intent)
         assert isinstance(seen, Observation)
         assert seen.put_back is not None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ import pytest
 from agentic.ports.failpoints import VARIABLE
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
-from agentic.workspace.savepoints import RestoredFiles, Savepoints
+from agentic.workspace.savepoints import AFTER, Excuses, RestoredFiles, Savepoints
+from agentic.workspace.snapshots.losses import Shown
 from agentic.workspace.snapshots.scan import GRAIN_NS
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
@@ -28,7 +30,7 @@ __all__ = ["docker_url", "ground", "rung_name"]
 SETTLES = """
 import asyncio, sys
 from pathlib import Path
-from tests.integration.world.test_savepoints import nothing, settled
+from tests.integration.world.test_savepoints import settled
 asyncio.run(settled(Path(sys.argv[1])))
 """
 DYING = ("savepoint.noted.before", "savepoint.noted.after", "restore.before", "restore.file:3", "restore.after")
@@ -44,9 +46,12 @@ async def world(ground: Ground) -> AsyncIterator[RealWorld]:
     await sandboxes.close()
 
 
-def nothing(_: str, __: bool) -> bool:
+def nothing(_: str, __: str) -> bool:
     """No file is the command's own."""
     return False
+
+
+NOTHING = Excuses(nothing, nothing)
 
 
 async def test_what_a_command_destroyed_in_a_sandbox_is_put_back_and_can_be_used_there(
@@ -61,9 +66,9 @@ async def test_what_a_command_destroyed_in_a_sandbox_is_put_back_and_can_be_used
         "find . -type f -exec sh -c ': > {}' ';'",
         "chmod 000 src/deep/*; chmod 000 src/deep src",
     ):
-        await savepoints.hold(command)
+        await savepoints.hold(command, NOTHING)
         await world.exec(command, timeout=20)
-        back = await savepoints.settle(command, nothing)
+        back = await savepoints.settle(command, NOTHING)
         assert isinstance(back, RestoredFiles), command
         assert back.left == "", command
         seen = await world.exec("cat src/deep/* && echo more >> src/deep/m0 && touch src/new && rm src/new", timeout=20)
@@ -78,7 +83,7 @@ def files(folder: Path) -> dict[str, str]:
 
 async def settled(home: Path) -> RestoredFiles | None:
     """What a process that finds the call over does."""
-    return await Savepoints(Snapshots(home / "kept"), _world(home)).settle("c1", nothing)
+    return await Savepoints(Snapshots(home / "kept"), _world(home)).settle("c1", NOTHING)
 
 
 def _world(home: Path) -> RealWorld:
@@ -97,7 +102,7 @@ async def test_whoever_dies_while_putting_back_the_next_one_ends_it_and_says_the
             (work / f"src{number % 2}").mkdir(parents=True, exist_ok=True)
             (work / f"src{number % 2}" / f"m{number}").write_text(f"content of {number}\n")
         before = files(work)
-        await Savepoints(Snapshots(home / "kept"), _world(home)).hold("c1")
+        await Savepoints(Snapshots(home / "kept"), _world(home)).hold("c1", NOTHING)
         shutil.rmtree(work / "src0")
         (work / "src1" / "m1").write_text("")
         died = subprocess.run(
@@ -121,16 +126,65 @@ async def test_a_savepoint_is_of_one_call_and_one_that_is_as_before_is_not_writt
     changed = (tmp_path / "work" / "b").stat().st_ctime_ns
     await eventually(lambda: time.time_ns() - changed > 2 * GRAIN_NS)  # what was written just now is read again
     savepoints = Savepoints(Snapshots(tmp_path / "kept"), _world(tmp_path))
-    await savepoints.hold("c0")
-    await savepoints.hold("c1")
+    await savepoints.hold("c0", NOTHING)
+    await savepoints.hold("c1", NOTHING)
     written = (tmp_path / "kept" / "t1" / "savepoint").stat().st_mtime_ns
-    await savepoints.hold("c2")
+    await savepoints.hold("c2", NOTHING)
     for name in ("a", "b"):
         (tmp_path / "work" / name).unlink()
     assert (tmp_path / "kept" / "t1" / "savepoint").stat().st_mtime_ns == written
-    assert await savepoints.settle("c1", nothing) is None
-    assert await savepoints.settle("c2", nothing) is not None
+    assert await savepoints.settle("c1", NOTHING) is None
+    assert await savepoints.settle("c2", NOTHING) is not None
     assert len(list((tmp_path / "kept" / "t1" / "packs").iterdir())) == 1
+
+
+async def test_what_was_being_put_back_between_two_calls_is_ended_by_the_next_process(tmp_path: Path) -> None:
+    work, snapshots = tmp_path / "work", Snapshots(tmp_path / "kept")
+    work.mkdir()
+    for name in ("a", "b"):
+        (work / name).write_text(f"content of {name}\n")
+    held = await snapshots.hold("t1", work, f"c1{AFTER}")
+    await snapshots.note("t1", replace(held, destroyed="deleted 2 files", losses=frozenset("x")))
+    (work / "a").unlink()
+    back = await Savepoints(snapshots, _world(tmp_path)).hold("c2", NOTHING)
+    assert back is not None
+    assert (back.destroyed, back.beside, files(work)) == (
+        "deleted 2 files",
+        True,
+        {"a": "content of a\n", "b": "content of b\n"},
+    )
+    (work / "a").unlink()
+    assert await Savepoints(snapshots, _world(tmp_path)).hold("c3", NOTHING) is None
+
+
+async def test_what_a_person_let_a_call_destroy_is_known_to_whoever_ends_it(tmp_path: Path) -> None:
+    work, snapshots = tmp_path / "work", Snapshots(tmp_path / "kept")
+    work.mkdir()
+    for name in ("a", "b"):
+        (work / name).write_text(f"content of {name}\n")
+    await Savepoints(snapshots, _world(tmp_path)).hold("c1", NOTHING)
+    (work / "a").unlink()
+    back = await Savepoints(snapshots, _world(tmp_path)).settle("c1", NOTHING)
+    assert back is not None
+    for shown, stays in ((Shown(back.losses), True), (Shown(named=("a",)), True), (Shown(), False)):
+        (work / "a").write_text("content of a\n")
+        await Savepoints(snapshots, _world(tmp_path)).hold("c1", NOTHING, shown)
+        (work / "a").unlink()
+        again = await Savepoints(snapshots, _world(tmp_path)).settle("c1", NOTHING)
+        assert (again is None, (work / "a").exists()) == (stays, not stays)
+
+
+async def test_one_agent_never_counts_on_a_savepoint_that_anothers_replaced(tmp_path: Path) -> None:
+    work, snapshots = tmp_path / "work", Snapshots(tmp_path / "kept")
+    work.mkdir()
+    (work / "a").write_text("content of a\n")
+    one, other = (Savepoints(snapshots, _world(tmp_path)) for _ in range(2))
+    await one.hold("c1", NOTHING)
+    await other.hold("c2", NOTHING)
+    await one.hold("c3", NOTHING)
+    (work / "a").unlink()
+    assert await one.settle("c3", NOTHING) is not None
+    assert files(work) == {"a": "content of a\n"}
 
 
 async def test_checkpoints_and_savepoints_keep_what_the_other_needs(tmp_path: Path) -> None:
@@ -140,25 +194,34 @@ async def test_checkpoints_and_savepoints_keep_what_the_other_needs(tmp_path: Pa
     savepoints = Savepoints(snapshots, _world(tmp_path))
     for name in ("a", "b"):
         (work / name).write_text(f"content of {name}\n")
-    await savepoints.hold("c1")
+    await savepoints.hold("c1", NOTHING)
     for name in ("a", "b"):
         (work / name).write_text("else\n")
     for number in range(3):
         (work / "c").write_text(f"{number}\n")
         assert not (await snapshots.save("t1", work)).problem
-    assert await savepoints.settle("c1", nothing) is not None
+    assert await savepoints.settle("c1", NOTHING) is not None
     assert (work / "a").read_text() == "content of a\n"
     manifest = (await snapshots.listed("t1"))[-1]
     assert await snapshots.content("t1", manifest, "c") == b"2\n"
 
 
-async def test_of_a_workspace_that_is_too_large_none_is_kept(tmp_path: Path) -> None:
+async def test_of_a_workspace_that_is_too_large_none_is_kept_and_that_is_said(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     for number in range(4):
         (work / str(number)).write_text("x\n")
-    savepoints = Savepoints(Snapshots(tmp_path / "kept", SnapshotLimits(savepoint_files=3)), _world(tmp_path))
-    await savepoints.hold("c1")
+    savepoints = Savepoints(Snapshots(tmp_path / "kept", SnapshotLimits(max_files=3)), _world(tmp_path))
+    fits = Savepoints(Snapshots(tmp_path / "fits", SnapshotLimits(max_files=4)), _world(tmp_path))
+    await fits.hold("c0", NOTHING)
+    for number in range(4):
+        (work / str(number)).unlink()
+        (work / f"new{number}").write_text("y\n")
+        (work / f"more{number}").write_text("y\n")
+    assert await fits.settle("c0", NOTHING) is not None
+    assert (work / "3").read_text() == "x\n"
+    await savepoints.hold("c1", NOTHING)
+    assert (savepoints.holds, "more than 3 files" in savepoints.problem) == (False, True)
     shutil.rmtree(work)
     work.mkdir()
-    assert await savepoints.settle("c1", nothing) is None
+    assert await savepoints.settle("c1", NOTHING) is None

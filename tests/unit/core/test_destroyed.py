@@ -17,12 +17,28 @@ DESTROYED = "deleted or overwrote 212 files that it had not made, among them “
 NEW = FileChange(path="out.txt", kind="added", sha_before="", sha_after="f0")
 
 
-def put_back(*, left: str = "", changes: tuple[FileChange, ...] = (), **policy: object) -> Log:
+def put_back(
+    *,
+    left: str = "",
+    changes: tuple[FileChange, ...] = (),
+    losses: tuple[str, ...] = ("l1",),
+    unkept: bool = False,
+    **policy: object,
+) -> Log:
     log = Log(**policy)
     log.answer(("shell", {"command": "make clean"}))
     call = log.start()
     log.add(
-        Gated(call=call, args_sha="sha", reason=DESTROYED, state_sha="s0", put_back=True, left=left, changes=changes)
+        Gated(
+            call=call,
+            args_sha="sha",
+            reason=DESTROYED,
+            put_back=True,
+            left=left,
+            changes=changes,
+            losses=losses,
+            unkept=unkept,
+        )
     )
     return log
 
@@ -32,8 +48,28 @@ def test_what_was_put_back_is_told_and_asked_about() -> None:
     log.settle()
     assert log.execution.question is not None
     text = log.execution.question.text
-    assert f"I ran this, and it {DESTROYED}. What was there is restored. May I run it again" in text
+    assert (
+        f"I ran this, and it {DESTROYED}. What was there is restored. May I run it again? What it destroys besides"
+        in text
+    )
     assert "make clean" in text
+    before = put_back(losses=())
+    before.settle()
+    assert before.execution.question is not None
+    assert "May I run it again, this time without restoring anything?" in before.execution.question.text
+
+
+def test_where_nothing_can_be_put_back_it_is_asked_about_before_it_runs() -> None:
+    log = put_back(unkept=True, losses=())
+    log.settle()
+    assert log.execution.question is not None
+    text = log.execution.question.text
+    assert f"May I run this, and the commands after it? It {DESTROYED}. Nothing has run yet." in text
+    log.say("answer", "Deny", by=BOSS)
+    log.settle()
+    (call,) = log.execution.turn.calls
+    assert call.result is not None
+    assert call.result.preview.startswith(f"Not run: it {DESTROYED}, and boss denied it. ")
 
 
 def test_a_call_that_was_put_back_has_not_begun_and_runs_again_under_its_approval() -> None:
@@ -46,8 +82,8 @@ def test_a_call_that_was_put_back_has_not_begun_and_runs_again_under_its_approva
     log.settle()
     assert isinstance(decide(log.execution), UseTools)
     (call,) = log.execution.turn.calls
-    assert covers(call, "sha", "s0")
-    assert not covers(call, "sha", "s1")
+    assert covers(call, "sha", "another state: what it may destroy is known")
+    assert not covers(call, "other", "s0")
 
 
 @pytest.mark.parametrize(

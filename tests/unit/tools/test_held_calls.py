@@ -39,8 +39,8 @@ def test_a_publication_whose_commits_changed_is_shown_anew_before_it_is_asked_ab
 
 
 def test_a_yes_to_what_leaves_is_no_yes_to_what_is_destroyed() -> None:
-    seen = Gated(call="c", args_sha="sha", reason="deletes src", state_sha="s")
+    seen = Gated(call="c", args_sha="sha", reason="deletes src", state_sha="s", losses=("1", "2"))
     leaves = Gated(call="c", args_sha="sha", reason="", leaving=LEAVING)
-    for gated, destroys in ((seen, True), (leaves, False)):
+    for gated, shown in ((seen, {"1", "2"}), (leaves, None)):
         permitted = effects.permitted(Execution(), Call("c", BLOCK, gated=gated), PREPARED, "q1")
-        assert (permitted.approved, permitted.destroys) == (True, destroys)
+        assert (permitted.approved, permitted.shown, permitted.unkept) == (True, shown, False)

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
+import codecs
 import gzip
+import json
 import lzma
+import os
+import random
 
 import pytest
 
+from agentic.workspace.snapshots.likeness import MOST_UNPACKED, carried, is_left, is_written_anew, unpacked
 from agentic.workspace.snapshots.losses import (
-    MOST_UNPACKED,
     GitContents,
     LookedInto,
     Losses,
+    Shown,
     Suspects,
     additions,
     blob_of,
     branches,
     gits_of,
     ids_in,
-    is_left,
     judged,
+    marks,
+    moved_away,
     put_back,
     suspects,
-    unpacked,
 )
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.scan import HIDDEN, UNREADABLE
 
 ID = "a" * 40
+TEXT = b"".join(b"In line %d somebody tells of thing %d, and of nothing else.\n" % (n, n * n) for n in range(60))
+SHUFFLED = b" ".join(random.Random(1).sample(TEXT.split(), len(TEXT.split())))
+PICTURE = b"\x89PNG\r\n\x1a\n" + random.Random(2).randbytes(3_000) + b"\0\0\0\0IEND\xaeB`\x82"
+OTHER = random.Random(3).randbytes(3_000)
 GIT = {".git": "", ".git/objects": "", ".git/refs": "", ".git/HEAD": "ref"}
 
 
@@ -52,7 +62,7 @@ def found(before: dict[str, str], now: dict[str, str], may_go: tuple[str, ...] =
 def test_a_file_that_is_gone_or_rewritten_is_suspect_unless_its_content_stands_elsewhere() -> None:
     before = {"a": "1", "b": "2", "c": "3", "d": "4", "e": "5"}
     seen = found(before, {"a": "other", "moved/b": "2", "e": "5"}, may_go=("d",))
-    assert (seen.gone, seen.changed, bool(seen)) == (("c",), ("a",), True)
+    assert (seen.gone, seen.changed, seen.moved, bool(seen)) == (("c",), ("a",), ("b",), True)
     assert not found(before, {**before, "new": "6"})
 
 
@@ -85,7 +95,10 @@ def test_what_its_owner_can_no_longer_use_is_locked() -> None:
 def test_of_git_counts_what_leads_to_commits_and_not_its_files() -> None:
     before = {**GIT, ".git/refs/heads/x": ID, ".git/objects/aa": "obj"}
     assert found(before, {**GIT, ".git/index": "i"}).repositories == (".git",)
-    assert not found({**before, ".git/config": "1"}, before)
+    assert not found({**before, ".git/COMMIT_EDITMSG": "1", ".git/hooks/x.sample": "2"}, before)
+    settings = {".git/config": "1", ".git/hooks/pre-commit": "2", ".git/info/exclude": "3"}
+    assert found({**before, **settings}, before).gone == tuple(settings)
+    assert found(before, {**GIT, ".git/refs/heads/x": ID}).objects == {".git"}
     assert found(before, {}).repositories == (".git",)
     assert gits_of(manifest({"objects": "", "x/objects": ""})) == frozenset()
 
@@ -136,22 +149,93 @@ def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
         (b"one two three four", b"one two three 4", True), (b"a b c d", b"a", False), (b"x", b"", False),
         (b'{"a":1,"b":2}', b'{\n "a": 1,\n "b": 2\n}', True),
         (b"word " * 50, b"WORD " * 50, False), (b"\0" * 100, b"\1" * 60, True), (b"\0" * 100, b"\1" * 40, False),
+        (TEXT, SHUFFLED, False), (TEXT, bytes(len(TEXT)), False),
+        (TEXT, codecs.encode(TEXT.decode(), "rot13").encode(), False),
+        (TEXT, base64.b64encode(TEXT), False), (TEXT, gzip.compress(TEXT), True), (TEXT, TEXT.replace(b"line", b"row"), True),
+        (TEXT, b"\n".join(sorted(TEXT.splitlines())), True), (TEXT, TEXT.decode().encode("utf-16"), True),
+        (TEXT, TEXT.replace(b"\n", b" "), True), (TEXT, b"x" * len(TEXT), False), (TEXT, TEXT[: len(TEXT) // 3], False),
+        (PICTURE, PICTURE[:8] + OTHER + PICTURE[-12:], True), (PICTURE, OTHER, False), (PICTURE, bytes(len(PICTURE)), False),
+        (PICTURE, PICTURE[:8] + bytes(len(PICTURE)) + PICTURE[-12:], False), (PICTURE, PICTURE[: len(PICTURE) // 4], False),
+        (PICTURE, PICTURE + b"more", True), (PICTURE, PICTURE[:8] + OTHER, False),
     ],
 )  # fmt: skip
 def test_a_change_that_leaves_half_of_the_words_is_an_edit(before: bytes, now: bytes, left: bool) -> None:
-    assert is_left(before, [now]) is left
+    assert is_left(before, now) is left
+
+
+def held(gone: dict[str, bytes], fresh: dict[str, bytes]) -> set[str]:
+    return set(carried(gone, fresh, {path: tuple(fresh) for path in gone}))
 
 
 def test_what_several_files_or_a_packed_one_hold_is_left() -> None:
     text = b"one two three four five six seven eight"
-    assert is_left(text, [b"one two", b"three four"])
-    assert not is_left(text, [b"one two", b"else"])
+    assert held({"a": text}, {"x": b"one two three", "y": b"four five six"}) == {"a"}
+    assert not held({"a": text}, {"x": b"one two", "y": b"else"})
     packed = (gzip.compress(text), bz2.compress(text), lzma.compress(text))
     assert [unpacked(each) for each in packed] == [text] * 3
-    assert all(is_left(text, [b"", each]) for each in packed)
+    assert all(held({"a": text}, {"x": b"", "y": each}) == {"a"} for each in packed)
     assert unpacked(b"BZh no archive") == b"BZh no archive"
     assert unpacked(b"\x1f\x8b") == b""
     assert len(unpacked(gzip.compress(bytes(MOST_UNPACKED * 4)))) == MOST_UNPACKED
+
+
+def test_a_new_file_vouches_for_no_more_than_it_holds() -> None:
+    pages = {f"p{number}.md": b"the same title and the same foot of page %d here" % number for number in range(4)}
+    assert held(pages, {"decoy.md": pages["p0.md"]}) == {"p0.md"}
+    assert held(pages, {"all.md": b"\n".join(pages.values())}) == set(pages)
+    pictures = {"a.png": PICTURE, "b.png": PICTURE[:8] + OTHER + PICTURE[-12:]}
+    assert held(pictures, {"c.png": PICTURE + b"more"}) == {"a.png"}
+    table = b"name,age,town\n" + b"".join(b"n%d,%d,t%d\n" % (n, n + 20, n * 7) for n in range(30))
+    rows = [
+        dict(zip(("name", "age", "town"), line.split(","), strict=True)) for line in table.decode().splitlines()[1:]
+    ]
+    assert held({"t.csv": table}, {"t.json": json.dumps(rows, indent=2).encode()}) == {"t.csv"}
+
+
+def test_a_report_is_written_anew_and_nonsense_is_none() -> None:
+    report = b"3 of 9 on Monday\n"
+    assert is_written_anew(report, b"today: eight\n")
+    other = b"".join(b"On day %d the team wrote %d pages of the handbook.\n" % (n, n * 3) for n in range(40))
+    assert is_written_anew(TEXT, other)
+    for nonsense in (
+        bytes(len(TEXT)), b"x" * len(TEXT), base64.b64encode(TEXT), SHUFFLED, TEXT.hex().encode(), b"x x x\n" * 900,
+        codecs.encode(other.decode(), "rot13").encode(), other[:20], os.urandom(len(TEXT)),
+    ):  # fmt: skip
+        assert not is_written_anew(TEXT, nonsense), nonsense[:40]
+
+
+def test_a_yes_counts_for_what_was_shown_with_its_content_and_for_nothing_else() -> None:
+    before = manifest({**GIT, "a": "1", "b": "2", "src/c": "3", ".git/refs/heads/x": ID})
+    losses = Losses(("a",), ("b",), history=(".git",))
+    shown = Shown(marks(losses, before))
+    assert not shown.beyond(losses, before)
+    assert not shown.beyond(Losses(("b",)), before)
+    assert shown.beyond(Losses(("a", "src/c")), before) == Losses(("src/c",))
+    assert shown.beyond(losses, manifest({**GIT, "a": "else", "b": "2", ".git/refs/heads/x": ID})) == Losses(("a",))
+    assert shown.beyond(losses, manifest({**GIT, "a": "1", "b": "2", ".git/refs/heads/x": "b" * 40})).history == (
+        ".git",
+    )
+    assert shown.beyond(Losses(locked=("a",), folders=1), before).over
+    named = Shown(named=("src", "*.md"))
+    assert named.beyond(Losses(("a", "src/c", "x.md", "docs/x.md"), locked=("src",)), before) == Losses(
+        ("a", "docs/x.md")
+    )
+    many = Losses(tuple(f"m{number}" for number in range(3_000)))
+    assert len(marks(many, before)) == 1
+    assert not Shown(marks(many, before)).beyond(many, before)
+    assert len(Shown(marks(many, before)).beyond(Losses(many.lost[1:]), before).lost) == 2_999
+
+
+def test_what_was_moved_away_from_its_place_is_known_wherever_it_stands() -> None:
+    before = manifest({"a": "1", "b": "2", "c": "3", "d": "4"})
+    now = manifest({"build/a": "1", "b": "new", "b.bak": "2", "c": "edited", "c.bak": "3", "e": "4"})
+    seen = suspects(before, now, lambda path, _: path == "a")
+    assert (seen.gone, set(seen.changed), set(seen.moved), seen.copied) == ((), {"b", "c"}, {"a", "d"}, {"b", "c"})
+    into = LookedInto(("b",))
+    assert moved_away(seen, before, now, into, lambda path, _: path == "d") == {"1", "2"}
+    assert not judged(seen, before, into, GitContents(), ())
+    into = LookedInto(held={"b": ("b.bak",), "c": ("c",)})
+    assert moved_away(seen, before, now, into, lambda path, _: path == "d") == {"1", "2"}
 
 
 def test_one_file_that_was_written_anew_is_no_loss_and_two_or_one_beside_another_are() -> None:
