@@ -16,7 +16,7 @@ import pytest
 
 AREAS = (
     "isolation", "supervisor", "stops", "limits", "snapshots", "aiignore", "path", "rights", "output", "users", "http", "xss",
-    "keys", "prompt", "lessons", "backups", "settings", "gates", "network", "injections",
+    "keys", "prompt", "lessons", "backups", "settings", "gates", "yes", "losses", "network", "injections",
 )  # fmt: skip
 WHOLE = "THREADWRIGHT_WALLS_WHOLE"
 """Set in the environment where the long sets are tried whole."""
