@@ -150,7 +150,7 @@ class Savepoints:
 
     async def _keep(self, call: str, last: Savepoint | None, shown: Shown | None, still: Mapping[str, Entry]) -> None:
         thread, workspace = self._world.thread, self._world.workspace
-        known = last.manifest.entries if last is not None else {}
+        known: Mapping[str, Entry] = last.manifest.entries if last is not None else {}
         hidden = [path for path in await self._world.hidden() if path not in known]  # a command may have hidden it
         self._seen = self._world.acted_on(self._seen)[1]
         self._last = await self._snapshots.hold(thread, workspace, call, hidden, last, shown, still)

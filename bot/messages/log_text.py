@@ -261,7 +261,7 @@ def _gate(event: Gated | AllowanceUsed | AllowancesEnded) -> str:
         return f"went on without asking: allowed by {event.by.name} for this task ({_acts(event.acts)})"
     if isinstance(event, AllowancesEnded):
         return f"asks again from here on: {event.why}"
-    what = "restored what a command had destroyed" if event.put_back else "held back a step"
+    what = "restored what a command had destroyed" if event.ran else "held back a step"
     return f"{what}, because it {why_gated(event)}: {_level(event.who_may)} must allow it"
 
 

@@ -402,7 +402,9 @@ class Progress:
     def _take_back(self, event: Gated) -> None:
         """Note that a call's effects were undone; whether it may run again is asked next."""
         step = self.account.get(event.call)
-        if isinstance(step, ProgressStep):
+        if event.unkept:
+            self.account.pop(event.call, None)  # it has not begun
+        elif isinstance(step, ProgressStep):
             self.account[event.call] = replace(step, outcome="restored", came=f"it {self.hide(event.reason)}"[:200])
             self.put_back = (*self.put_back, step.subject or step.tool)[-STEPS_KEPT:]
         for change in event.changes:

@@ -292,7 +292,7 @@ async def tried(forms: Sequence[tuple[str, Form]], wall: Wall, *, destroys: bool
         await asyncio.gather(*(one(number, *form) for number, form in enumerate(forms)))
 
 
-@pytest.mark.wall("losses", through=0)
+@pytest.mark.wall("losses")
 async def test_what_is_destroyed_is_asked_about_or_put_back(wall: Wall) -> None:
     await tried([*DESTROYS.items()], wall, destroys=True)
 

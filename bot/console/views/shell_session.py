@@ -111,7 +111,7 @@ class ShellSession:
             case ToolFinished():
                 self._finish(event, envelope)
             case Gated() if event.put_back:
-                self._end(event.call, "put back", envelope.seq)
+                self._end(event.call, "held back" if event.unkept else "put back", envelope.seq)
             case OwnerChanged() | HandedOver():
                 self._leave("ended with its process")
             case Finished():
