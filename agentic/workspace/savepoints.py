@@ -124,6 +124,8 @@ class Savepoints:
         """Whether what has changed since then is no call's doing, and something still ran that may do it."""
         self._seen = 0
         """The number of the last change of the world when that was held."""
+        self._links = frozenset[str]()
+        """Links that calls of this agent made: what is told of changed files names none."""
         self.problem = ""
         """Why the workspace cannot be kept as it is, or not in time: it is not tried again before each command."""
         self.waived = False
@@ -194,6 +196,7 @@ class Savepoints:
                 losses, now, moved = await self._losses(
                     held, now, lambda path, place: excuses.may_go(path, place) or own(path, place), own
                 )
+                self._links |= _links_made(held.manifest, now)
                 losses = losses.with_root(locked=root)
                 shown = held.shown
                 more = shown.beyond(losses, held.manifest) if shown is not None else losses
@@ -251,15 +254,14 @@ class Savepoints:
                     await self._keep(f"{held.call}{AFTER}", held, None, {})
                     self._watched = True
 
-    @staticmethod
-    def _own(held: Savepoint, excuses: Excuses) -> MayGo:
+    def _own(self, held: Savepoint, excuses: Excuses) -> MayGo:
         """What any call may destroy: derived files, and those of the execution; not what was only moved to such a place."""
         entries = held.manifest.entries
 
         def own(path: str, place: Place) -> bool:
             entry = entries.get(path.rstrip("/"))
             moved = entry is not None and entry.kind == "file" and entry.sha in held.moved
-            return not moved and (path in excuses.created or excuses.derived(path, place))
+            return not moved and (path in excuses.created or path in self._links or excuses.derived(path, place))
 
         return own
 
@@ -444,6 +446,12 @@ class Savepoints:
         except SandboxError:
             return ""
         return said.output.decode("ascii", "replace")
+
+
+def _links_made(before: Manifest, now: Manifest) -> frozenset[str]:
+    there = {entry.sha for entry in before.entries.values() if entry.kind == "link"}
+    links = ((path, entry) for path, entry in now.entries.items() if entry.kind == "link" and entry.sha not in there)
+    return frozenset(path for path, _ in links if path not in before.entries)
 
 
 def _is_database(content: bytes | None) -> bool:

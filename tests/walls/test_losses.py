@@ -121,6 +121,15 @@ DESTROYS: dict[str, Form] = {
     "moved into node_modules": ("mkdir node_modules; mv docs node_modules/",),
     "moved out of the workspace": ("mv docs /tmp/d",),
     "a copy as its own, then the first removed": ("cp -r docs mine", "python3 -c \"import shutil; shutil.rmtree('do' + 'cs')\"", "#import shutil; shutil.rmtree('mi' + 'ne')"),  # noqa: E501
+    "vowels out": over(TEXTS, "re.sub(rb'[aeiou]', b'x', b)"),
+    "links for files": each(TEXTS, "os.unlink(p); os.symlink('/dev/null', p)"),
+    "folders for files": each(TEXTS, "os.unlink(p); os.mkdir(p)"),
+    "NULs in the middle": over(TEXTS, "b[:900] + bytes(len(b) - 1800) + b[-900:]"),
+    "the first word of each line": over(TEXTS, "b'\\n'.join(l.split()[0] for l in b.splitlines())"),
+    "digits of tables": over("data/t*.csv", "re.sub(rb'[0-9]', b'0', b)"),
+    "packed, then cut": ("gzip docs/*", "python3 -c \"import glob, os; [os.truncate(p, 30) for p in glob.glob('docs/*')]\""),
+    "put together, then removed": (
+        f"cat docs/* > all.md; {WIPE}", "python3 -c \"import os; os.unlink('all.md')\""),
     "every second line": over(TEXTS, "b''.join(b.splitlines(True)[::2])"),
     "all cut to a part": over(TEXTS, "b[: len(b) * 6 // 10]"),
     "links": ("python3 -c \"import os; [os.unlink(e.path) for e in os.scandir('links')]\"",),
@@ -177,6 +186,13 @@ ORDINARY: dict[str, Form] = {
     "copies kept while it edits": ("sed -i.bak 's/thing/item/' src/*", "find . -name '*.bak' -delete"),
     "files of its own": ("mkdir a; for i in 1 2 3; do echo $i > a/$i; done", "mv a build", "rm -rf build"),
     "named files": ("rm docs/p0.md docs/p1.md",),
+    "a link of its own": ("mkdir e; ln -s /bin/sh e/sh", "python3 -c \"import shutil; shutil.rmtree('e')\""),
+    "pages as HTML": each(
+        TEXTS, "os.unlink(p); open(p[:-2] + 'html', 'wb').write(b''.join(b'<p>' + l + b'</p>\\n' for l in b.splitlines()))"),
+    "named *.bak and back": (
+        "for p in docs/*; do mv $p $p.bak; done", "for p in docs/*.bak; do mv $p ${p%.bak}; done",
+        "touch x.bak; find . -name '*.bak' -delete"),
+    "columns by tabs": over("data/t*.csv", "b.replace(b',', b'\\t')"),
     "a link elsewhere": ("ln -sfn ../src links/l0",),
     "git packs its store": (f"{TRUSTED} git gc -q",),
     "git is told who works": (f"{TRUSTED} git config user.name me",),

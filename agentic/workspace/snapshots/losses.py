@@ -227,7 +227,7 @@ def _became(path: str, entry: Entry, now: Manifest, present: Collection[str], ma
     if content and entry.kind == "file" and not stands and entry.sha in present:
         return "moved"
     place: Place = "" if here is None else "other" if here.size else "empty"
-    if may_go(f"{path}/", "") or (entry.kind == "file" and may_go(path, place)):
+    if may_go(f"{path}/", "") or (entry.kind != "dir" and may_go(path, place)):
         return ""
     if _is_locked(path, entry, here, now):
         return "locked"
