@@ -152,10 +152,11 @@ DESTROYS: dict[str, Form] = {
     "a timer, and a call that is put back before it fires": (
         "#import threading, shutil\nthreading.Timer(1, lambda: (shutil.rmtree('docs'), open('done', 'w'))).start()",
         "?python3 -c \"import shutil; shutil.rmtree('src')\"", "WAIT"),
-    "something left running": ("(sleep 0.5; rm -rf docs; touch done) > /tmp/o 2>&1 & disown; true", "WAIT"),
-    "a process of its own": ("setsid sh -c 'sleep 0.5; rm -rf docs; touch done' > /tmp/o 2>&1 & true", "WAIT"),
-    "a command in the background": ("&sleep 0.5; python3 -c \"import shutil; shutil.rmtree('docs')\"; touch done", "WAIT"),
-    "NULs from the background": ("&sleep 0.5; for p in docs/*; do head -c 4000 /dev/zero > $p; done; touch done", "WAIT"),
+    "something left running": ("mkfifo go; (read x < go; rm -rf docs; touch done) > /tmp/o 2>&1 & true", "WAIT"),
+    "a process of its own": ("mkfifo go; setsid sh -c 'read x < go; rm -rf docs; touch done' > /tmp/o 2>&1 & true", "WAIT"),
+    "a command in the background": (f"&mkfifo go; read x < go; {WIPE}; touch done", "WAIT"),
+    "NULs from the background": (
+        "&mkfifo go; read x < go; for p in docs/*; do head -c 4000 /dev/zero > $p; done; touch done", "WAIT"),
 }  # fmt: skip
 ORDINARY: dict[str, Form] = {
     "a name everywhere": ("sed -i 's/line/row/g; s/thing/item/g' docs/* src/*",),
@@ -198,11 +199,11 @@ ORDINARY: dict[str, Form] = {
     "git is told who works": (f"{TRUSTED} git config user.name me",),
     "a passage less in each": over(TEXTS, "b''.join(b.splitlines(True)[6:])"),
     "a good part less in one": over("docs/p1.md", "b[: len(b) * 6 // 10]"),
-    "a server, and work beside it": ("&sleep 30", "sed -i 's/thing/item/' src/*", "mkdir lib; mv docs lib/docs", "ls"),
+    "a server, and work beside it": ("&mkfifo go; read x < go", "sed -i s/thing/item/ src/*", "mkdir l; mv docs l/docs", "ls"),
     "variables of the interpreter": ("#x = 1", "mkdir lib; mv docs lib/docs", "sed -i s/line/row/ lib/docs/*", "ls"),
     "a build beside a look": (
-        "&sleep 0.7; mv docs /tmp/d; touch began; sleep 1; cp -r /tmp/d docs; touch done", "STARTED",
-        "sleep 0.1; cat report.txt", "WAIT", "ls"),
+        "&mkfifo go back; read x < go; mv docs /tmp/d; touch began; read x < back; cp -r /tmp/d docs; touch done", "STARTED",
+        "cat report.txt", "WAIT", "ls"),
 }  # fmt: skip
 
 
@@ -275,8 +276,7 @@ async def asked(work: Path, toolbox: StandardToolbox, form: Form) -> str:
     created = frozenset[str]()
     for number, said in enumerate(form):
         if said in ("WAIT", "STARTED"):
-            there = work / ("done" if said == "WAIT" else "began")
-            await eventually(there.exists)
+            await going_on(work, "done" if said == "WAIT" else "began", "back" if (work / "began").exists() else "go")
             if said == "STARTED":
                 continue
             said = "echo on > on"
@@ -290,6 +290,14 @@ async def asked(work: Path, toolbox: StandardToolbox, form: Form) -> str:
             return seen.preview
         created |= {change.path for change in seen.changes if change.kind == "added"}
     return ""
+
+
+async def going_on(work: Path, mark: str, gate: str) -> None:
+    """What was left running goes on, where it waits at a gate, and has left its mark."""
+    await eventually(lambda: (work / gate).exists() or (work / mark).exists())
+    if (work / gate).exists():
+        await asyncio.to_thread((work / gate).write_text, "on\n")
+    await eventually((work / mark).exists)
 
 
 async def tried(forms: Sequence[tuple[str, Form]], wall: Wall, *, destroys: bool) -> None:

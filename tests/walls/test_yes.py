@@ -13,9 +13,8 @@ import pytest
 
 from agentic.ports.runtime import Observation, Prepared
 from agentic.tools.toolbox import StandardToolbox
-from tests.waiting import eventually
 from tests.walls.tally import Wall
-from tests.walls.test_losses import place, standing
+from tests.walls.test_losses import going_on, place, standing
 
 TOOL = "import shutil; shutil.rmtree('do' + 'cs')"
 MORE = f"{TOOL}; shutil.rmtree('s' + 'rc')"
@@ -164,14 +163,11 @@ async def test_what_was_shown_stays_as_the_call_leaves_it(wall: Wall) -> None:
 async def test_something_left_running_exchanges_the_script_once_it_was_put_back(tmp_path: Path) -> None:
     async with place(tmp_path / "one") as (work, toolbox):
         await asyncio.to_thread(scripts, work)
-        waits = (
-            '(while [ ! -e go ]; do sleep 0.05; done; echo "' + MORE + '" > tool.py; touch gone) >/tmp/o 2>&1 & true'
-        )
+        waits = 'mkfifo go; (read x < go; echo "' + MORE + '" > tool.py; touch gone) >/tmp/o 2>&1 & true'
         assert (await run(toolbox, waits)).put_back is None
         seen = await run(toolbox, "python3 tool.py")
         assert seen.put_back is not None
-        (work / "go").touch()
-        await eventually((work / "gone").exists)
+        await going_on(work, "gone", "go")
         again = await run(toolbox, "python3 tool.py", approved=True, shown=frozenset(seen.put_back.losses))
         assert again.put_back is not None
         assert "10 files" in again.put_back.destroyed

@@ -333,22 +333,28 @@ async def test_of_a_workspace_that_is_too_large_a_person_is_asked_once_before_wh
     assert broken_promises(log) == ()
 
 
+async def lets_on(gate: Path) -> None:
+    """What waits at a gate goes on."""
+    await eventually(gate.exists)
+    await asyncio.to_thread(gate.write_text, "on\n")
+
+
 async def test_what_a_background_command_does_is_not_put_to_a_call_that_looks(guarded: Bench) -> None:
     """It is put back once the background command has ended, and told; the output of the look is not lost."""
-    waits = "while [ ! -e gone ]; do sleep 0.05; done; touch gone2; while [ ! -e go ]; do sleep 0.05; done"
+    waits = "mkfifo gone go; read x < gone; touch gone2; read x < go"
     before = standing(guarded.workspace)
     began = await guarded.call("shell", command=f"rm -f x; {waits}; touch ended", background=True)
     assert began.put_back is None
     work = guarded.workspace
     destroying = await guarded.call(
-        "shell", command=f"while [ ! -e start ]; do sleep 0.05; done; {CODED_WIPE}; touch gone", background=True
+        "shell", command=f"mkfifo start; read x < start; {CODED_WIPE}; echo > gone", background=True
     )
     assert destroying.put_back is None
-    (work / "start").touch()
+    await lets_on(work / "start")
     await eventually((work / "gone2").exists)
-    seen = await guarded.call("shell", command="sleep 0.1; cat notes.txt")
+    seen = await guarded.call("shell", command="cat notes.txt")
     assert (seen.outcome, seen.put_back, "mine" in seen.preview) == ("ok", None, True)
-    (work / "go").touch()
+    await lets_on(work / "go")
     await eventually((work / "ended").exists)
 
     async def told() -> Observation | None:
