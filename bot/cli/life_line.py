@@ -52,8 +52,9 @@ class LifeLine:
             if printed and not self._moves:
                 self._write(f"{doing} …\n")
             if self._thread is None and doing:
-                self._thread = threading.Thread(target=self._show, daemon=True, name="life line")
-                self._thread.start()
+                thread = threading.Thread(target=self._show, daemon=True, name="life line")
+                thread.start()
+                self._thread = thread  # a signal may come at any moment, and what never began cannot be waited for
             self._changed.notify()
 
     def note(self, text: str) -> None:
