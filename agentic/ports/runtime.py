@@ -399,9 +399,15 @@ class Toolbox(Protocol):
         A tool's failure is an ``Observation``.  Raises ``CallNotBegun`` where there is no sandbox and nothing of the call
         was sent to any; ``SandboxLost`` where one went away that had got something of it: what that did is unknown.
         Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``; where what
-        it had destroyed by then was put back, it answers that instead.
+        it had destroyed by then was put back, it answers that instead.  Cancelling it again ends that too: it changes no
+        file any more and raises ``NotSettled``.
         """
         ...
+
+    @property
+    def restoring(self) -> int | None:
+        """How many files are restored after a call that has ended, 0 while that is found out; None where none are."""
+        return None
 
     async def perceive(self) -> Perception:
         """What changed in the world since the last call of this method; cheap when no sandbox exists.

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
@@ -30,6 +30,7 @@ from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
+    NotSettled,
     PathRefused,
     RemoteError,
     SandboxError,
@@ -81,7 +82,7 @@ from agentic.tools.plan import PLAN_MODE_TOOL, PROPOSE_TOOL
 from agentic.tools.shell.jobs import JOB_TOOL
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
-from agentic.workspace.savepoints import Savepoints
+from agentic.workspace.savepoints import RestoredFiles, Savepoints
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 
@@ -316,7 +317,7 @@ class StandardToolbox(Toolbox):
         savepoints = await self._guard(tool, prepared)
         if savepoints is None:
             return None
-        back = await savepoints.settle(call, own_to_destroy(prepared), prepared.created)
+        back = await self._whole(savepoints.settle(call, own_to_destroy(prepared), prepared.created))
         if back is None:
             return None
         state = await self.state_of(tool.name, prepared.arguments)
@@ -326,6 +327,23 @@ class StandardToolbox(Toolbox):
             changes=back.changes,
             put_back=PutBack(back.destroyed, state, back.left),
         )
+
+    async def _whole(self, settles: Coroutine[None, None, RestoredFiles | None]) -> RestoredFiles | None:
+        """Files are restored to the end, also for a call that was cancelled; ``NotSettled`` where that was done again."""
+        work, own = asyncio.create_task(settles), asyncio.current_task()
+        real = (await self._open()).real
+        real.restoring = 0
+        try:
+            while not work.done():
+                if own is not None and own.cancelling() > 1:
+                    work.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((work,))
+        finally:
+            real.restoring = None
+        if work.cancelled():
+            raise NotSettled("The process ended before what the call destroyed was restored.")
+        return work.result()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.
@@ -410,6 +428,11 @@ class StandardToolbox(Toolbox):
             for file in seen.stale
         )
         return Perception(stale, tuple(visible(change) for change in seen.changes), environment, exposure)
+
+    @property
+    def restoring(self) -> int | None:
+        """How many files of the workspace are restored after a call that has ended; None where none are."""
+        return self._world.real.restoring if self._world is not None else None
 
     async def settle(self) -> None:
         """End every effect that still runs, background commands too; return when the sandbox says they ended.

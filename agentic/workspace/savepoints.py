@@ -155,7 +155,9 @@ class Savepoints:
         except (PathRefused, SnapshotLost, OSError):
             return None
         try:
-            done = await self._snapshots.restore(thread, workspace, put_back(held.manifest, now), now)
+            wanted = put_back(held.manifest, now)
+            self._world.restoring = len(wanted)
+            done = await self._snapshots.restore(thread, workspace, wanted, now)
             now = await self._look(held)
         except (PathRefused, SnapshotLost, OSError) as error:
             return RestoredFiles(destroyed, f"what could not be put back any more: {error}", ())

@@ -296,7 +296,8 @@ class _Walk:
             case WorkspaceFound():
                 return self._inspects or "other"
             case CancelRequested():
-                return self._decided_now(Cancel(event.refs, event.reason))
+                told = event.restoring is not None
+                return "turn" if told else self._decided_now(Cancel(event.refs, event.reason))
             case Gated(put_back=True) if self._is_result(event):
                 return "result"
             case ToolStarted() | Gated():

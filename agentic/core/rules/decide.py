@@ -46,7 +46,7 @@ from agentic.core.state.actions import (
 from agentic.core.state.execution import Call, Execution
 from agentic.core.state.tiers import model_of
 
-RULES_VERSION = 4
+RULES_VERSION = 5
 """Recorded in each log, so that ``agentic/core/audit/verification.py`` knows which logs these rules can judge.
 Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
@@ -70,6 +70,8 @@ def stopping(execution: Execution) -> Action | None:
     """A stop ends what runs, gives every open call its result, and then the execution."""
     if execution.stopping is None:
         return None
+    if execution.suspect and any(call.id in execution.cancelled for call in ownership.cut_off(execution)):
+        return inspect(execution)  # its owner ended while it still restored what the stopped call had destroyed
     return task_end.close(execution, task_end.stopped(execution), f"stopped by {execution.stopping.author.name}")
 
 
