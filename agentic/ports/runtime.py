@@ -89,23 +89,25 @@ class Used:
 
     usage: Usage
     usd: float | None
+    begun: bool = True
+    """Part of an answer had come."""
 
 
 class Meter:
     """What one request has used so far, for whoever ends it or sees its answer break off.
 
-    The adapter gives it something to read as soon as part of an answer has come; until then it shows nothing.
+    The adapter gives it something to read as soon as it asks; until then it shows nothing.
     """
 
     def __init__(self) -> None:
         self._read: Callable[[], Used] | None = None
 
     def reads(self, read: Callable[[], Used]) -> None:
-        """Part of an answer has come; ``read`` says at any time what was used until then."""
+        """The provider is asked; ``read`` says at any time what was used until then."""
         self._read = read
 
     def used(self) -> Used | None:
-        """None where nothing has come yet."""
+        """None where the provider was not asked yet."""
         return self._read() if self._read is not None else None
 
 

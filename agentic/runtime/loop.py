@@ -218,6 +218,8 @@ class _Running:
 
     async def settle(self) -> None:
         """What requests came to and is not settled yet; what cannot be now is by whoever takes the execution up."""
+        if self._recorder.uncommitted:
+            return  # the log does not say it, and by the log it is settled
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self._purse.settle()

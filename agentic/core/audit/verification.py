@@ -344,7 +344,7 @@ class _Walk:
             return any(call.id == event.call for call in (*self._execution.calls_in_flight, *recalled))
         if isinstance(event, ModelFailed):
             request = self._execution.request_in_flight
-            return event.failure != "lost" and request is not None and request.id == event.request
+            return request is not None and request.id == event.request
         if isinstance(event, Asked):
             return bool(event.call) and event.sort != "approval"
         return isinstance(event, _RESULTS)
