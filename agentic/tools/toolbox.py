@@ -115,7 +115,7 @@ STANDARD: tuple[AnyTool, ...] = (
 )  # fmt: skip
 
 OF_CHILDREN = tuple(tool for tool in STANDARD if tool not in _NOT_OF_CHILDREN)
-ACKNOWLEDGE_SECONDS = 1.5
+ACKNOWLEDGE_SECONDS = 1.0
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
 AT_HAND_SECONDS = 60.0
 """So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
