@@ -28,7 +28,6 @@ from agentic.core.events.execution_events import (
     ToolFinished,
     ToolStarted,
 )
-from agentic.core.fold.model_requests import UNPRICED
 from agentic.core.rules.approvals import allowed_of
 from agentic.core.rules.questions import PLAN_OPTIONS
 from agentic.core.state.actions import Consult, Think
@@ -100,10 +99,10 @@ async def asked_model(
 
 def failed(request: str, error: ModelError, used: Used | None = None) -> ModelFailed:
     """A provider's failure as the log keeps it, with what it had used until then; a refusal before an answer costs nothing."""
-    if used is not None and not used.begun and error.failure not in UNPRICED:
-        used = None
+    came = used is not None and (used.begun or error.failure == "timed_out")
     return with_use(
-        ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after), used
+        ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after),
+        used if came else None,
     )
 
 

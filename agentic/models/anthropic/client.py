@@ -62,13 +62,12 @@ class AnthropicDirect:
         body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
         reading = Reading(allowance(max_tokens), on_text)
 
-        asked = Interrupted(model, prompt, max_tokens, on_text is not None)
         async with Patience(model, timeout, self._idle) as patience:
             self._need_key(model)
             async with self._clients.lent() as client:
                 if meter is not None:
                     meter.reads(
-                        lambda: asked.used(
+                        lambda: Interrupted(model, prompt, max_tokens, streamed=on_text is not None).used(
                             reading.raw_usage(), reading.written, patience.until_heard, reading.model, self._prices
                         )
                     )

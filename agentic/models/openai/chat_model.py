@@ -173,10 +173,9 @@ class ChatModel:
         request = self._request(question, wire, schema=schema)
         reading = ChatReading(allowance(question.max_tokens), None if schema else on_text)
 
-        asked = Interrupted(model, prompt, question.max_tokens, on_text is not None)
         if question.meter is not None:
             question.meter.reads(
-                lambda: asked.used(
+                lambda: Interrupted(model, prompt, question.max_tokens, streamed=on_text is not None).used(
                     reading.raw_usage(), reading.written, patience.until_heard, reading.model, self._prices
                 )
             )
