@@ -66,12 +66,16 @@ def finished(execution: Execution) -> Action | None:
     return Wait() if execution.finished is not None or execution.started is None else None
 
 
+def unrestored(execution: Execution) -> Action | None:
+    """An owner ended while it restored what a call had destroyed that was told to end: before the end this is ended."""
+    ended = any(call.id in execution.cancelled for call in ownership.cut_off(execution))
+    return inspect(execution) if ended and not ownership.is_crashing(execution) else None
+
+
 def stopping(execution: Execution) -> Action | None:
     """A stop ends what runs, gives every open call its result, and then the execution."""
     if execution.stopping is None:
         return None
-    if execution.suspect and any(call.id in execution.cancelled for call in ownership.cut_off(execution)):
-        return inspect(execution)  # its owner ended while it still restored what the stopped call had destroyed
     return task_end.close(execution, task_end.stopped(execution), f"stopped by {execution.stopping.author.name}")
 
 
@@ -229,6 +233,7 @@ Rule = Callable[[Execution], Action | None]
 
 RULES: tuple[Rule, ...] = (
     finished,
+    unrestored,
     stopping,
     withdrawn,
     out_of_time,

@@ -38,6 +38,7 @@ from bot.cli.replay.invariants import broken_promises
 from tests.scripts import Gate, reopen
 from tests.stores import fresh_store
 from tests.waiting import BOUND, eventually, promised
+from tests.walls.tally import Wall
 
 from .bench import Bench
 from .test_in_the_loop import THREAD, run
@@ -340,8 +341,9 @@ async def _log(store: SQLiteStore) -> list[Envelope]:
     return [envelope async for envelope in store.read(execution_id(THREAD, "1"))]
 
 
+@pytest.mark.wall("stops")
 async def test_a_stop_says_soon_that_files_are_still_restored_and_ends_when_they_are(
-    guarded: Bench, monkeypatch: pytest.MonkeyPatch
+    guarded: Bench, monkeypatch: pytest.MonkeyPatch, wall: Wall
 ) -> None:
     """Also where the command had ended by itself; and nobody else saves the workspace meanwhile."""
     for ends in ("; sleep 600", ""):
@@ -365,7 +367,8 @@ async def test_a_stop_says_soon_that_files_are_still_restored_and_ends_when_they
         ended = await working
         assert ended.finished is not None
         assert ended.finished.reason == "stopped"
-        assert {path: text for path, text in standing(guarded.workspace).items() if path in before} == before
+        back = {path: text for path, text in standing(guarded.workspace).items() if path in before} == before
+        wall.held(f"a stop while files are restored{ends}", back, "files are missing")
         held = await holds
         assert held is not None
         assert before.keys() <= held.manifest.entries.keys()

@@ -37,7 +37,7 @@ def test_the_rule_that_ended_a_task_is_named(scene: str, rule: str) -> None:
 def test_each_rule_that_was_asked_before_says_why_it_passed() -> None:
     trace = traced("asked_5", "finished")
     why = {rule.name: [fact.words for fact in rule.decisive] for rule in trace.passed}
-    assert list(why)[:3] == ["finished", "stopping", "withdrawn"]
+    assert list(why)[:4] == ["finished", "unrestored", "stopping", "withdrawn"]
     assert why["stopping"] == ["stopping is none"]
     assert why["paused"] == ["paused is none"]
     assert why["out_of_time"] == ["spent.minutes_passed is no"]

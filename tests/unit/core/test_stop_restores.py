@@ -73,3 +73,12 @@ def test_what_the_next_owner_does_first_with_a_stopped_call_of_the_one_before(as
     assert isinstance(action, Inspect) is asked_to_end
     log.add(WorkspaceFound())
     assert isinstance(decide(log.execution), Record)
+
+
+def test_what_ends_its_owners_again_and_again_is_not_restored_for_ever() -> None:
+    log = stopped()
+    for _ in range(log.execution.policy.crashes):
+        assert not isinstance(decide(log.execution), Record)
+        log.fence += 1
+        log.add(OwnerChanged(worker="w"))
+    assert isinstance(decide(log.execution), Record)
