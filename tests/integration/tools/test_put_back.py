@@ -351,9 +351,8 @@ async def test_a_stop_says_soon_that_files_are_still_restored_and_ends_when_they
         before = standing(guarded.workspace)
         script = [answer("", ("shell", {"command": f"python3 tool.py{ends}"}))]
         working = asyncio.create_task(run(guarded, script, store, doorbell))
-        await eventually(lambda: not (guarded.workspace / "src").exists())
-        if not ends:
-            await eventually(disk.reached.is_set)
+        gone = (lambda: not (guarded.workspace / "src").exists()) if ends else disk.reached.is_set
+        await eventually(gone)
         await _stopped(guarded, store, doorbell)
         async with promised(2.0, "people are told which files a stop still has restored"):
             while not any(isinstance(e.event, CancelRequested) and e.event.restoring for e in await _log(store)):
