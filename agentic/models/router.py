@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Literal
 
+from agentic.core.events.execution_events import Usage
 from agentic.core.fold.prompt_size import USUAL, characters
 from agentic.extras import missing
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS
@@ -26,6 +27,7 @@ from agentic.ports.runtime import (
     LanguageModel,
     Meter,
     Prompt,
+    Used,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ class ModelRouter:
         """
         if not self.prices.priced(model):
             raise ModelUnpriced(no_price(model), model=model)
+        if meter is not None:
+            meter.reads(lambda: Used(Usage(), 0.0, begun=False))  # until an adapter asks
         adapter = await self._adapter(model)
         max_tokens = self._fitting(model, prompt, max_tokens)
         reach("model.request.before")

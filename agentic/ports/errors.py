@@ -17,6 +17,7 @@ AgenticError
 │   │   ├── CallNotBegun       and so a call was not begun: nothing of it was sent anywhere
 │   │   └── SandboxRefused     this machine does not let one start; a person must act
 │   ├── SandboxLost            it was there and is gone
+│   ├── NotSettled             what a call destroyed is not restored yet: whoever goes on with the task does it
 │   ├── PathRefused            outside of the workspace, a device, or hidden by .aiignore
 │   ├── EditConflict           the file is not what the writer thinks it is
 │   └── OutputGone             a saved output that is no longer there
@@ -145,6 +146,10 @@ class SandboxUnavailable(SandboxError):
 
 class CallNotBegun(SandboxUnavailable):
     """There is no sandbox to run a call in, and nothing of the call was sent to any: it had no effect."""
+
+
+class NotSettled(SandboxError):
+    """A call has ended, and its owner ended before what it destroyed was restored: its next owner does it."""
 
 
 class SandboxRefused(SandboxUnavailable):

@@ -89,23 +89,25 @@ class Used:
 
     usage: Usage
     usd: float | None
+    begun: bool = True
+    """Part of an answer had come."""
 
 
 class Meter:
     """What one request has used so far, for whoever ends it or sees its answer break off.
 
-    The adapter gives it something to read as soon as part of an answer has come; until then it shows nothing.
+    The adapter gives it something to read as soon as it asks; until then it shows nothing.
     """
 
     def __init__(self) -> None:
         self._read: Callable[[], Used] | None = None
 
     def reads(self, read: Callable[[], Used]) -> None:
-        """Part of an answer has come; ``read`` says at any time what was used until then."""
+        """The provider is asked; ``read`` says at any time what was used until then."""
         self._read = read
 
     def used(self) -> Used | None:
-        """None where nothing has come yet."""
+        """None where the provider was not asked yet."""
         return self._read() if self._read is not None else None
 
 
@@ -405,9 +407,15 @@ class Toolbox(Protocol):
         A tool's failure is an ``Observation``.  Raises ``CallNotBegun`` where there is no sandbox and nothing of the call
         was sent to any; ``SandboxLost`` where one went away that had got something of it: what that did is unknown.
         Cancelling it ends the effect first, acknowledged by the sandbox, and then raises ``CancelledError``; where what
-        it had destroyed by then was put back, it answers that instead.
+        it had destroyed by then was put back, it answers that instead.  Cancelling it again ends that too: it changes no
+        file any more and raises ``NotSettled``.
         """
         ...
+
+    @property
+    def restoring(self) -> int | None:
+        """How many files are restored after a call that has ended, 0 while that is found out; None where none are."""
+        return None
 
     async def perceive(self) -> Perception:
         """What changed in the world since the last call of this method; cheap when no sandbox exists.

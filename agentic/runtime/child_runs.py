@@ -176,6 +176,7 @@ class _Run:
     looked: asyncio.Event = field(default_factory=asyncio.Event)
     """What an earlier owner's command of it had destroyed is put back: from then on others may change files."""
     ended: bool = False
+    toolbox: Toolbox | None = None
 
 
 class _Children:
@@ -311,6 +312,8 @@ class _Children:
                 raise
             await self._say([run for run in self._running.values() if not run.ended], "stop", call)
             done, late = await asyncio.wait(works, timeout=STOP_SECONDS)
+            while late and any(run.toolbox and run.toolbox.restoring is not None for run in self._running.values()):
+                done, late = await asyncio.wait(works, timeout=STOP_SECONDS)
             if late:
                 raise
         for work in sorted(done, key=lambda each: each.cancelled()):
@@ -327,7 +330,7 @@ class _Children:
     async def _work(self, run: _Run, parent: Execution, runs: Sequence[_Run], told: Callable[[_Run], None]) -> None:
         """Run one to its end.  Raises ``CancelledError`` where it was left, because the process ends."""
         name = f"{'approach' if run.place else 'helper'} {run.number}"
-        toolbox = self._toolbox(name, run.task.reader, run.place)
+        toolbox = run.toolbox = self._toolbox(name, run.task.reader, run.place)
         try:
             before = await self._folded(run.id)
             if before.finished is None:

@@ -98,17 +98,19 @@ async def asked_model(
 
 
 def failed(request: str, error: ModelError, used: Used | None = None) -> ModelFailed:
-    """A provider's failure as the log keeps it, with what it had used until then."""
+    """A provider's failure as the log keeps it, with what it had used until then; a refusal before an answer costs nothing."""
+    came = used is not None and (used.begun or error.failure == "timed_out")
     return with_use(
-        ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after), used
+        ModelFailed(request=request, failure=error.failure, message=error.message, retry_after=error.retry_after),
+        used if came else None,
     )
 
 
 def with_use(failure: ModelFailed, used: Used | None) -> ModelFailed:
-    """A failure with what is known of its cost; ``used`` is None where nothing of an answer had come."""
+    """A failure with what is known of its cost; ``used`` is None where nothing is."""
     if used is None:
         return failure
-    return failure.model_copy(update={"begun": True, "usage": used.usage, "usd": used.usd})
+    return failure.model_copy(update={"begun": used.begun, "usage": used.usage, "usd": used.usd})
 
 
 def cancelled(execution: Execution, ref: str, used: Used | None = None) -> ModelFailed | ToolFinished | None:
@@ -120,8 +122,12 @@ def cancelled(execution: Execution, ref: str, used: Used | None = None) -> Model
     return None
 
 
-def interrupted(execution: Execution, ref: str, used: Used | None = None) -> ToolFinished | None:
-    """The result of an effect that ends with its process; None for what its next owner begins again, or counts as lost."""
+def interrupted(execution: Execution, ref: str, used: Used | None = None) -> ModelFailed | ToolFinished | None:
+    """The result of an effect that ends with its process; None for what its next owner begins again."""
+    if execution.request is not None and execution.request.id == ref:
+        return with_use(
+            ModelFailed(request=ref, failure="lost", message="the bot stopped before the answer came"), used
+        )
     call = next((known for known in execution.calls_in_flight if known.id == ref), None)
     if call is None or call.intent is None or call.intent.effect != "unkeyed":
         return None

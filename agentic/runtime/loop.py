@@ -54,7 +54,7 @@ from agentic.core.state.conversation import Prompt
 from agentic.core.state.execution import Call, Execution
 from agentic.core.text.foreign_text import mark_of
 from agentic.log_context import of_effect, of_execution
-from agentic.ports.errors import CallNotBegun
+from agentic.ports.errors import CallNotBegun, NotSettled
 from agentic.ports.pictures import Sight
 from agentic.ports.runtime import (
     Clock,
@@ -77,11 +77,15 @@ from agentic.runtime.pictured_model import BLIND, PicturedModel
 from agentic.runtime.request_refs import SegmentKeeper, prompt_for
 from agentic.runtime.shutdown import (
     ACKNOWLEDGE_SECONDS,
+    GIVE_UP_SECONDS,
     SETTLE_SECONDS,
+    TELL_SECONDS,
     Leaving,
+    given_up,
     heard,
     late_to_end,
     settled,
+    still_running,
 )
 from agentic.runtime.workspace_jobs import Survey, inspected, surveyed
 
@@ -154,6 +158,8 @@ class _Running:
         self._bell: asyncio.Task[bool] | None = None
         self._looking: asyncio.Task[Perception] | None = None
         self._insisting: asyncio.Task[None] | None = None
+        self._told: int | None = None
+        """Of how many files people were told that a stop still has them restored."""
         self._survey = Survey(recorder, self._surveyed)
         self._looks: set[asyncio.Task[Any]] = set()
         self._bug: BaseException | None = None
@@ -206,11 +212,14 @@ class _Running:
     async def end_effects(self) -> None:
         """Nothing that this run began goes on after it."""
         own = (self._bell, self._looking, self._insisting, self._survey.task)
-        if await late_to_end((*own, *self._looks, *self._effects.values())):
+        if late := await late_to_end((*own, *self._looks, *self._effects.values())):
             await settled(self._toolbox)
+            await given_up(late)
 
     async def settle(self) -> None:
         """What requests came to and is not settled yet; what cannot be now is by whoever takes the execution up."""
+        if self._recorder.uncommitted:
+            return  # the log does not say it, and by the log it is settled
         with suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
                 await self._purse.settle()
@@ -339,17 +348,34 @@ class _Running:
             self._insisting = asyncio.create_task(self._insist(effects_ending), name=f"{self._execution.id} end")
 
     async def _insist(self, ending: dict[str, asyncio.Task[None]]) -> None:
-        """A cancelled effect that does not say that it ended holds up no stop: its sandbox is ended."""
-        _, late = await asyncio.wait(ending.values(), timeout=ACKNOWLEDGE_SECONDS)
-        if not late:
-            return
-        await settled(self._toolbox)
-        await asyncio.wait(late, timeout=1.0)
+        """A cancelled effect that does not say that it ended holds up no stop: its sandbox is ended, and it is given up.
+
+        As long as files are restored it is waited for, which people are told.
+        """
+        late = await still_running(ending.values(), min(TELL_SECONDS, ACKNOWLEDGE_SECONDS))
+        late = await still_running(await self._restored(late, ending), ACKNOWLEDGE_SECONDS - TELL_SECONDS)
+        if late := await self._restored(late, ending):
+            await settled(self._toolbox)
+            late = await self._restored(await still_running(late, GIVE_UP_SECONDS), ending)
         for ref, task in ending.items():
-            if not task.done() and self._effects.pop(ref, None) is not None:
+            if task in late and self._effects.pop(ref, None) is not None:
                 meter = self._meters.get(ref)
                 self._came_to(effects.unacknowledged(self._execution, ref, meter.used() if meter else None))
                 self._ended_since = True
+        await given_up(late)
+
+    async def _restored(
+        self, late: set[asyncio.Task[None]], ending: dict[str, asyncio.Task[None]]
+    ) -> set[asyncio.Task[None]]:
+        """Wait while files are restored; the effects that have not ended then."""
+        while late and (files := self._toolbox.restoring) is not None:
+            if files != self._told:
+                refs = tuple(ref for ref, task in ending.items() if task in late)
+                self._recorder.note(CancelRequested(refs=refs, restoring=files))
+                self._told = files
+                self._doorbell.set()  # which makes it durable
+            late = await still_running(late, TELL_SECONDS)
+        return late
 
     async def _wait(self, timers: tuple[Timer, ...]) -> None:
         await self._recorder.commit()
@@ -389,7 +415,10 @@ class _Running:
 
     async def _finish(self, finished: Finished) -> None:
         """Where the task is not done, nothing that was left in the background goes on either."""
-        await late_to_end((self._survey.task,))
+        late = await late_to_end((self._survey.task,))
+        while late and self._toolbox.restoring is not None:
+            late = await still_running(late, TELL_SECONDS)
+        await given_up(late)
         if finished.reason != "done":
             await settled(self._toolbox)
         self._recorder.note(finished)
@@ -409,6 +438,8 @@ class _Running:
             ended = effects.interrupted if leaves else effects.cancelled
             self._came_to(ended(self._execution, ref, meter.used() if meter else None))
         elif task.exception() is not None:
+            if isinstance(task.exception(), NotSettled):
+                return  # its next owner finds it without a result, and goes on with it
             self._bug = task.exception()
             if isinstance(self._bug, CallNotBegun):
                 self._recorder.note(effects.not_begun(ref, self._bug))

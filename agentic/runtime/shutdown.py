@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,9 @@ from agentic.ports.runtime import Toolbox
 
 ACKNOWLEDGE_SECONDS = 3.0
 """So long a cancelled effect may take to say that it ended; then its sandbox is ended."""
+TELL_SECONDS = 1.0
+"""After so long people are told which files a stop still has restored."""
+GIVE_UP_SECONDS = 1.0
 SETTLE_SECONDS = 4.0
 """So long the end of everything in the sandbox may take; with the line above, less than a lease has left."""
 
@@ -33,10 +36,19 @@ async def late_to_end(tasks: Iterable[asyncio.Task[Any] | None]) -> set[asyncio.
     left = [task for task in tasks if task is not None and not task.done()]
     for task in left:
         task.cancel()
-    if not left:
-        return set()
-    _, late = await asyncio.wait(left, timeout=ACKNOWLEDGE_SECONDS)
-    return late
+    return await still_running(left, ACKNOWLEDGE_SECONDS)
+
+
+async def given_up(tasks: Collection[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
+    """Cancels for a second time what did not end: nothing of it begins any more; the ones that run even so."""
+    for task in tasks:
+        task.cancel()
+    return await still_running(tasks, GIVE_UP_SECONDS)
+
+
+async def still_running(tasks: Collection[asyncio.Task[Any]], seconds: float) -> set[asyncio.Task[Any]]:
+    """Those that have not ended in so many seconds."""
+    return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else set()
 
 
 async def settled(toolbox: Toolbox) -> None:

@@ -173,6 +173,11 @@ class Sandboxes:
             return self._choice
 
     @property
+    def chosen(self) -> Choice | None:
+        """The choice that has a rung; None before there is one."""
+        return self._choice if self._choice is not None and self._choice.rung is not None else None
+
+    @property
     def left(self) -> tuple[str, ...]:
         """What an earlier process left behind and nobody can end, in words."""
         return self._choice.left if self._choice is not None else ()

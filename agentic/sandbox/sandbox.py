@@ -30,7 +30,8 @@ from agentic.sandbox.protocol.results import (
 )
 
 PROTOCOL = 1
-KILL_SECONDS = 5.0
+KILL_SECONDS, STOP_SECONDS = 5.0, 1.0
+"""So long the end of a command may take to be confirmed, and where somebody stops it; then its sandbox is ended."""
 PIPE_WORDS = 4_096
 HEARTBEAT_ENDS = 1.5
 """After so many times its heartbeat's limit a supervisor that hears nothing has ended everything; it looks six times in it."""
@@ -222,13 +223,15 @@ class Sandbox(FileOperations):
             killed_reason=reply.text("killed"),
         )
 
-    async def kill(self, exec_id: str, reason: str = "stopped", *, scan: bool = True) -> int:
+    async def kill(
+        self, exec_id: str, reason: str = "stopped", *, scan: bool = True, seconds: float = KILL_SECONDS
+    ) -> int:
         """End a command and everything it started; returns when no process of it is left, with how many there were.
 
         Without ``scan`` its own answer does not wait for what it changed; the next scan tells that.
         """
         header: dict[str, JsonValue] = {"op": "kill", "exec": exec_id, "reason": reason, "scan": scan}
-        reply = await self._channel.request(header, timeout=KILL_SECONDS)
+        reply = await self._channel.request(header, timeout=seconds)
         return reply.number("killed")
 
     async def kill_all(self, reason: str = "stopped") -> int:
@@ -320,8 +323,8 @@ class Sandbox(FileOperations):
 
     async def _kill_and_wait(self, number: str, task: asyncio.Future[Reply]) -> None:
         try:
-            await self.kill(number, scan=False)
-            await asyncio.wait((task,), timeout=KILL_SECONDS)
+            await self.kill(number, scan=False, seconds=STOP_SECONDS)
+            await asyncio.wait((task,), timeout=STOP_SECONDS)
         except SandboxError as error:
             # the kill could not be confirmed: end the whole sandbox, which the kernel does confirm
             self._channel.fail(str(error))

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
@@ -30,6 +30,7 @@ from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
+    NotSettled,
     PathRefused,
     RemoteError,
     SandboxError,
@@ -114,7 +115,7 @@ STANDARD: tuple[AnyTool, ...] = (
 )  # fmt: skip
 
 OF_CHILDREN = tuple(tool for tool in STANDARD if tool not in _NOT_OF_CHILDREN)
-ACKNOWLEDGE_SECONDS = 1.5
+ACKNOWLEDGE_SECONDS = 1.0
 """So long a sandbox may take to end all that runs in it and to say so; its own grace is 0.06 s."""
 AT_HAND_SECONDS = 60.0
 """So long a call that has not begun waits for its sandbox; what takes longer (a queue) it waits for as begun."""
@@ -343,7 +344,7 @@ class StandardToolbox(Toolbox):
     async def _settled(self, tool: AnyTool, key: str, prepared: Prepared) -> RestoredFiles | None:
         """What was put back of what a call, or what ran beside it, destroyed; None where nothing had to be."""
         savepoints = await self._guard(tool, prepared)
-        return await savepoints.settle(key, excuses(prepared)) if savepoints is not None else None
+        return await self._whole(savepoints.settle(key, excuses(prepared))) if savepoints is not None else None
 
     @staticmethod
     def _undone(back: RestoredFiles, since: RestoredFiles | None = None) -> Observation:
@@ -356,6 +357,23 @@ class StandardToolbox(Toolbox):
             changes=back.changes,
             put_back=PutBack(did, left=back.left, losses=tuple(sorted(back.losses))),
         )
+
+    async def _whole(self, settles: Coroutine[None, None, RestoredFiles | None]) -> RestoredFiles | None:
+        """Files are restored to the end, also for a call that was cancelled; ``NotSettled`` where that was done again."""
+        work, own = asyncio.create_task(settles), asyncio.current_task()
+        real = (await self._open()).real
+        real.restoring = 0
+        try:
+            while not work.done():
+                if own is not None and own.cancelling() > 1:
+                    work.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((work,))
+        finally:
+            real.restoring = None
+        if work.cancelled():
+            raise NotSettled("The process ended before what the call destroyed was restored.")
+        return work.result()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.
@@ -440,6 +458,11 @@ class StandardToolbox(Toolbox):
             for file in seen.stale
         )
         return Perception(stale, tuple(visible(change) for change in seen.changes), environment, exposure)
+
+    @property
+    def restoring(self) -> int | None:
+        """How many files of the workspace are restored after a call that has ended; None where none are."""
+        return self._world.real.restoring if self._world is not None else None
 
     async def settle(self) -> None:
         """End every effect that still runs, background commands too; return when the sandbox says they ended.

@@ -232,6 +232,7 @@ class Savepoints:
                 await self._snapshots.note(thread, replace(held, destroyed=destroyed, losses=lost))
                 reach("savepoint.noted.after")
             wanted = put_back(held.manifest, now, losses if beside else None)
+            self._world.restoring = len(wanted)
             done = await self._snapshots.restore(thread, self._world.workspace, wanted, now)
             now = await self._look(held)
         except (PathRefused, SnapshotLost, OSError) as error:

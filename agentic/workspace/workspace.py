@@ -103,6 +103,8 @@ class RealWorld:
         self._beside = Beside()
         self.changing = asyncio.Lock()
         """Held by a call that may change files, where several agents work here at a time."""
+        self.restoring: int | None = None
+        """Files that are restored after a call that has ended, 0 while that is found out; None where none are."""
         self.reached = UNEXPOSED
         """What commands have reached since several agents work here, of which each of them is told."""
 

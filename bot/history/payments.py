@@ -86,7 +86,11 @@ class Payments:
                 purpose, tier = (asked.purpose, asked.tier) if asked is not None else ("turn", 0)
                 usd = cost_of_failure(event, asked.reserved_usd if asked is not None else 0.0)
                 model, used = (asked.model if asked is not None else "") or UNKNOWN, event.usage
-                return [Payment(at, model, usd, used.total, purpose, tier, used, failed=True, copied=copied)]
+                return [
+                    Payment(
+                        at, model, usd, used.total, purpose, tier, used, failed=True, estimated=bool(usd), copied=copied
+                    )
+                ]
             case SubagentFinished():
                 models, tokens = dict(event.models), event.spent_tokens
                 rest = event.spent_usd - sum(models.values())

@@ -222,7 +222,8 @@ def _kept(event: Event) -> str:
         case Gated() | AllowanceUsed() | AllowancesEnded():
             return _gate(event)
         case CancelRequested():
-            return f"stopping what runs: {event.reason}"
+            restores = "still restoring what the stopped command destroyed"
+            return restores if event.restoring is not None else f"stopping what runs: {event.reason}"
         case DeadlinePassed():
             return "the time for this task is up" if event.ref == MINUTES else "nobody answered in time"
         case PolicyChanged():

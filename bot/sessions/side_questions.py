@@ -94,6 +94,10 @@ class NoTools:
     async def perceive(self) -> Perception:
         return Perception()
 
+    @property
+    def restoring(self) -> None:
+        return None
+
     async def settle(self) -> None:
         """Do nothing: there are no processes to end."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -25,6 +26,7 @@ from agentic.core.fold.exposure import merged
 from agentic.ports.children import Children
 from agentic.ports.errors import AgenticError, PathRefused, StoreUnavailable
 from agentic.ports.runtime import Found, Saved, SessionRow
+from agentic.runtime.shutdown import heard
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.tools.approaches.approaches import APPROACHES_TOOL
 from agentic.tools.commit import COMMIT_TOOL, repositories_in
@@ -74,6 +76,8 @@ PLACE_SECONDS = 0.3
 """Seconds that a start waits for the name of its sandbox."""
 
 TRYING_SECONDS = 5.0
+AGAIN_SECONDS = 30.0
+"""Seconds between two trials that nobody waits for."""
 
 EARLIER_FILES = (
     "⚠ The newest copy of this thread's files can't be read any more, so I continue with the one before. Its last changes are "
@@ -104,6 +108,23 @@ HOST = "host, .aiignore is not enforced"
 """The warning of the host backend: nothing can be mounted over hidden files, so a command that sets out to can read
 them.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A trial of the sandbox, when it began, and what came of the one before."""
+
+    task: asyncio.Task[Choice]
+    begun: float
+    before: Choice | None
+
+    @property
+    def known(self) -> Choice | None:
+        """What came of it, or of the one before as long as it runs."""
+        if not self.task.done():
+            return self.before
+        error = asyncio.CancelledError() if self.task.cancelled() else self.task.exception()
+        return self.task.result() if error is None else Choice(None, str(error))
 
 
 @dataclass(slots=True)
@@ -143,7 +164,7 @@ class Workshop:
     read_skill: Callable[[str, EquippedSkill], Awaitable[SkillCopy]] | None = None
     """Reads a skill for a thread; without it there are none."""
     _worlds: dict[str, RealWorld] = field(default_factory=dict[str, RealWorld])
-    _trying: asyncio.Task[Choice] | None = None
+    _trying: _Trial | None = None
 
     def world(self, thread: str) -> RealWorld:
         """Return the thread's workspace; its sandbox is started when something runs in it."""
@@ -169,16 +190,30 @@ class Workshop:
 
         Where there was none it is tried again, since somebody may have mended that.
         """
-        if self._trying is None or ((tried := self.tried()) is not None and tried.rung is None):
-            self._trying = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
-        return await asyncio.shield(self._trying)
+        return await asyncio.shield(self._trial())
+
+    def _trial(self) -> asyncio.Task[Choice]:
+        """Return the trial that runs or that found a sandbox; one that has begun where there was none."""
+        before = self._trying.known if self._trying is not None else None
+        if self._trying is None or (self._trying.task.done() and before is not None and before.rung is None):
+            task = asyncio.create_task(self.sandboxes.choice(), name="trying the sandbox")
+            task.add_done_callback(heard)
+            self._trying = _Trial(task, time.monotonic(), before)
+        return self._trying.task
 
     def tried(self) -> Choice | None:
-        """Return which sandbox is used, None while that is not known; without a rung where it could not be tried."""
-        if self._trying is None or not self._trying.done():
+        """Return which sandbox is used, None while that is not known; without a rung where it could not be tried.
+
+        Whoever asks and is told of none has it tried again, at most once in ``AGAIN_SECONDS``.
+        """
+        if self._trying is None:
             return None
-        error = asyncio.CancelledError() if self._trying.cancelled() else self._trying.exception()
-        return self._trying.result() if error is None else Choice(None, str(error))
+        if self.sandboxes.chosen is not None:
+            return self.sandboxes.chosen  # a command may have got one since
+        known = self._trying.known
+        if known is not None and known.rung is None and time.monotonic() >= self._trying.begun + AGAIN_SECONDS:
+            self._trial()
+        return known
 
     def said(self) -> str:
         """Say which sandbox commands run in, '' while that is being tried out."""
@@ -206,7 +241,7 @@ class Workshop:
     async def close(self) -> None:
         """Wait until the trial of a sandbox has ended it."""
         if self._trying is not None:
-            await asyncio.wait((self._trying,), timeout=TRYING_SECONDS)
+            await asyncio.wait((self._trying.task,), timeout=TRYING_SECONDS)
 
     async def end_servers(self) -> None:
         """End the connections to MCP servers."""

@@ -95,7 +95,7 @@ async def until(stage: Stage, kind: str, count: int = 1) -> None:
 
 async def work() -> list[Envelope]:
     """Reads together, writes in order, one that is refused and one that fails."""
-    calls = [("look", {"name": name, "seconds": 0.02}) for name in "ab"]
+    calls = [("look", {"name": name}) for name in "ab"]
     script = [
         answer("I look.\nconfidence: 60", *calls, ("act", {"name": "c"}), ("act", {"wrong": 1})),
         answer("", ("act", {"name": "d", "fails": True}), ("nothing", {})),
@@ -137,7 +137,7 @@ async def failing() -> list[Envelope]:
 
 async def stopped() -> list[Envelope]:
     """A stop in the middle of calls."""
-    async with staged([answer("", ("act", {"seconds": 600.0}), ("act", {})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"until": "never"}), ("act", {})), FINISH]) as stage:
         running = asyncio.create_task(stage.run())
         await until(stage, "tool_started")
         await stage.say("guidance", "never mind")
@@ -149,7 +149,7 @@ async def stopped() -> list[Envelope]:
 async def asked() -> list[Envelope]:
     """A tool's question, two approvals, one of them denied, a pause and what was said in it."""
     ask, wipe = ("ask_user", {}), ("wipe", {"name": "x"})
-    async with staged([answer("", ask, wipe, ("act", {"seconds": 0.1})), answer("", wipe), FINISH]) as stage:
+    async with staged([answer("", ask, wipe, ("act", {"until": "said"})), answer("", wipe), FINISH]) as stage:
         running = asyncio.create_task(stage.run())
         await until(stage, "asked")
         await stage.say("answer", "B")
@@ -158,6 +158,8 @@ async def asked() -> list[Envelope]:
         await until(stage, "tool_started", 3)
         await stage.say("pause")
         await stage.say("guidance", "leave x")
+        await until(stage, "input_received", 4)
+        stage.toolbox.gates["said"].set()
         await until(stage, "tool_finished", 3)
         await stage.say("resume")
         await until(stage, "asked", 3)
@@ -198,7 +200,7 @@ async def out_of_money() -> list[Envelope]:
 
 async def out_of_time() -> list[Envelope]:
     """The wall-time cap ends a call in the middle, and more time is given."""
-    async with staged([answer("", ("act", {"seconds": 600.0})), FINISH]) as stage:
+    async with staged([answer("", ("act", {"until": "never"})), FINISH]) as stage:
         await _answering(stage, asyncio.create_task(stage.run(max_minutes=0.003)), "20 minutes")
         return await _log(stage)
 

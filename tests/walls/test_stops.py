@@ -85,6 +85,47 @@ async def test_every_form_is_stopped_whole_and_soon(ground: Ground, wall: Wall) 
     )
 
 
+FORKS = "import os, signal\n{first}\nwhile True:\n try:\n  {each}\n except OSError: open('full', 'w').close()"
+STORMS = {
+    "forks": ("", "os.fork()"),
+    "deaf forks": ("signal.signal(15, signal.SIG_IGN)", "os.fork()"),
+    "sessions without a name": ("os.environ.clear()", "os.fork() or os.setsid()"),
+    "forks that write": ("", "os.fork(); open(f'busy{os.getpid() % 50}', 'w').write('x')"),
+    "forks that end at once": ("", "os.fork() or os.fork() or os._exit(0)"),
+}
+
+
+@pytest.mark.wall("stops")
+@pytest.mark.parametrize("beside", ["alone", "beside a job"])
+async def test_a_storm_of_processes_is_stopped_in_two_seconds_and_no_file_changes_after(
+    ground: Ground, wall: Wall, beside: str
+) -> None:
+    """With or without its sandbox, which is told; the command that stands beside it may end with it."""
+    if not ground.rung.covers:
+        pytest.skip("without a process namespace a storm is the machine's")
+    full = ground.workspace / "full"
+    for storm, (first, each) in STORMS.items():
+        async with ground.open() as sandbox:
+            if beside != "alone":
+                await sandbox.start("sleep 1000")
+            code = FORKS.format(first=first, each=each)
+            running = asyncio.create_task(sandbox.exec(f"python3 -c {shlex.quote(code)}", timeout=600))
+            await eventually(full.exists, storm)
+            began = time.monotonic()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            took, stands = time.monotonic() - began, _stand(ground)
+            wall.held(f"{ground.rung_name}: {storm} {beside}", took <= STOP_SECONDS, f"{took:.1f} s")
+            await sandbox.close()
+        wall.held(f"{ground.rung_name}: {storm} {beside}, after it", _stand(ground) == stands, "files changed")
+        full.unlink(missing_ok=True)
+
+
+def _stand(ground: Ground) -> dict[str, tuple[int, int]]:
+    found = [(path.name, path.stat()) for path in ground.workspace.iterdir()]
+    return {name: (status.st_mtime_ns, status.st_size) for name, status in found}
+
+
 async def _left(sandbox: Sandbox) -> int:
     """How many processes there are; those that have ended and only wait to be asked for it are none."""
     return int((await sandbox.exec(ALIVE, timeout=10)).text)

@@ -296,7 +296,8 @@ class _Walk:
             case WorkspaceFound():
                 return self._inspects or "other"
             case CancelRequested():
-                return self._decided_now(Cancel(event.refs, event.reason))
+                told = event.restoring is not None
+                return "turn" if told else self._decided_now(Cancel(event.refs, event.reason))
             case Gated(put_back=True) if self._is_result(event):
                 return "result"
             case ToolStarted() | Gated():
@@ -343,7 +344,7 @@ class _Walk:
             return any(call.id == event.call for call in (*self._execution.calls_in_flight, *recalled))
         if isinstance(event, ModelFailed):
             request = self._execution.request_in_flight
-            return event.failure != "lost" and request is not None and request.id == event.request
+            return request is not None and request.id == event.request
         if isinstance(event, Asked):
             return bool(event.call) and event.sort != "approval"
         return isinstance(event, _RESULTS)

@@ -10,11 +10,13 @@ from __future__ import annotations
 from agentic.core.display import tier_change_text
 from agentic.core.events.execution_events import (
     Asked,
+    CancelRequested,
     CommitCreated,
     Envelope,
     Escalated,
     Event,
     Finished,
+    Gated,
     InputReceived,
     Intervened,
     ModelAnswered,
@@ -36,7 +38,7 @@ from agentic.core.fold.ownership import (
     owner_changed,
 )
 from agentic.core.fold.people import DENY, MACHINE, input_received
-from agentic.core.rules.approvals import verdict
+from agentic.core.rules.approvals import stands, verdict
 from agentic.core.rules.questions import STOP, choice_of
 from agentic.core.rules.used_up_limits import nearly
 from agentic.core.state.execution import Call, Execution
@@ -109,6 +111,9 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
         title, text = titled(before, event)[0], nearly(before, event.usd)
         named = made("title", title, key=f"{envelope.execution}.{envelope.seq}.1") if title else ()
         return (*named, *(made("notice", text) if text else ()))
+    if isinstance(event, CancelRequested | Gated) and before.stopping is not None:
+        text = _of_restored(event)
+        return made("notice", text) if text else ()
     if isinstance(event, ToolFinished) and event.outcome == "unknown":
         return made("notice", _unknown(before, event))
     if isinstance(event, Finished):
@@ -116,6 +121,16 @@ def visible(before: Execution, envelope: Envelope) -> tuple[OutboxItem, ...]:
         none = made("title", key=f"{envelope.execution}.{envelope.seq}.1") if untitled else ()
         return (*none, *made("answer", event.answer, files=event.files, notify=True))
     return ()
+
+
+def _of_restored(event: CancelRequested | Gated) -> str:
+    """What a stopped command destroyed, while it is restored and then; '' for what is seen anyway."""
+    if isinstance(event, Gated):
+        return f"The stopped command {event.reason}. {stands(event)}"
+    if event.restoring is None:
+        return ""
+    files = f"restoring {event.restoring:,} files" if event.restoring else "looking for files"
+    return f"Stopped: the command has ended. I'm still {files} that it destroyed; the next task waits for that."
 
 
 def _dropped(tasks: tuple[str, ...]) -> str:

@@ -206,6 +206,8 @@ class CancelRequested(Frozen):
     kind: Literal["cancel_requested"] = "cancel_requested"
     refs: tuple[str, ...]
     reason: str = ""
+    restoring: int | None = None
+    """The calls have ended, and so many files that they destroyed are still restored; 0 while that is found out."""
 
 
 class TurnEnded(Frozen):

@@ -20,6 +20,8 @@ from agentic.core.state.execution import Execution, SignCounts
 from agentic.core.state.replace import changed
 from agentic.core.state.tiers import next_tier
 
+LEARNED_TURNS = 15
+"""So many turns without a file change are progress because they told something new; then only a change is."""
 ADVICE_RULE = "advice"
 """The intervention that carries what a stronger model advises."""
 
@@ -30,16 +32,27 @@ def turn_ended(execution: Execution, confidence: Confidence) -> Climb:
     climb = judged.climb
     low = confidence.heuristic < execution.policy.low_confidence
     results = [call.result for call in turn.calls if call.result is not None]
-    files = [result for result in results if result.changes]
     tests_fail = judged.tests is not None and judged.tests[1] > 0
     acted = [result for result in results if result.outcome == "ok"]
     calm = acted and not turn.failed_calls and not tests_fail and not low
+    unchanged, learned = _without_change(execution)
     return changed(
         climb,
         low_turns=climb.low_turns + 1 if low else 0,
-        unchanged_turns=0 if files or execution.mind.planning else climb.unchanged_turns + 1,
+        unchanged_turns=unchanged,
+        learned_turns=learned,
         calm_turns=climb.calm_turns + 1 if calm else 0,
     )
+
+
+def _without_change(execution: Execution) -> tuple[int, int]:
+    """The turns since a file was changed, with this one: those that led nowhere, and those that told something new."""
+    judged, climb = execution.judged, execution.judged.climb
+    if execution.mind.planning or any(call.result and call.result.changes for call in execution.turn.calls):
+        return 0, 0
+    if judged.repeats.news and climb.learned_turns < LEARNED_TURNS:
+        return climb.unchanged_turns, climb.learned_turns + 1
+    return climb.unchanged_turns + 1, climb.learned_turns
 
 
 def corrected(execution: Execution) -> Climb:

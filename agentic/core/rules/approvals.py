@@ -184,7 +184,7 @@ def denial(execution: Execution, call: Call) -> ToolFinished | None:
     if call.gated.publishes:
         text = f"Not published: it {reason}, and {why}."
     elif call.gated.ran:
-        text = f"Put back: it {reason}, and {why}. {_stands(call.gated)}"
+        text = f"Put back: it {reason}, and {why}. {stands(call.gated)}"
     else:
         text = f"Not run: it {reason}, and {why}."
     text += " Do not try to get the same in another way; choose a safer one."
@@ -231,10 +231,10 @@ def _asks(gated: Gated) -> str:
     again = "? What it destroys besides this is restored, and I ask anew."
     if not gated.losses:  # of a version before, where a yes covered whatever it did
         again = ", this time without restoring anything?"
-    return f"I ran this, and it {gated.reason}. {_stands(gated)} May I run it again{again}"
+    return f"I ran this, and it {gated.reason}. {stands(gated)} May I run it again{again}"
 
 
-def _stands(gated: Gated) -> str:
+def stands(gated: Gated) -> str:
     """How the files stand after it."""
     new = len(gated.changes)
     besides = f", and {new} new file{'s stay' if new > 1 else ' stays'}" if new else ""

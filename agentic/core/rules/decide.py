@@ -46,7 +46,7 @@ from agentic.core.state.actions import (
 from agentic.core.state.execution import Call, Execution
 from agentic.core.state.tiers import model_of
 
-RULES_VERSION = 4
+RULES_VERSION = 5
 """Recorded in each log, so that ``agentic/core/audit/verification.py`` knows which logs these rules can judge.
 Counts up with every change after
 which some log would be continued otherwise; the golden runs of tests/golden show that one has happened."""
@@ -64,6 +64,12 @@ def decide(execution: Execution) -> Action:
 def finished(execution: Execution) -> Action | None:
     """Nothing happens before the start or after the end."""
     return Wait() if execution.finished is not None or execution.started is None else None
+
+
+def unrestored(execution: Execution) -> Action | None:
+    """An owner ended while it restored what a call had destroyed that was told to end: before the end this is ended."""
+    ended = any(call.id in execution.cancelled for call in ownership.cut_off(execution))
+    return inspect(execution) if ended and not ownership.is_crashing(execution) else None
 
 
 def stopping(execution: Execution) -> Action | None:
@@ -227,6 +233,7 @@ Rule = Callable[[Execution], Action | None]
 
 RULES: tuple[Rule, ...] = (
     finished,
+    unrestored,
     stopping,
     withdrawn,
     out_of_time,

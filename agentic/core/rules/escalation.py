@@ -166,7 +166,8 @@ def _signs(execution: Execution) -> Trigger | None:
         return Trigger("corrections", f"corrected {climb.corrections} times")
     changing = execution.triage is not None and execution.triage.changes_files
     if changing and climb.unchanged_turns >= policy.unchanged_turns_escalate:
-        return Trigger("no_change", f"{climb.unchanged_turns} turns without a file change")
+        turns = climb.unchanged_turns + climb.learned_turns
+        return Trigger("no_change", f"{turns} turns without a file change")
     return None
 
 
@@ -218,6 +219,7 @@ def _change(execution: Execution, to: int, rule: str, text: str) -> Escalated:
         counted={
             "low_turns": climb.low_turns,
             "unchanged_turns": climb.unchanged_turns,
+            "learned_turns": climb.learned_turns,
             "corrections": climb.corrections,
             "same_error": judged.same_error,
             "empty_answers": judged.empty_answers,

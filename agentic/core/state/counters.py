@@ -69,7 +69,9 @@ class Climb:
     low_turns: int = 0
     """Turns running whose confidence was under the threshold."""
     unchanged_turns: int = 0
-    """Turns running without a file changed."""
+    """Turns without a file changed since one was, but those that count as learned."""
+    learned_turns: int = 0
+    """Turns since a file was changed that told something new, as many as that counts for."""
     corrections: int = 0
     wanted: str = ""
     """Why a person or the model itself asked for a stronger model, in words; '' where nobody did."""

@@ -18,6 +18,7 @@ from agentic.models.answers.token_usage import (
     RawUsage,
     counted,
     possible,
+    prompt_tokens,
 )
 from agentic.models.answers.tool_calls import by_name
 from agentic.models.answers.tool_calls_in_text import recovered_blocks
@@ -26,6 +27,8 @@ from agentic.models.requests.call_pairing import unique_ids
 from agentic.ports.errors import ModelContentFiltered
 from agentic.ports.runtime import Answer, Prompt, Used
 
+HIDDEN_TOKENS: Final = 60
+"""Tokens a second that a model writes which cannot be seen yet."""
 ESTIMATED: Final = " (usage estimated)"
 """Stands after ``served_by`` where the provider's count was missing or absurd and our own was taken."""
 
@@ -58,16 +61,33 @@ def finished_answer(
     return Answer(blocks, _stop(blocks, came.stop), billed.usage, usd, served_by, billed.estimated)
 
 
-def used_so_far(model: str, raw: RawUsage, written: int, served_by: str, prices: Prices) -> Used:
-    """What an answer has cost of which only a part has come: the provider's count of what it read, ours of what it wrote.
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """What was asked of a model, as far as an estimate needs it; ``streamed``: its answer comes as it is written."""
 
-    ``written`` are characters.
-    """
-    if not (raw.input or 0) + raw.cache_read + raw.cache_write or not possible(raw):
-        return Used(Usage(), None)
-    output = max(raw.output or 0, written // CHARACTERS_A_TOKEN)
-    usage = Usage(input=raw.input or 0, output=output, cache_read=raw.cache_read, cache_write=raw.cache_write)
-    return Used(usage, prices.usd(model, usage, served_by))
+    model: str
+    prompt: Prompt
+    max_tokens: int
+    streamed: bool
+
+    def used(self, raw: RawUsage, written: int, silence: float, served_by: str, prices: Prices) -> Used:
+        """What it has cost so far: the provider's count where it has said one that can be true, else our own.
+
+        ``written`` are characters that came, ``silence`` the seconds before the first: in these a model that thinks, or
+        answers all at once, has written what nobody sees.
+        """
+        facts = prices.facts(self.model)
+        hidden = int(silence * HIDDEN_TOKENS) if not self.streamed or (facts is not None and facts.reasons) else 0
+        output = min(written // CHARACTERS_A_TOKEN + hidden, self.max_tokens)
+        usage = Usage(input=prompt_tokens(self.prompt), output=output)
+        if (raw.input or 0) + raw.cache_read + raw.cache_write and possible(raw):
+            usage = Usage(
+                input=raw.input or 0,
+                output=max(raw.output or 0, output),
+                cache_read=raw.cache_read,
+                cache_write=raw.cache_write,
+            )
+        return Used(usage, prices.usd(self.model, usage, served_by), begun=bool(served_by or written))
 
 
 def _says_something(blocks: tuple[Block, ...]) -> bool:

@@ -23,16 +23,25 @@ class Patience:
         self._seconds = seconds
         self._idle = idle
         self._loop = asyncio.get_running_loop()
-        self._end = self._loop.time() + seconds
+        self._begun = self._loop.time()
+        self._first: float | None = None
+        self._end = self._begun + seconds
         self._clock = asyncio.timeout_at(self._end)
         self._silent = False
 
     def heard(self) -> None:
         """Something came."""
-        silence = self._loop.time() + self._idle
+        now = self._loop.time()
+        self._first = self._first or now
+        silence = now + self._idle
         self._silent = silence < self._end
         if not self._clock.expired():
             self._clock.reschedule(min(silence, self._end))
+
+    @property
+    def until_heard(self) -> float:
+        """Seconds until the first piece came, or until now."""
+        return (self._first or self._loop.time()) - self._begun
 
     async def __aenter__(self) -> Self:
         await self._clock.__aenter__()

@@ -16,7 +16,7 @@ from anthropic import APIConnectionError, APIStatusError, AsyncAnthropic, AsyncS
 from pydantic import JsonValue
 
 from agentic.models.answers import json_text
-from agentic.models.answers.answer import Came, finished_answer, used_so_far
+from agentic.models.answers.answer import Came, Interrupted, finished_answer
 from agentic.models.answers.answer_limit import allowance
 from agentic.models.answers.sse import event_data
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS, Patience
@@ -28,7 +28,7 @@ from agentic.models.providers.prices import Prices
 from agentic.models.providers.provider_errors import NoAnswer
 from agentic.models.providers.sdk_clients import SdkClients
 from agentic.ports.errors import ModelKeyRefused
-from agentic.ports.runtime import Answer, Meter, Prompt, Used
+from agentic.ports.runtime import Answer, Meter, Prompt
 
 KEY: Final = "ANTHROPIC_API_KEY"
 TOKEN: Final = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105 - the variable's name
@@ -62,17 +62,16 @@ class AnthropicDirect:
         body = self.wire.request(bare, prompt, max_tokens=max_tokens, stream=on_text is not None)
         reading = Reading(allowance(max_tokens), on_text)
 
-        def used() -> Used:
-            return used_so_far(model, reading.raw_usage(), reading.written, reading.model, self._prices)
-
-        def begun() -> None:
-            if meter is not None:
-                meter.reads(used)
-
         async with Patience(model, timeout, self._idle) as patience:
             self._need_key(model)
             async with self._clients.lent() as client:
-                await self._ask(client, model, body, reading, patience, begun)
+                if meter is not None:
+                    meter.reads(
+                        lambda: Interrupted(model, prompt, max_tokens, streamed=on_text is not None).used(
+                            reading.raw_usage(), reading.written, patience.until_heard, reading.model, self._prices
+                        )
+                    )
+                await self._ask(client, model, body, reading, patience)
         blocks = reading.blocks(by_name(prompt.tools))
         came = Came(blocks, reading.stop, reading.raw_usage(), reading.model)
         return finished_answer(model, prompt, came, self._prices, self.wire.call_ids(prompt.messages))
@@ -92,14 +91,13 @@ class AnthropicDirect:
         body: bytes,
         reading: Reading,
         patience: Patience,
-        begun: Callable[[], None],
     ) -> None:
         try:
             if reading.on_text is None:
                 whole = await client.post(PATH, cast_to=httpx2.Response, content=body)
                 reading.take_whole(json_text.loads(whole.content))
             else:
-                await self._stream(client, body, reading, patience, begun)
+                await self._stream(client, body, reading, patience)
         except APIStatusError as error:
             headers = {name.lower(): value for name, value in error.response.headers.items()}
             refusal = refusal_of(cast("JsonValue", error.body), error.status_code, headers)
@@ -111,17 +109,13 @@ class AnthropicDirect:
         except (NoAnswer, ValueError) as error:
             raise provider_errors.unreadable(model, str(error)) from error
 
-    async def _stream(
-        self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience, begun: Callable[[], None]
-    ) -> None:
+    async def _stream(self, client: AsyncAnthropic, body: bytes, reading: Reading, patience: Patience) -> None:
         stream = await client.post(PATH, cast_to=object, content=body, stream=True, stream_cls=AsyncStream[object])
         try:
             async with aclosing(event_data(stream.response.aiter_bytes())) as events:
                 async for data in events:
                     patience.heard()
                     reading.take(json_text.loads(data))
-                    if reading.model:
-                        begun()
                     if reading.allowance.over:
                         return
         finally:

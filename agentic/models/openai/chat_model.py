@@ -18,7 +18,7 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from agentic.core.events.execution_events import Block, TextBlock
-from agentic.models.answers.answer import Came, finished_answer, used_so_far
+from agentic.models.answers.answer import Came, Interrupted, finished_answer
 from agentic.models.answers.answer_limit import allowance
 from agentic.models.answers.stream_timeouts import IDLE_SECONDS, Patience
 from agentic.models.answers.tool_calls import by_name
@@ -29,7 +29,7 @@ from agentic.models.providers import provider_errors
 from agentic.models.providers.prices import Prices
 from agentic.models.providers.provider_errors import NoAnswer
 from agentic.ports.errors import ModelBadRequest, ModelUnavailable
-from agentic.ports.runtime import Answer, Meter, Prompt, Used
+from agentic.ports.runtime import Answer, Meter, Prompt
 from agentic.prompts.identity import TITLE, TITLE_TURNS
 
 
@@ -173,16 +173,17 @@ class ChatModel:
         request = self._request(question, wire, schema=schema)
         reading = ChatReading(allowance(question.max_tokens), None if schema else on_text)
 
-        def used() -> Used:
-            return used_so_far(model, reading.raw_usage(), reading.written, reading.model, self._prices)
-
+        if question.meter is not None:
+            question.meter.reads(
+                lambda: Interrupted(model, prompt, question.max_tokens, streamed=on_text is not None).used(
+                    reading.raw_usage(), reading.written, patience.until_heard, reading.model, self._prices
+                )
+            )
         try:
             async with aclosing(self._transport.pieces(request)) as pieces:
                 async for piece in pieces:
                     patience.heard()
                     reading.take(piece)
-                    if question.meter is not None:
-                        question.meter.reads(used)
                     if reading.allowance.over:
                         reading.tokens = None  # the count comes at the end, for which nobody waits
                         break

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence
@@ -14,7 +16,20 @@ from agentic.sandbox.backends.cgroups import ControlGroup
 from agentic.sandbox.protocol.frame_writer import FrameOutput
 
 LAST_WORDS = 4096
-END_SECONDS = 1.0
+END_SECONDS = 0.1
+"""So long a supervisor may take to end everything; then the kernel does."""
+KILL_SECONDS = 1.0
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process has begun and that have not ended."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_bytes().rpartition(b")")[2].split()
+            if int(fields[1]) == parent and fields[0] not in b"ZX":
+                found.append(int(stat.parent.name))
+    return found
 
 
 class ProcessTransport:
@@ -74,17 +89,28 @@ class ProcessTransport:
             async with asyncio.timeout(END_SECONDS):
                 await process.wait()
         except TimeoutError:
-            if self._group is not None:
-                self._group.kill()
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await self._kill()
         if self._group is not None:
             await self._group.end()
         self._listener.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._listener
         return self.last_words
+
+    async def _kill(self) -> None:
+        """End it from outside: the first process of a namespace, which the kernel lets go once no other is left in it."""
+        if self._group is not None:
+            self._group.kill()
+        first = await asyncio.to_thread(children, self._process.pid)
+        for pid in first:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(KILL_SECONDS if first else 0):
+                await self._process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
 
     @property
     def last_words(self) -> str:

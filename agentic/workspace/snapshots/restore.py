@@ -10,7 +10,7 @@ import contextlib
 import os
 import stat
 import uuid
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from agentic.ports.failpoints import reach
 from agentic.sandbox.folder_removal import remove_tree
 from agentic.workspace.snapshots.manifest import Entry, Manifest
 from agentic.workspace.snapshots.packs import content
-from agentic.workspace.snapshots.scan import CACHES, FOLDER, stamp_of
+from agentic.workspace.snapshots.scan import CACHES, FOLDER, CalledOff, stamp_of
 
 Wanted = Mapping[str, Entry | None]
 """How each path is to be; None = nothing is to stand there."""
@@ -35,13 +35,14 @@ class Restored:
     """The snapshot that was wanted and is lost, so that an earlier one was used; '' for none."""
 
 
-def restore(workspace: Path, packs: Path, wanted: Wanted, now: Manifest) -> Restored:
+def restore(workspace: Path, packs: Path, wanted: Wanted, now: Manifest, called_off: Sequence[bool] = ()) -> Restored:
     """Bring every path of ``wanted`` into its state; ``now`` is what stands there at present.
 
-    Raises ``ContentLost`` and ``OSError``; what was done until then stays, and doing it again goes on from there.
+    Raises ``ContentLost``, ``OSError``, and ``CalledOff`` once ``called_off`` has something in it; what was done until
+    then stays, and doing it again goes on from there.
     """
     reach("restore.before")
-    work = _Restoring(os.open(workspace, FOLDER), packs, now)
+    work = _Restoring(os.open(workspace, FOLDER), packs, now, called_off)
     try:
         for path in sorted(
             (p for p, entry in wanted.items() if _is_in_the_way(entry, now.entries.get(p))), reverse=True
@@ -66,6 +67,7 @@ class _Restoring:
     root: int
     packs: Path
     now: Manifest
+    called_off: Sequence[bool]
     done: Restored = field(default_factory=Restored)
 
     def remove(self, path: str, wanted: Entry | None) -> None:
@@ -86,6 +88,7 @@ class _Restoring:
 
     def _attempt(self, path: str, present: Entry | None, act: Callable[[int, str], None]) -> bool:
         """Act in the folder of ``path``, unless something else stands there than should."""
+        self._go_on()
         name = path.rpartition("/")[2]
         try:
             with self._folder_of(path) as folder:
@@ -101,6 +104,10 @@ class _Restoring:
         except PermissionError:
             self.done.left[path] = "it cannot be written"
         return False
+
+    def _go_on(self) -> None:
+        if self.called_off:
+            raise CalledOff
 
     def _make_folder(self, folder: int, name: str, entry: Entry) -> None:
         with contextlib.suppress(FileExistsError):
@@ -130,6 +137,7 @@ class _Restoring:
         descriptor = os.open(name, flags, 0o600, dir_fd=folder)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             for place, block in content(self.packs, entry):
+                self._go_on()
                 file.seek(place)
                 file.write(block)
             file.truncate(entry.size)

@@ -299,11 +299,26 @@ class Snapshots:
         await asyncio.to_thread(unlock, workspace, before, paths)
 
     async def restore(self, thread: str, workspace: Path, wanted: Wanted, now: Manifest) -> Restored:
-        """Bring paths into the wanted state; ``now`` is what stands there.  Raises ``SnapshotLost`` and ``OSError``."""
+        """Bring paths into the wanted state; ``now`` is what stands there.  Raises ``SnapshotLost`` and ``OSError``.
+
+        What it reads nobody removes meanwhile.  Where it is cancelled it ends at its next file, and only then returns.
+        """
+        called_off: list[bool] = []
+
+        def act() -> Restored:
+            with self._locked(thread):
+                return restore(workspace, self._packs(thread), wanted, now, called_off)
+
+        work = asyncio.create_task(asyncio.to_thread(act))
         try:
-            return await self._in_thread(lambda: restore(workspace, self._packs(thread), wanted, now), [])
+            return await asyncio.shield(work)
         except ContentLost as lost:
             raise SnapshotLost("The copy is damaged, so not everything could be restored.") from lost
+        except asyncio.CancelledError:
+            called_off.append(True)
+            await asyncio.wait((work,))
+            work.exception()  # it was called off: whoever cancelled it hears no more of it
+            raise
 
     async def adopt(self, source: str, thread: str, manifests: Sequence[str]) -> None:
         """Give a thread its own hold on snapshots of another; those that are gone are left out.  Raises ``OSError``.

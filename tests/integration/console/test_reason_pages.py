@@ -78,9 +78,9 @@ async def written(consoled: ConsoleGround, tmp_path_factory: pytest.TempPathFact
     (workspace / "a.py").write_text("print('as it was')\n", encoding="utf-8")
     kept = await Snapshots(consoled.home / CHECKPOINTS).save(logs.THREAD, workspace)
     lesson = ChosenLesson(id="l1", kind="strategy", text="Look before you leap.", why="it fits")
-    first, blobs = prompted(golden("many_turns_4"), "You are an agent.\nWork with care.")
+    first, blobs = prompted(golden("many_turns_5"), "You are an agent.\nWork with care.")
     second, more = prompted(
-        golden("many_turns_4"), "You are an agent.\nWork fast.", trial_of="first", attempt=2, lessons=(lesson,)
+        golden("many_turns_5"), "You are an agent.\nWork fast.", trial_of="first", attempt=2, lessons=(lesson,)
     )
     change = FileChange(kind="modified", path="a.py", sha_after=hashlib.sha256(b"print('as it was')\n").hexdigest())
     filed = [
@@ -191,7 +191,7 @@ async def test_pages_need_no_script_and_tell_nothing_of_what_is_not_there(writte
 
 
 async def test_what_a_fork_copied_leads_to_where_it_was_decided(written: ConsoleGround) -> None:
-    copied, blobs = prompted(golden("many_turns_4")[:20], "You are an agent.", forked_from=("first", 20))
+    copied, blobs = prompted(golden("many_turns_5")[:20], "You are an agent.", forked_from=("first", 20))
     await logs.written(written.store, "fork", [*copied, *logs.end()], blobs=blobs)
     why = await got(written, f"/t/{logs.THREAD}/fork/why/8")
     assert f'href="/t/{logs.THREAD}/first/why/8"' in why
@@ -242,7 +242,7 @@ async def test_a_lesson_is_told_with_the_attempt_it_comes_from_and_one_left_out_
     )
     left_out = tuple(WithheldLesson(id=id, arm="crowded", why="too long; shares rows") for id in ("l7", "l9"))
     log, blobs = prompted(
-        golden("many_turns_4")[:20], "You are an agent.", lessons=(reflection, strategy), withheld=left_out
+        golden("many_turns_5")[:20], "You are an agent.", lessons=(reflection, strategy), withheld=left_out
     )
     await logs.written(written.store, "taught", [*log, *logs.end()], blobs=blobs)
     page = await got(written, f"/t/{logs.THREAD}/taught/identity")

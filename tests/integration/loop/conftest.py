@@ -127,6 +127,8 @@ class Bench:
     async def perceive(self) -> Perception:
         return self.perception
 
+    restoring: int | None = None
+
     async def settle(self) -> None:
         self.settled += 1
 

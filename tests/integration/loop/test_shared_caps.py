@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
     Asked,
     BlobRef,
@@ -38,6 +39,7 @@ from agentic.ports.runtime import (
 from agentic.runtime.budget_ledger import DailyCaps
 from agentic.runtime.clock import SystemClock
 from agentic.runtime.loop import Loop
+from agentic.runtime.shutdown import Leaving
 from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.sessions.recovery import settle_leftovers
@@ -283,14 +285,35 @@ async def test_a_stop_in_the_middle_of_an_answer_costs_what_the_provider_had_sai
     assert await house.store.unsettled_usd("") == []
 
 
-async def test_a_stream_that_breaks_before_the_provider_counted_costs_what_was_set_aside(house_of: HouseOf) -> None:
+async def test_a_request_that_an_orderly_end_cuts_off_costs_what_had_come(house_of: HouseOf) -> None:
+    house = await house_of(Reply.stall_after(2), FINISH)
+    came = asyncio.Event()
+    house.loop = replace(house.loop, caps=DailyCaps(person=1.0), sinks=(Listening(came),), leaving=Leaving())
+    running = house.start(Bench())
+    await asyncio.wait_for(came.wait(), SECONDS)
+    house.loop.leaving.until = SystemClock().monotonic()
+    await house.say("guidance")
+    assert (await running).finished is None
+    failed, asked = await house.first(ModelFailed), await house.first(ModelRequested)
+    assert (failed.failure, failed.begun) == ("lost", True)
+    assert failed.usd is not None
+    assert 0 < failed.usd < asked.reserved_usd / 10
+    assert await taken(house) == pytest.approx(failed.usd, abs=2e-9)
+    house.loop.leaving.until, house.lease = None, await next_owner(house)
+    assert (await house.ends(house.start(Bench()))).reason == "done"
+    assert verify([envelope async for envelope in house.store.read(MAIN)]).divergence is None
+
+
+async def test_a_stream_that_breaks_before_the_provider_counted_costs_what_is_counted_here(house_of: HouseOf) -> None:
     house = await house_of(Reply.reset_after(2), FINISH)
     house.loop = replace(house.loop, caps=DailyCaps(person=1.0), sinks=(Listening(asyncio.Event()),))
     assert (await house.ends(house.start(Bench()))).reason == "done"
     failed, asked = await house.first(ModelFailed), await house.first(ModelRequested)
-    assert (failed.failure, failed.begun, failed.usd) == ("unavailable", True, None)
+    assert (failed.failure, failed.begun) == ("unavailable", True)
+    assert failed.usd is not None
+    assert 0 < failed.usd < asked.reserved_usd / 10
     paid = sum(event.usd for event in await house.events(ModelAnswered))
-    assert await taken(house) == pytest.approx(asked.reserved_usd + paid, abs=2e-9)
+    assert await taken(house) == pytest.approx(failed.usd + paid, abs=2e-9)
 
 
 @dataclass

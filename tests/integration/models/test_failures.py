@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from agentic.core.events.execution_events import Usage
+from agentic.core.fold.model_requests import cost_of_failure
+from agentic.models.answers.token_usage import prompt_tokens
 from agentic.models.router import ModelRouter
 from agentic.models.scripted.endpoint import ScriptedEndpoint
-from agentic.models.scripted.replies import Reply
+from agentic.models.scripted.replies import Break, Reply
 from agentic.ports.errors import (
     ModelBadRequest,
     ModelContentFiltered,
@@ -21,7 +25,8 @@ from agentic.ports.errors import (
     ModelUnavailable,
     ModelUnknown,
 )
-from agentic.ports.runtime import Meter
+from agentic.ports.runtime import Message, Meter
+from agentic.runtime.effects import failed
 from tests.waiting import BOUND, eventually
 
 from .conftest import CLAUDE, GPT, PROMPT, both_routes, both_ways
@@ -211,7 +216,7 @@ async def test_a_missing_key_is_named_before_anything_is_sent(model: str):
 @pytest.mark.parametrize("reply", [Reply.stall_after(2), Reply.reset_after(2), Reply.error_after(2)])
 @both_routes
 async def test_what_a_stream_had_used_is_known_as_far_as_the_provider_has_said_it(asker, model: str, reply: Reply):
-    """Anthropic says at the beginning what it read; the others count at the end, and so not at all."""
+    """Anthropic says at the beginning what it read; the others count at the end, so it is counted here."""
     meter = Meter()
     async with ScriptedEndpoint.start([reply]) as endpoint:
         router = (await asker(endpoint)).router
@@ -231,7 +236,47 @@ async def test_what_a_stream_had_used_is_known_as_far_as_the_provider_has_said_i
         assert used.usage.input > 0
         assert used.usd == pytest.approx(3e-6 * used.usage.input + 15e-6 * used.usage.output)
     else:
-        assert used.usd is None
+        assert used.usage.input == prompt_tokens(PROMPT)
+        assert 0 < used.usage.output < 50
+
+
+@both_routes
+async def test_ten_interrupted_requests_are_shown_as_about_what_the_provider_bills(asker, model: str):
+    """It bills what it read, by a tokenizer of its own, and what it had written when the line was closed."""
+    story, text = Message("user", "Read: " + "the quick brown fox jumps over it. " * 300), "Once upon a time. " * 120
+    prompt, shown, billed = replace(PROMPT, messages=(story,)), 0.0, 0.0
+    read = prompt_tokens(prompt) * 6 // 5
+    pieces = (1, 3, 12, 22, 82) * 2  # the first two may only open the message
+    bills = [Usage(input=read, output=max(sent - 2, 0) * 6 + 1) for sent in pieces]
+    stalls = [Reply(text, usage=bill, broken=Break("stall", sent)) for bill, sent in zip(bills, pieces, strict=True)]
+    async with ScriptedEndpoint.start(stalls) as endpoint:
+        router = (await asker(endpoint)).router
+        for number, bill in enumerate(bills, 1):
+            meter, came = Meter(), list[str]()
+            asking = asyncio.create_task(
+                router.answer(model, prompt, max_tokens=8192, timeout=60, on_text=came.append, meter=meter)
+            )
+            await eventually(lambda number=number: len(endpoint.requests) == number)
+            await eventually(lambda came=came, bill=bill: len("".join(came)) >= (bill.output - 1) * 4)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            used = meter.used()
+            assert used is not None
+            assert used.usd is not None
+            shown += used.usd
+            billed += router.prices.usd(model, bill)
+    assert billed / 1.5 < shown < billed * 1.5, (shown, billed)
+
+
+@both_routes
+@pytest.mark.parametrize("status", [400, 401, 429, 500])
+async def test_a_refused_request_has_cost_nothing(asker, model: str, status: int):
+    meter = Meter()
+    async with ScriptedEndpoint.start([Reply.error(status)] * 3) as endpoint:
+        router = (await asker(endpoint)).router
+        with pytest.raises(ModelError) as refused:
+            await router.answer(model, PROMPT, max_tokens=50, timeout=60, on_text=lambda _: None, meter=meter)
+    assert cost_of_failure(failed("r", refused.value, meter.used()), 1.0) == 0.0
 
 
 async def test_a_key_and_a_token_of_anthropics_may_both_be_set():

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import shlex
 import subprocess
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +14,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from agentic.core.audit.verification import verify
 from agentic.core.events.execution_events import (
     Asked,
+    CancelRequested,
     Decided,
+    Envelope,
     Gated,
     InboxItem,
     Person,
@@ -24,15 +28,17 @@ from agentic.core.events.execution_events import (
 )
 from agentic.core.events.ids import execution_id
 from agentic.models.scripted.model import answer
-from agentic.ports.runtime import Observation, Prepared
+from agentic.ports.runtime import Observation, Prepared, Saved
 from agentic.stores.sqlite.store import SQLiteStore
 from agentic.tools.toolbox import StandardToolbox
+from agentic.workspace.snapshots import restore
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
 from bot.cli.replay.invariants import broken_promises
 from tests.scripts import Gate, reopen
 from tests.stores import fresh_store
-from tests.waiting import eventually
+from tests.waiting import BOUND, eventually, promised
+from tests.walls.tally import Wall
 
 from .bench import Bench
 from .test_in_the_loop import THREAD, run
@@ -413,3 +419,103 @@ async def test_what_a_dead_owner_left_destroyed_is_put_back_by_the_next(guarded:
         assert isinstance(again, Observation)
         assert again.put_back is not None
         assert again.put_back.destroyed == seen.put_back.destroyed
+
+
+class Restores:
+    """A disk that lets so many files be restored, and further ones once it is let go."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
+        self.reached, self._go, self._files = threading.Event(), threading.Event(), files
+        monkeypatch.setattr(restore, "reach", self._reach)
+
+    def go_on(self) -> None:
+        self._go.set()
+
+    def _reach(self, point: str) -> None:
+        self._files -= point == "restore.file"
+        if self._files < 0:
+            self.reached.set()
+            assert self._go.wait(BOUND)
+
+
+async def _stopped(bench: Bench, store: SQLiteStore, doorbell: asyncio.Event) -> None:
+    await store.put(InboxItem(id="2", thread=THREAD, sort="stop", author=BOSS, at=datetime.now(UTC)))
+    doorbell.set()
+
+
+async def _log(store: SQLiteStore) -> list[Envelope]:
+    return [envelope async for envelope in store.read(execution_id(THREAD, "1"))]
+
+
+@pytest.mark.wall("stops")
+async def test_a_stop_says_soon_that_files_are_still_restored_and_ends_when_they_are(
+    guarded: Bench, monkeypatch: pytest.MonkeyPatch, wall: Wall
+) -> None:
+    """Also where the command had ended by itself; and nobody else saves the workspace meanwhile."""
+    for ends in ("; sleep 600", ""):
+        disk, store, doorbell = Restores(monkeypatch, 3), fresh_store(), asyncio.Event()
+        before = standing(guarded.workspace)
+        script = [answer("", ("shell", {"command": f"python3 tool.py{ends}"}))]
+        working = asyncio.create_task(run(guarded, script, store, doorbell))
+        gone = (lambda: not (guarded.workspace / "src").exists()) if ends else disk.reached.is_set
+        await eventually(gone)
+        await _stopped(guarded, store, doorbell)
+        async with promised(2.0, "people are told which files a stop still has restored"):
+            while not any(isinstance(e.event, CancelRequested) and e.event.restoring for e in await _log(store)):
+                await asyncio.sleep(0)
+        await eventually(disk.reached.is_set)
+        snapshots = guarded.toolbox._snapshots
+        assert snapshots is not None
+        holds = asyncio.create_task(snapshots.hold("t1", guarded.workspace, "next"))
+        assert not working.done()
+        disk.go_on()
+        ended = await working
+        assert ended.finished is not None
+        assert ended.finished.reason == "stopped"
+        back = {path: text for path, text in standing(guarded.workspace).items() if path in before} == before
+        wall.held(f"a stop while files are restored{ends}", back, "files are missing")
+        held = await holds
+        assert held is not None
+        assert before.keys() <= held.manifest.entries.keys()
+        assert [e.event.put_back for e in await _log(store) if isinstance(e.event, Gated)] == [True]
+        assert broken_promises(await _log(store)) == ()
+        assert verify(await _log(store)).divergence is None
+        told = [row.item.text for row in await store.undelivered()]
+        assert [text for text in told if "still restoring" in text and "next task waits" in text], told
+        assert [text for text in told if text.startswith("The stopped command") and "is restored" in text], told
+
+
+async def test_what_a_stop_had_not_restored_when_its_owner_ended_the_next_one_restores(
+    guarded: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    store, doorbell, before = fresh_store(), asyncio.Event(), standing(guarded.workspace)
+    snapshots = Snapshots(tmp_path / "checkpoints", home=tmp_path)
+
+    async def source() -> RealWorld:
+        return guarded.world
+
+    async def save() -> Saved:
+        return await snapshots.save("t1", guarded.workspace)
+
+    def saving() -> Bench:
+        return replace(guarded, toolbox=StandardToolbox(source, snapshots=snapshots, save=save))
+
+    disk = Restores(monkeypatch, 3)
+    script = [answer("", ("shell", {"command": "python3 tool.py; sleep 600"}))]
+    working = asyncio.create_task(run(saving(), script, store, doorbell))
+    await eventually(lambda: not (guarded.workspace / "src").exists())
+    await _stopped(guarded, store, doorbell)
+    await eventually(disk.reached.is_set)
+    working.cancel()  # as where its lease is lost, or the process ends
+    await asyncio.sleep(0)
+    assert not working.done()
+    disk.go_on()
+    await asyncio.gather(working, return_exceptions=True)
+    left = standing(guarded.workspace)
+    assert len(left) < len(before)
+    assert not [task for task in asyncio.all_tasks() if execution_id(THREAD, "1") in task.get_name()]
+    ended = await run(saving(), [], store, asyncio.Event())
+    assert ended.finished is not None
+    assert ended.finished.reason == "stopped"
+    assert standing(guarded.workspace) == before
+    assert verify(await _log(store)).divergence is None

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from agentic.workspace.snapshots import restore
 from agentic.workspace.snapshots.manifest import Manifest
 from agentic.workspace.snapshots.packs import OpenPack
 from agentic.workspace.snapshots.scan import GRAIN_NS, Walk
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, SnapshotLost, Snapshots
 from agentic.workspace.snapshots.undo_plan import GONE_ON, plan_undo
-from tests.waiting import eventually
+from tests.waiting import BOUND, eventually
 
 
 @pytest.fixture
@@ -381,6 +384,40 @@ async def test_who_is_cancelled_leaves_no_half_snapshot(workspace: Path, snapsho
 
 
 @pytest.mark.wall("snapshots")
+async def test_who_calls_a_restore_off_hears_so_once_it_changes_nothing_more_and_others_wait_for_it(
+    workspace: Path, snapshots: Snapshots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As undo, rewind and a fork do when the process ends; doing it again goes on from there."""
+    (workspace / "some").mkdir()
+    for number in range(6):
+        (workspace / "some" / f"f{number}").write_text(f"content {number}")
+    before, there = await save(snapshots, workspace), tree(workspace)
+    shutil.rmtree(workspace / "some")
+    after, reached, go = await save(snapshots, workspace), threading.Event(), threading.Event()
+
+    def slow(point: str) -> None:
+        if point == "restore.file" and (workspace / "some" / "f1").exists():
+            reached.set()
+            assert go.wait(BOUND)
+
+    monkeypatch.setattr(restore, "reach", slow)
+    restoring = asyncio.create_task(undo(snapshots, workspace, before, after))
+    await eventually(reached.is_set)
+    restoring.cancel()
+    saving = asyncio.create_task(save(snapshots, workspace))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert not restoring.done()
+    assert not saving.done()
+    go.set()
+    await asyncio.gather(restoring, return_exceptions=True)
+    assert restoring.cancelled()
+    assert len(list((workspace / "some").iterdir())) == 2
+    halfway = await saving
+    assert await undo(snapshots, workspace, before, halfway) == {}
+    assert tree(workspace) == there
+
+
 async def test_the_folder_is_closed_to_others(workspace: Path, snapshots: Snapshots) -> None:
     """What lies there may be secret."""
     await save(snapshots, workspace)

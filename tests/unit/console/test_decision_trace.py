@@ -22,8 +22,8 @@ def traced(scene: str, kind: str, nth: int = -1) -> Trace:
 @pytest.mark.parametrize(
     ("scene", "rule"),
     [
-        ("work_4", "completed"), ("talk_4", "completed"), ("stopped_4", "stopping"), ("unattended_4", "limit"),
-        ("out_of_money_4", "budget"), ("forked_4", "completed"),
+        ("work_5", "completed"), ("talk_5", "completed"), ("stopped_5", "stopping"), ("unattended_5", "limit"),
+        ("out_of_money_5", "budget"), ("forked_5", "completed"),
     ],
 )  # fmt: skip
 def test_the_rule_that_ended_a_task_is_named(scene: str, rule: str) -> None:
@@ -35,9 +35,9 @@ def test_the_rule_that_ended_a_task_is_named(scene: str, rule: str) -> None:
 
 
 def test_each_rule_that_was_asked_before_says_why_it_passed() -> None:
-    trace = traced("asked_4", "finished")
+    trace = traced("asked_5", "finished")
     why = {rule.name: [fact.words for fact in rule.decisive] for rule in trace.passed}
-    assert list(why)[:3] == ["finished", "stopping", "withdrawn"]
+    assert list(why)[:4] == ["finished", "unrestored", "stopping", "withdrawn"]
     assert why["stopping"] == ["stopping is none"]
     assert why["paused"] == ["paused is none"]
     assert why["out_of_time"] == ["spent.minutes_passed is no"]
@@ -47,10 +47,10 @@ def test_each_rule_that_was_asked_before_says_why_it_passed() -> None:
 
 def test_a_rule_is_asked_in_the_state_in_which_it_decided() -> None:
     """Facts that are recorded together follow from one decision; calls that begin together too."""
-    together = [traced("work_4", "tool_started", nth) for nth in (0, 1)]
+    together = [traced("work_5", "tool_started", nth) for nth in (0, 1)]
     assert [(trace.state_seq, trace.seq) for trace in together] == [(4, 5), (4, 6)]
     assert together[0].action == together[1].action == "begin look, look"
-    gated = traced("asked_4", "gated", 0)
+    gated = traced("asked_5", "gated", 0)
     assert gated.rule is not None
     assert gated.rule.name == "open_calls"
     assert "a person must allow it" in gated.words
@@ -72,25 +72,25 @@ def test_facts_that_are_recorded_together_follow_from_one_decision() -> None:
 
 
 def test_what_came_from_outside_says_so_with_the_rule_that_answered_next() -> None:
-    stop = traced("stopped_4", "input_received")
+    stop = traced("stopped_5", "input_received")
     assert (stop.source, stop.decided) == ("outside", False)
     assert "what you said or did" in stop.words
     assert stop.rule is not None
     assert (stop.rule.name, stop.action) == ("stopping", "end what runs: stopped by you")
-    assert "the model's answer" in traced("work_4", "model_answered").words
-    assert "what a tool call came to" in traced("work_4", "tool_finished", 0).words
-    assert "A tool that the model called asks" in traced("asked_4", "asked", 0).words
-    time = traced("out_of_time_4", "deadline_passed")
+    assert "the model's answer" in traced("work_5", "model_answered").words
+    assert "what a tool call came to" in traced("work_5", "tool_finished", 0).words
+    assert "A tool that the model called asks" in traced("asked_5", "asked", 0).words
+    time = traced("out_of_time_5", "deadline_passed")
     assert time.decided
     assert "Time passed" in time.words
 
 
 def test_a_nudge_is_named_with_what_it_is_for() -> None:
-    assert "act_or_finish: Text without a call, in a task." in traced("work_4", "intervened").words
+    assert "act_or_finish: Text without a call, in a task." in traced("work_5", "intervened").words
 
 
 def test_what_was_copied_or_decided_by_other_rules_is_not_judged() -> None:
-    log = log_of(next(run for run in RUNS if run.stem == "forked_4"))
+    log = log_of(next(run for run in RUNS if run.stem == "forked_5"))
     first = log[0].event
     assert isinstance(first, Started)
     assert first.forked_from is not None
@@ -102,7 +102,7 @@ def test_what_was_copied_or_decided_by_other_rules_is_not_judged() -> None:
 
 
 def test_what_the_rules_would_not_have_decided_is_said() -> None:
-    log = log_of(next(run for run in RUNS if run.stem == "work_4"))
+    log = log_of(next(run for run in RUNS if run.stem == "work_5"))
     last = log[-1]
     log[-1] = last.model_copy(update={"event": last.event.model_copy(update={"answer": "Something else."})})
     trace = trace_of(log, last.seq)

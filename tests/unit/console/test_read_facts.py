@@ -34,7 +34,7 @@ def test_each_rule_decides_the_same_on_a_recorded_state(run: Path) -> None:
 
 
 def test_what_is_read_is_told_once_in_order_and_through_what() -> None:
-    log = log_of(next(run for run in RUNS if run.stem == "asked_4"))
+    log = log_of(next(run for run in RUNS if run.stem == "asked_5"))
     asked = next(n for n, envelope in enumerate(log) if envelope.event.kind == "tool_started")
     execution = Execution()
     for envelope in log[: asked + 1]:

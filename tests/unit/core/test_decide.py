@@ -41,7 +41,7 @@ def names(action: object) -> list[str]:
 
 def test_the_order_of_the_rules_is_the_one_that_holds_the_promises() -> None:
     assert [rule.__name__ for rule in RULES] == [
-        "finished", "stopping", "withdrawn", "out_of_time", "quarantine", "inspect", "older_fence", "paused",
+        "finished", "unrestored", "stopping", "withdrawn", "out_of_time", "quarantine", "inspect", "older_fence", "paused",
         "deadlines", "in_flight", "watched", "budget", "watch_calls", "checkpoint", "approvals", "rule_of_two", "open_calls",
         "end_of_turn", "waiting", "decided", "untriaged", "model_failed", "completed", "limit", "escalate", "intervene",
         "compact", "watch_turn",

@@ -8,12 +8,16 @@ import pytest
 
 from agentic.core.display.outbox_items import visible
 from agentic.core.events.execution_events import (
+    Confidence,
     DeadlinePassed,
     Intervened,
     ModelFailed,
     StrongerWanted,
+    ToolFinished,
     Triaged,
+    TurnEnded,
 )
+from agentic.core.fold.escalation_signs import LEARNED_TURNS
 from agentic.core.rules import escalation
 from agentic.core.rules.decide import decide
 from agentic.core.state.actions import Consult, Record, Think
@@ -26,6 +30,7 @@ from tests.unit.core.climbing_logs import (
     same_error,
     turn,
 )
+from tests.unit.core.test_confidence import parts
 
 
 def low(log: Log) -> None:
@@ -33,7 +38,9 @@ def low(log: Log) -> None:
 
 
 def no_change(log: Log) -> None:
-    turn(log, changed=False)
+    log.answer(("shell", {"command": f"do {log.execution.seq}"}))
+    log.add(ToolFinished(call=log.start(), outcome="ok", preview="(no output)"))
+    log.add(TurnEnded(turn=log.execution.turn.number, confidence=Confidence(shown=90, heuristic=90, parts=parts())))
 
 
 def correction(log: Log) -> None:
@@ -76,6 +83,37 @@ def test_what_is_just_within_the_thresholds_moves_nothing() -> None:
         turn(log, score=score)
     assert changes_of_tier(log) == []
     assert escalation.trigger(log.execution) is None
+
+
+def learns(log: Log, what: str) -> None:
+    """A turn that looks at one thing, with the confidence that the rules give it."""
+    log.answer(("look", {"path": what}))
+    text = f"def {what}():\n    return {what!r}\n"
+    log.add(ToolFinished(call=log.start(), outcome="ok", preview=text))
+    log.settle()
+
+
+@pytest.mark.parametrize("named", ["readers", "errors"])
+def test_what_was_learned_is_progress_up_to_fifteen_turns(named: str) -> None:
+    """New files read, or new errors seen: then the change is made, and nothing was handed over."""
+    log = new()
+    for number in range(LEARNED_TURNS):
+        what = f"{named}_{chr(ord('a') + number) * 3}"
+        learns(log, what) if named == "readers" else turn(log, changed=False, error=f"NameError: {what}")
+        assert escalation.trigger(log.execution) is None, number
+    turn(log)
+    assert changes_of_tier(log) == []
+    assert log.execution.judged.climb.learned_turns == 0
+
+
+def test_reading_on_and_on_is_no_progress() -> None:
+    log = new()
+    for number in range(LEARNED_TURNS + 5):
+        assert changes_of_tier(log) == []
+        learns(log, f"part_{chr(ord('a') + number) * 3}")
+    (first,) = changes_of_tier(log)
+    assert (first.rule, first.turn) == ("no_change", LEARNED_TURNS + 5)
+    assert (first.counted["unchanged_turns"], first.counted["learned_turns"]) == (5, LEARNED_TURNS)
 
 
 def test_a_task_that_changes_no_files_may_go_on_without_changing_any() -> None:

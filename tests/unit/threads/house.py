@@ -114,6 +114,8 @@ class Bench:
     async def perceive(self) -> Perception:
         return Perception()
 
+    restoring: int | None = None
+
     async def settle(self) -> None:
         self.settled += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -69,7 +70,9 @@ class Deaf(Bench):
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             self.cancelled.set()
-            await self.go.wait()
+            while not self.go.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self.go.wait()
             self.ended.set()
             raise
         return Observation("ok", "worked")

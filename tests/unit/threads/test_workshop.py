@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from bot.workspace.sandboxes import (
     AttachmentGone,
     Workshop,
 )
+from tests.waiting import eventually
 
 
 async def nothing(address: str, most: int) -> bytes:
@@ -137,3 +139,31 @@ async def test_a_sandbox_that_could_not_be_had_is_tried_again_and_both_are_said(
     assert (await made.choice()).why == "mended", "one that is there is kept"
     assert made.said() == "host"
     await made.sandboxes.close()
+
+
+async def test_who_only_reads_of_no_sandbox_has_it_tried_again_and_not_more_often_than_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `/status` and the health checks do; one that a command got is told at once."""
+    choices = [Choice(None, "off"), Choice(None, "off"), Choice(Host(tmp_path), "mended")]
+
+    async def choose() -> Choice:
+        return choices.pop(0)
+
+    made = Workshop(Sandboxes(tmp_path / "sandboxes", choose), Workspaces(tmp_path / "workspaces"), nothing)
+    assert (await made.choice()).rung is None
+    for _ in range(5):
+        assert made.said() == NO_SANDBOX
+        await asyncio.sleep(0)
+    assert len(choices) == 2
+    monkeypatch.setattr("bot.workspace.sandboxes.AGAIN_SECONDS", 0.0)
+    await eventually(lambda: made.said() == "host")
+    await made.sandboxes.close()
+
+    choices += [Choice(None, "off"), Choice(Host(tmp_path), "a command's")]
+    other = Workshop(Sandboxes(tmp_path / "others", choose), Workspaces(tmp_path / "workspaces"), nothing)
+    assert (await other.choice()).rung is None
+    monkeypatch.setattr("bot.workspace.sandboxes.AGAIN_SECONDS", 600.0)
+    assert (await other.sandboxes.choice()).name == "host"
+    assert other.said() == "host"
+    await other.sandboxes.close()

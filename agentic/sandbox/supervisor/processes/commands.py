@@ -276,27 +276,31 @@ class Commands:
             return
         if not command.finished:
             command.reason = reason
+        self._to_all(signal.SIGSTOP)  # a storm that goes on would leave us no time to look at it
         victims = self._processes(command)
         proc_table.send(victims, signal.SIGTERM)
         proc_table.send(victims, signal.SIGCONT)
         self._pursue(command, len(victims), time.monotonic() + (self.grace if grace is None else grace))
 
     def _pursue(self, command: Command, count: int, patience: float) -> None:
+        if strikes := time.monotonic() >= patience:
+            self._to_all(signal.SIGKILL)
         self.reap()
         victims = self._processes(command)
         if not victims and (command.status is not None):
             self._killed(command, count)
             return
-        if time.monotonic() >= patience:
+        if strikes:
             self._strike(command, victims)
         self._reactor.later(CHECK, lambda: self._pursue(command, max(count, len(victims)), patience))
 
-    def _strike(self, command: Command, victims: set[int]) -> None:
-        alone = len(self.running) == 1 and not self._jobs.pids
-        if alone and self._namespaced:
+    def _to_all(self, number: signal.Signals) -> None:
+        """Where all that runs is to end, signal it in one step for the kernel: nothing can fork its way out."""
+        if self._namespaced and not self._jobs.pids and all(each.killing for each in self.running.values()):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(-1, signal.SIGKILL)  # in one step for the kernel: nothing can fork its way out
-            return
+                os.kill(-1, number)
+
+    def _strike(self, command: Command, victims: set[int]) -> None:
         proc_table.send(victims, signal.SIGSTOP)  # first hold still, so that none is born meanwhile
         proc_table.send(self._processes(command) | victims, signal.SIGKILL)
 
