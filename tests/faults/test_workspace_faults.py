@@ -104,7 +104,7 @@ async def test_f75_hostile_git_hooks_and_conftest_run_in_the_sandbox_only(guild:
         offer = await running.says(thread, "A branch for you")
         await guild.react(offer.id, "👍")
         await running.says(thread, "Merged")
-        for words, told in (("Offered.", "Left as is: `.git`"), ("Armed.", "Undo that one first")):
+        for words, told in (("Offered.", "Left as is: git's commits and branches"), ("Armed.", "Undo that one first")):
             card = await running.says(thread, words)
             button = next(str(b["custom_id"]) for b in card.interactive() if "undo" in str(b["custom_id"]))
             await guild.click(card.id, button)

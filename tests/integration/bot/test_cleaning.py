@@ -90,7 +90,8 @@ async def test_cleaning_deletes_everything_but_what_a_person_hid_and_can_be_put_
         (button,) = receipt.interactive()
         assert button["label"] == "Restore"
         await guild.click(receipt.id, str(button["custom_id"]))
-        await running.says(thread, "Back from before the cleaning: restored 3 files")
+        back = await running.says(thread, "Back from before the cleaning: restored 2 files")
+        assert "and git's commits and branches in `src`" in back.content
         assert names(folder) == before - {"node_modules/m.js"}
         await running.task("look", thread)
         assert "deleted all files of the workspace" not in endpoint.requests[-1].text(), "it was put back"

@@ -7,7 +7,7 @@ from typing import cast
 from agentic.core.events.execution_events import Evaluated, Person
 from bot.after_run.pipeline import AfterRunPipeline, Learner
 from bot.sessions.learning import LEARN_SECONDS
-from tests.stores import fresh_store
+from tests.stores import fresh_inline_store
 from tests.unit.bot.test_shards import Jumping, together
 
 ANN = Person(id="7", name="Ann")
@@ -32,7 +32,7 @@ class Slow:
 
 async def test_an_execution_is_learned_from_by_one_process_at_a_time_however_long_it_takes() -> None:
     clock = Jumping()
-    store, slow = fresh_store(seconds=clock.monotonic), Slow(clock)
+    store, slow = fresh_inline_store(seconds=clock.monotonic), Slow(clock)
     one, two = (AfterRunPipeline(cast(Learner, slow), store, clock, (), name) for name in ("one", "two"))
     await together(clock, one.after("x"), two.after("x"), one.feedback("x", ANN, "up"))
     assert (slow.most, slow.done) == (1, 3)

@@ -11,13 +11,13 @@ import pytest
 from bot.app.sole_use import PLACE_SECONDS, SEEN_SECONDS, SEVERAL, WAITING, SharedWithOthers, sole_use
 from bot.cli.run import AlreadyRunning, one_of_several, only_one
 from bot.sessions.lease import LEASE_SECONDS
-from tests.stores import fresh_store
+from tests.stores import fresh_inline_store
 from tests.unit.bot.test_shards import Jumping, together
 
 
 async def test_a_process_that_does_everything_and_others_keep_apart(caplog: pytest.LogCaptureFixture) -> None:
     clock = Jumping()
-    store = fresh_store(seconds=clock.monotonic)
+    store = fresh_inline_store(seconds=clock.monotonic)
 
     async def refused(owner: str, *, alone: bool) -> str:
         with pytest.raises(SharedWithOthers) as why:
