@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import difflib
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
@@ -30,7 +30,6 @@ from agentic.core.prompt.tools_on_demand import BUDGET_TOKENS
 from agentic.ports.children import Children
 from agentic.ports.errors import (
     CallNotBegun,
-    NotSettled,
     PathRefused,
     RemoteError,
     SandboxError,
@@ -82,7 +81,7 @@ from agentic.tools.plan import PLAN_MODE_TOOL, PROPOSE_TOOL
 from agentic.tools.shell.jobs import JOB_TOOL
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
-from agentic.workspace.savepoints import RestoredFiles, Savepoints
+from agentic.workspace.savepoints import RestoredFiles, Savepoints, called_off
 from agentic.workspace.snapshots.snapshot_store import Snapshots
 from agentic.workspace.workspace import RealWorld
 
@@ -258,11 +257,12 @@ class StandardToolbox(Toolbox):
                 seen = await _observe(known, prepared, context)
             except asyncio.CancelledError:
                 back = await self._settled(known, key, prepared)
-                if back is None or back.beside:
+                if back is None and since is None:
                     raise
                 # It has ended, and this is to be told.
-                undone = self._undone(back, since)
-                return self._shown(replace(undone, exposure=await self._exposed()))
+                ended = Observation("cancelled", "Cancelled while it ran.")
+                told = self._undone(back, since) if back and not back.beside else _with_told(ended, since, back)
+                return self._shown(replace(told, exposure=await self._exposed()))
             reach("tool.effect.after")
             back = await self._settled(known, key, prepared)
             if back is not None and not back.beside:
@@ -289,6 +289,10 @@ class StandardToolbox(Toolbox):
         if savepoints is not None:
             since = await savepoints.hold(key, excuses(prepared), shown_to_a_person(prepared))
             savepoints.waived = savepoints.waived or prepared.unkept
+        if called_off():
+            if since is None:
+                raise asyncio.CancelledError
+            return since, Observation("cancelled", "Not run: it was stopped before.")
         if prepared.allowed is not None and (lapsed := await self._lapsed(prepared.allowed, savepoints)):
             return since, lapsed
         return since, await self._unkept(tool, savepoints, prepared) if savepoints is not None else None
@@ -299,7 +303,8 @@ class StandardToolbox(Toolbox):
         Nobody has looked at the call itself: so it runs only where what it destroys beside would be put back.
         """
         if savepoints is None or not savepoints.holds:
-            why = "this workspace is too large to restore what a command destroys"
+            problem = savepoints.problem if savepoints is not None else "no copies are kept"
+            why = f"nothing that a command destroys can be restored now: {problem}"
         elif self._people is not None and not await self._people.may_still(allowed.by):
             why = f"{allowed.by.name} may no longer allow this"
         else:
@@ -344,36 +349,19 @@ class StandardToolbox(Toolbox):
     async def _settled(self, tool: AnyTool, key: str, prepared: Prepared) -> RestoredFiles | None:
         """What was put back of what a call, or what ran beside it, destroyed; None where nothing had to be."""
         savepoints = await self._guard(tool, prepared)
-        return await self._whole(savepoints.settle(key, excuses(prepared))) if savepoints is not None else None
+        return await savepoints.settle(key, excuses(prepared)) if savepoints is not None else None
 
     @staticmethod
     def _undone(back: RestoredFiles, since: RestoredFiles | None = None) -> Observation:
         """That what a call destroyed was put back, and that a person is to be asked."""
         before = f", and before it something that was left running {since.destroyed}" if since is not None else ""
-        did = f"{back.destroyed}{before}"
+        did, left = f"{back.destroyed}{before}", "; ".join(each.left for each in (back, since) if each and each.left)
         return Observation(
             "failed",
             f"It {did}. What was there is back.",
             changes=back.changes,
-            put_back=PutBack(did, left=back.left, losses=tuple(sorted(back.losses))),
+            put_back=PutBack(did, left=left, losses=tuple(sorted(back.losses))),
         )
-
-    async def _whole(self, settles: Coroutine[None, None, RestoredFiles | None]) -> RestoredFiles | None:
-        """Files are restored to the end, also for a call that was cancelled; ``NotSettled`` where that was done again."""
-        work, own = asyncio.create_task(settles), asyncio.current_task()
-        real = (await self._open()).real
-        real.restoring = 0
-        try:
-            while not work.done():
-                if own is not None and own.cancelling() > 1:
-                    work.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.wait((work,))
-        finally:
-            real.restoring = None
-        if work.cancelled():
-            raise NotSettled("The process ended before what the call destroyed was restored.")
-        return work.result()
 
     async def state_of(self, tool: str, arguments: dict[str, JsonValue]) -> str:
         """A hash of what a gated call would touch; '' where it cannot be looked at.

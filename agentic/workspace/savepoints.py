@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeVar
 
 from agentic.core.events.execution_events import FileChange
-from agentic.ports.errors import PathRefused, SandboxError
+from agentic.ports.errors import NotSettled, PathRefused, SandboxError
 from agentic.ports.failpoints import reach
 from agentic.workspace.snapshots.likeness import carried, is_left, is_merely_cut, is_written_anew
 from agentic.workspace.snapshots.losses import (
@@ -49,6 +50,7 @@ MOST_BYTES = 1 << 20
 ALIKE = 20
 """So many new files are compared with one that is gone or rewritten."""
 HOLD_SECONDS = 10.0
+AGAIN_SECONDS = 60.0
 GIT_SECONDS = 10.0
 GIT_BYTES = 4 << 20
 AFTER = ".after"
@@ -64,6 +66,7 @@ git --git-dir=. cat-file --batch-check='%(objecttype) %(objectname)' | grep ^blo
 """
 _WHOLE = "exec 2>/dev/null; git --git-dir=. rev-list --objects --all --indexed-objects >&2 && echo whole"
 _NOWHERE = frozenset[str]()
+T = TypeVar("T")
 _DATABASE = b"SQLite format 3\0"
 _DATABASES, _DATABASE_BYTES = 5, 16 << 20
 """So many databases are counted after one command."""
@@ -126,28 +129,33 @@ class Savepoints:
         """The number of the last change of the world when that was held."""
         self._links = frozenset[str]()
         """Links that calls of this agent made: what is told of changed files names none."""
-        self.problem = ""
-        """Why the workspace cannot be kept as it is, or not in time: it is not tried again before each command."""
+        self.problem, self._again = "", 0.0
+        """Why the workspace cannot be kept as it is, or not in time; and when it is tried again, in the loop's seconds."""
         self.waived = False
         """A person let commands run although nothing can be put back."""
 
     async def hold(self, call: str, excuses: Excuses, shown: Shown | None = None) -> RestoredFiles | None:
         """Keep the workspace as it is before a call, of which a person allowed what was ``shown``; else say the ``problem``.
 
-        What was destroyed since the last call, by what that left running, is put back first and returned.
+        What was destroyed since the last call, by what that left running, is put back first and returned; if that call
+        was called off meanwhile nothing is kept for it.
         """
-        if self.problem:
+        if self.problem and asyncio.get_running_loop().time() < self._again:
             return None
+        self.problem = ""
         last, self._last, back, still = self._last, None, None, dict[str, Entry]()
         watched, self._watched = self._watched, False
         try:
             last = last or await self._unfinished()
             if last is not None and (watched or last.destroyed):
-                back, still = await self._since(last, excuses)
+                back, still = await self._owned(self._since(last, excuses))
+                if called_off():
+                    return back
             async with asyncio.timeout(HOLD_SECONDS):
                 await self._keep(call, last, shown, still)
         except (PathRefused, SnapshotLost, OSError, TimeoutError) as error:
             self.problem = str(error) if isinstance(error, SnapshotLost) else "it cannot be copied in time"
+            self._again = asyncio.get_running_loop().time() + AGAIN_SECONDS
         return back
 
     async def _keep(self, call: str, last: Savepoint | None, shown: Shown | None, still: Mapping[str, Entry]) -> None:
@@ -158,16 +166,19 @@ class Savepoints:
         self._last = await self._snapshots.hold(thread, workspace, call, hidden, last, shown, still)
 
     async def _unfinished(self) -> Savepoint | None:
-        """Of what an earlier process was putting back when it died, and which no call answers for."""
+        """Of what was being put back when a process died, or was called off, and which no call has ended."""
         held = await self._snapshots.held(self._world.thread)
-        return held if held is not None and held.destroyed and held.call.endswith(AFTER) else None
+        return held if held is not None and held.destroyed and not held.done else None
 
     async def _since(self, last: Savepoint, excuses: Excuses) -> tuple[RestoredFiles | None, dict[str, Entry]]:
         """What was put back of what nobody's call destroyed; and files that wait for a background command to end."""
         if await self._snapshots.held(self._world.thread, last.call) is None:
             return None, {}  # another agent has worked here since
         acted, now, own = self._world.acted_on(self._seen)[0], await self._look(last), self._own(last, excuses)
-        losses, now, _ = await self._losses(last, now, lambda path, place: path in acted or own(path, place), own)
+        losses, now, moved = await self._losses(last, now, lambda path, place: path in acted or own(path, place), own)
+        if moved != last.moved:
+            last = replace(last, moved=moved)
+            await self._snapshots.note(self._world.thread, last)
         if not (losses.over or last.destroyed):
             return None, {}
         if excuses.looks and not last.destroyed and await self._world.works():
@@ -182,8 +193,29 @@ class Savepoints:
     async def settle(self, call: str, excuses: Excuses) -> RestoredFiles | None:
         """Put back what a call that has ended destroyed; None where it did no more than ordinary work, or was let do it.
 
-        It does the same again for the same call, whoever asks.
+        It does the same again for the same call, whoever asks, and to the end, also for a call that was called off;
+        ``NotSettled`` where that was done again.
         """
+        return await self._owned(self._settle(call, excuses))
+
+    async def _owned(self, work: Coroutine[None, None, T]) -> T:
+        """What changes files of its own accord ends before whoever asked for it goes on."""
+        task, asker = asyncio.create_task(work), asyncio.current_task()
+        self._world.restoring = 0
+        try:
+            while not task.done():
+                if asker is not None and asker.cancelling() > 1:
+                    task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait((task,))
+        finally:
+            self._world.restoring = None
+        if task.cancelled():
+            self._last = None  # what is noted on the disk says how far it came
+            raise NotSettled("The process ended before what the call destroyed was restored.")
+        return task.result()
+
+    async def _settle(self, call: str, excuses: Excuses) -> RestoredFiles | None:
         held = self._last if self._last is not None and self._last.call == call else None
         held = held or await self._snapshots.held(self._world.thread, call)
         if held is None:
@@ -212,7 +244,8 @@ class Savepoints:
 
     def _watch(self, held: Savepoint) -> None:
         """From here on what something that was left running destroys is put back before the next call."""
-        self._last, self._seen, self._watched = held, self._world.acted_on(self._seen)[1], self._world.stirs
+        self._last = replace(held, destroyed="", losses=frozenset())
+        self._seen, self._watched = self._world.acted_on(self._seen)[1], self._world.stirs
 
     async def _beside(self, held: Savepoint, losses: Losses, now: Manifest) -> RestoredFiles | None:
         """What ran beside a call that only looked did it: put back, or once the background command has ended."""
@@ -224,24 +257,25 @@ class Savepoints:
     async def _restore(self, held: Savepoint, losses: Losses, now: Manifest, *, beside: bool = False) -> RestoredFiles:
         """Note that it will be put back, and do it; of what is ``beside`` calls only what was lost."""
         thread = self._world.thread
-        destroyed, lost = held.destroyed, held.losses
+        changes: tuple[FileChange, ...] = ()
         try:
-            if not destroyed:
-                destroyed, lost = losses.words, marks(losses, held.manifest)
+            if not held.destroyed:
+                held = replace(held, destroyed=losses.words, losses=marks(losses, held.manifest))
                 reach("savepoint.noted.before")
-                await self._snapshots.note(thread, replace(held, destroyed=destroyed, losses=lost))
+                await self._snapshots.note(thread, held)
                 reach("savepoint.noted.after")
             wanted = put_back(held.manifest, now, losses if beside else None)
             self._world.restoring = len(wanted)
             done = await self._snapshots.restore(thread, self._world.workspace, wanted, now)
-            now = await self._look(held)
+            left, now = _told(done.left), await self._look(held)
+            changes = tuple(
+                FileChange(path=path, kind="added", sha_before="", sha_after=now.entries[path].sha)
+                for path in additions(held.manifest, now)
+            )
+            await self._snapshots.note(thread, replace(held, done=True))
         except (PathRefused, SnapshotLost, OSError) as error:
-            return RestoredFiles(destroyed, f"what could not be put back any more: {error}", (), lost, beside)
-        changes = tuple(
-            FileChange(path=path, kind="added", sha_before="", sha_after=now.entries[path].sha)
-            for path in additions(held.manifest, now)
-        )
-        return RestoredFiles(destroyed, _told(done.left), changes, lost, beside)
+            left = f"what could not be put back any more: {error}"
+        return RestoredFiles(held.destroyed, left, changes, held.losses, beside)
 
     async def _accept(self, held: Savepoint, moved: frozenset[str]) -> None:
         """What a call did stays so; what it moved is known, and what may change on its own from here on is kept."""
@@ -453,6 +487,12 @@ def _links_made(before: Manifest, now: Manifest) -> frozenset[str]:
     there = {entry.sha for entry in before.entries.values() if entry.kind == "link"}
     links = ((path, entry) for path, entry in now.entries.items() if entry.kind == "link" and entry.sha not in there)
     return frozenset(path for path, _ in links if path not in before.entries)
+
+
+def called_off() -> bool:
+    """Whether somebody has told the running task to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _is_database(content: bytes | None) -> bool:

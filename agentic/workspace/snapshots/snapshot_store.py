@@ -74,6 +74,7 @@ class _Noted(TypedDict, total=False):
     losses: list[str]
     shown: _Let | None
     moved: list[str]
+    done: bool
 
 
 Needed = Callable[[str], Awaitable[Collection[str]]]
@@ -105,6 +106,8 @@ class Savepoint:
     """What a person let the call destroy; None where nobody was asked."""
     moved: frozenset[str] = frozenset()
     """Contents that commands moved away from where somebody had put them, wherever they stand now."""
+    done: bool = False
+    """All of it was put back."""
 
 
 class SnapshotLost(AgenticError):
@@ -237,7 +240,7 @@ class Snapshots:
 
         Raises ``OSError``.
         """
-        await asyncio.to_thread(self._note_call, thread, savepoint)
+        await asyncio.to_thread(self._note, thread, savepoint)
 
     async def look(
         self, workspace: Path, before: Manifest, hidden: Sequence[str] = (), *, lenient: bool = False
@@ -459,7 +462,7 @@ class Snapshots:
             of, destroyed = noted.get("call", ""), noted.get("destroyed", "")
             let = Shown(frozenset(shown["losses"]), tuple(shown["named"])) if shown is not None else None
             losses, moved = frozenset(noted.get("losses", ())), frozenset(noted.get("moved", ()))
-            return Savepoint(of, manifest, destroyed, losses, let, moved)
+            return Savepoint(of, manifest, destroyed, losses, let, moved, noted.get("done", False))
         except (OSError, ValueError, KeyError, Damaged):
             return None
 
@@ -469,12 +472,17 @@ class Snapshots:
         except (OSError, ValueError):
             return {}
 
+    def _note(self, thread: str, savepoint: Savepoint) -> None:
+        with self._locked(thread):
+            if not savepoint.done or self._noted(thread).get("call") == savepoint.call:  # else another one stands there
+                self._note_call(thread, savepoint)
+
     def _note_call(self, thread: str, savepoint: Savepoint) -> None:
         let = savepoint.shown
         shown: _Let | None = {"losses": sorted(let.losses), "named": [*let.named]} if let is not None else None
         noted: _Noted = {
             "call": savepoint.call, "destroyed": savepoint.destroyed, "losses": sorted(savepoint.losses), "shown": shown,
-            "moved": sorted(savepoint.moved),
+            "moved": sorted(savepoint.moved), "done": savepoint.done,
         }  # fmt: skip
         self._replace(thread, "savepoint.call", json.dumps(noted).encode())
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -14,16 +16,18 @@ from pathlib import Path
 
 import pytest
 
+from agentic.ports.errors import NotSettled
 from agentic.ports.failpoints import VARIABLE
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
 from agentic.workspace.savepoints import AFTER, Excuses, RestoredFiles, Savepoints
+from agentic.workspace.snapshots import restore
 from agentic.workspace.snapshots.losses import Shown
 from agentic.workspace.snapshots.scan import GRAIN_NS
 from agentic.workspace.snapshots.snapshot_store import SnapshotLimits, Snapshots
 from agentic.workspace.workspace import RealWorld
 from tests.integration.world.rungs import Ground, docker_url, ground, rung_name
-from tests.waiting import eventually
+from tests.waiting import BOUND, eventually
 
 __all__ = ["docker_url", "ground", "rung_name"]
 
@@ -225,3 +229,125 @@ async def test_of_a_workspace_that_is_too_large_none_is_kept_and_that_is_said(tm
     shutil.rmtree(work)
     work.mkdir()
     assert await savepoints.settle("c1", NOTHING) is None
+
+
+class Beside(RealWorld):
+    """A world in which something that was left running may act at any moment."""
+
+    @property
+    def stirs(self) -> bool:
+        return True
+
+
+def _beside(home: Path) -> Savepoints:
+    async def nowhere() -> Choice:
+        return Choice(None, "no command runs")
+
+    return Savepoints(Snapshots(home / "kept"), Beside(Sandboxes(home, nowhere), "t1", home / "work"))
+
+
+def _written(home: Path) -> dict[str, str]:
+    (home / "work/src").mkdir(parents=True, exist_ok=True)
+    for number in range(5):
+        (home / f"work/src/m{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
+    return files(home / "work")
+
+
+async def test_what_was_put_back_to_the_end_is_not_put_back_again_over_what_people_did_since(tmp_path: Path) -> None:
+    _written(tmp_path)
+    looks, savepoints = replace(NOTHING, looks=True), _beside(tmp_path)
+    await savepoints.hold("c1", looks)
+    shutil.rmtree(tmp_path / "work/src")
+    back = await savepoints.settle("c1", looks)
+    assert back is not None
+    assert back.beside
+    shutil.rmtree(tmp_path / "work/src")  # a person
+    assert await _beside(tmp_path).hold("d1", NOTHING) is None
+    assert not (tmp_path / "work/src").exists()
+
+
+@pytest.mark.parametrize("again", ["called off", "a process that died"])
+async def test_what_was_not_put_back_to_the_end_is_before_the_next_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    before, savepoints = _written(tmp_path), _beside(tmp_path)
+    await savepoints.hold("c1", NOTHING)
+    shutil.rmtree(tmp_path / "work/src")
+    at_the_second, go = asyncio.Event(), threading.Event()
+    loop, reached = asyncio.get_running_loop(), iter(range(100))
+
+    def reach(point: str) -> None:
+        if point == "restore.file" and next(reached) == 1:
+            loop.call_soon_threadsafe(at_the_second.set)
+            assert go.wait(BOUND)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restore, "reach", reach)
+        settling = asyncio.create_task(savepoints.settle("c1", NOTHING))
+        await at_the_second.wait()
+        for _ in range(2):
+            settling.cancel()
+            await asyncio.sleep(0)
+        go.set()
+        with pytest.raises(NotSettled):
+            await settling
+    assert 0 < len(files(tmp_path / "work")) < 5
+    back = await (savepoints if again == "called off" else _beside(tmp_path)).hold("d1", NOTHING)
+    assert back is not None
+    assert files(tmp_path / "work") == before
+
+
+async def test_a_stop_waits_for_what_is_put_back_before_a_command_and_the_command_does_not_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, savepoints = _written(tmp_path), _beside(tmp_path)
+    await savepoints.hold("c1", NOTHING)
+    assert await savepoints.settle("c1", NOTHING) is None
+    shutil.rmtree(tmp_path / "work/src")  # what it left running
+    began, go, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def reach(point: str) -> None:
+        if point == "restore.before":
+            loop.call_soon_threadsafe(began.set)
+            assert go.wait(BOUND)
+
+    monkeypatch.setattr(restore, "reach", reach)
+    holding = asyncio.create_task(savepoints.hold("c2", NOTHING))
+    await began.wait()
+    holding.cancel()
+    await asyncio.sleep(0)
+    assert not holding.done()
+    go.set()
+    back = await holding
+    assert back is not None
+    assert files(tmp_path / "work") == before
+    assert not savepoints.holds, "nothing is kept for a command that does not begin"
+
+
+async def test_what_something_left_running_moved_is_no_call_s_own_wherever_it_stands(tmp_path: Path) -> None:
+    _written(tmp_path)
+    excuses = replace(NOTHING, derived=_in_build)
+    savepoints, work = _beside(tmp_path), tmp_path / "work"
+    await savepoints.hold("c1", excuses)
+    assert await savepoints.settle("c1", excuses) is None
+    (work / "build").mkdir()
+    (work / "src").rename(work / "build/src")
+    assert await savepoints.hold("c2", excuses) is None
+    shutil.rmtree(work / "build")
+    back = await savepoints.settle("c2", excuses)
+    assert back is not None
+    assert len(files(work)) == 5
+
+
+def _in_build(path: str, __: str) -> bool:
+    return path.startswith("build/")
+
+
+async def test_a_recall_leaves_nothing_that_is_told_as_another_s_doing(tmp_path: Path) -> None:
+    _written(tmp_path)
+    await _beside(tmp_path).hold("c1", NOTHING)
+    shutil.rmtree(tmp_path / "work/src")
+    assert await _beside(tmp_path).settle("c1", NOTHING) is not None
+    recalls = _beside(tmp_path)
+    assert await recalls.settle("c1", NOTHING) is not None
+    assert await recalls.hold("c2", NOTHING) is None
