@@ -167,6 +167,7 @@ ORDINARY: dict[str, Form] = {
     "renamed": each(TEXTS, "os.rename(p, p[:-2] + 'txt')"),
     "renamed and edited": each(TEXTS, "os.unlink(p); open(p[:-2] + 'txt', 'wb').write(b.replace(b'line', b'row'))"),
     "packed": ("gzip docs/*",),
+    "packed, and unpacked again": ("gzip docs/*", "gunzip docs/*.gz"),
     "packed in a tar beside it": ("tar czf docs.tgz docs",),
     "put together": ("cat docs/* > all.md; rm docs/*; mv all.md docs/",),
     "split": each("docs/p0.md", "[open(f'docs/part{i}.md', 'wb').write(b[i * 900:][:900]) for i in range(9)]; os.unlink(p)"),

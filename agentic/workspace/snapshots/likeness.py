@@ -48,7 +48,7 @@ def is_text(content: bytes) -> bool:
 
 def is_left(before: bytes, now: bytes, near: int = 1) -> bool:
     """Whether enough of a content is there; words may stand so far apart as ``near`` that were neighbours."""
-    now = unpacked(now)
+    before, now = unpacked(before), unpacked(now)
     if before == now:
         return True
     if not is_text(before):
@@ -99,7 +99,7 @@ def carried(
     texts = {path: unpacked(content) for path, content in fresh.items()}
     words = {path: Counter(_words(text)) for path, text in texts.items() if is_text(text)}
     spent, held = set[str](), dict[str, list[str]]()
-    for path, before in gone.items():
+    for path, before in ((path, unpacked(content)) for path, content in gone.items()):
         own = Counter(_words(before)) if is_text(before) else Counter[bytes]()
         for others in _choices(alike.get(path, ()), texts, own):
             if (

@@ -151,7 +151,8 @@ def test_what_it_did_is_said_in_one_line_whatever_the_names_are() -> None:
         (b"word " * 50, b"WORD " * 50, False), (b"\0" * 100, b"\1" * 60, True), (b"\0" * 100, b"\1" * 40, False),
         (TEXT, SHUFFLED, False), (TEXT, bytes(len(TEXT)), False),
         (TEXT, codecs.encode(TEXT.decode(), "rot13").encode(), False),
-        (TEXT, base64.b64encode(TEXT), False), (TEXT, gzip.compress(TEXT), True), (TEXT, TEXT.replace(b"line", b"row"), True),
+        (TEXT, base64.b64encode(TEXT), False), (gzip.compress(TEXT), TEXT, True), (gzip.compress(TEXT), TEXT[:99], False),
+        (TEXT, gzip.compress(TEXT), True), (TEXT, TEXT.replace(b"line", b"row"), True),
         (TEXT, b"\n".join(sorted(TEXT.splitlines())), True), (TEXT, TEXT.decode().encode("utf-16"), True),
         (TEXT, TEXT.replace(b"\n", b" "), True), (TEXT, b"x" * len(TEXT), False), (TEXT, TEXT[: len(TEXT) // 3], False),
         (PICTURE, PICTURE[:8] + OTHER + PICTURE[-12:], True), (PICTURE, OTHER, False), (PICTURE, bytes(len(PICTURE)), False),
@@ -177,6 +178,9 @@ def test_what_several_files_or_a_packed_one_hold_is_left() -> None:
     assert unpacked(b"BZh no archive") == b"BZh no archive"
     assert unpacked(b"\x1f\x8b") == b""
     assert len(unpacked(gzip.compress(bytes(MOST_UNPACKED * 4)))) == MOST_UNPACKED
+    assert all(held({"a.gz": each}, {"a": text}) == {"a.gz"} for each in packed)
+    pair = {"a.gz": packed[0], "b.gz": gzip.compress(text.upper())}
+    assert held(pair, {"a": text}) == {"a.gz"}
 
 
 def test_a_new_file_vouches_for_no_more_than_it_holds() -> None:
