@@ -75,6 +75,9 @@ BEYOND: dict[str, Form] = {
     "named, and a script that does more": ("rm -rf docs && python3 other.py", rewrite("other.py", OTHER)),
     "named, and a target": ("rm -rf docs; make rest", rewrite("Makefile", "rest:\n\trm -r s?c\n")),
     "named by a pattern, and a script": ("rm -rf docs/p*; python3 other.py", rewrite("other.py", OTHER)),
+    "a pattern that only another step names": (
+        "rm -f none*; ls * >/dev/null; python3 other.py", rewrite("other.py", OTHER)),
+    "a pattern of files, and a script": ("rm -f s*; python3 other.py", rewrite("other.py", OTHER)),
     "code that names it, and imports": ("#import shutil; shutil.rmtree('docs'); import other", rewrite("other.py", OTHER)),
     "history of git": ("python3 tool.py", rewrite("tool.py", f"{TOOL}; shutil.rmtree('.g' + 'it')")),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from agentic.core.events.values import Act
 from agentic.core.prompt.roles import looks
 from agentic.core.rules.approvals import is_within
 from agentic.ports.runtime import Prepared
-from agentic.tools.approval.named_paths import targets, written_by
+from agentic.tools.approval.named_paths import deleted_by, targets, written_by
 from agentic.workspace.savepoints import Excuses
 from agentic.workspace.snapshots.losses import MayGo, Place, Shown
 
@@ -58,10 +58,10 @@ def shown_to_a_person(prepared: Prepared) -> Shown | None:
     """What whoever approved a call saw that it destroys: when it ran before, or by name in the command; None without that."""
     if prepared.shown is None:
         return None
-    acts = (act.path for finding in prepared.findings for act in finding.acts)
-    patterns = (path for path in _named(prepared) if any(sign in path for sign in "*?["))
-    unbound = any(not finding.acts for finding in prepared.findings)
-    return Shown(prepared.shown, (*acts, *(patterns if unbound else ())))
+    acts = (act for finding in prepared.findings for act in finding.acts)
+    named = (f"{act.path}/**" if act.kind == "delete" else act.path for act in acts)
+    patterns = (each for each in _named(prepared, deleted_by) if not is_disposable(each, prepared.created, frozenset()))
+    return Shown(prepared.shown, (*named, *patterns))
 
 
 def only_looks(prepared: Prepared) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable
 
@@ -11,6 +12,7 @@ from agentic.bash.parser import TooDeep, TooLong, parse
 from agentic.bash.workspace_paths import inside
 
 _WRITE = (["cp"], ["mv"], ["tee"], ["install"], ["ln"], ["rsync"], ["curl"], ["wget"], ["patch"], ["git"])
+_SIGNS = frozenset("*?[")
 MOST_PATHS = 40
 LONGEST_PATH = 4_096
 
@@ -23,6 +25,18 @@ def targets(command: str, cwd: str = ".") -> tuple[str, ...]:
 def written_by(command: str, cwd: str = ".") -> tuple[str, ...]:
     """Those over which it says that something is written."""
     return _paths(command, cwd, lambda each: (*(each.words[1:] if each.words[:1] in _WRITE else ()), *each.writes))
+
+
+def deleted_by(command: str, cwd: str = ".") -> tuple[str, ...]:
+    """The patterns whose files ``rm`` deletes; a last part ``**`` says that all below goes as well."""
+    return _paths(command, cwd, _deleted)
+
+
+def _deleted(each: SimpleCommand) -> Iterable[str]:
+    options = [word for word in each.words if word.startswith("-")]
+    below = "/**" if any(re.match(r"-\w*[rR]|--r", option) for option in options) else ""
+    patterns = (word for word in each.words[1:] if each.words[0] == "rm" and not _SIGNS.isdisjoint(word))
+    return [re.sub(r"\*+", "*", pattern) + below for pattern in patterns]
 
 
 def _paths(command: str, cwd: str, of: Callable[[SimpleCommand], Iterable[str]]) -> tuple[str, ...]:

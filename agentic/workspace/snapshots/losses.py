@@ -138,7 +138,7 @@ class Shown:
     losses: frozenset[str] = frozenset()
     """As ``marks`` has them."""
     named: tuple[str, ...] = ()
-    """Files and folders by their names, patterns too."""
+    """Files and folders by their names, or as a shell's patterns; with all below where the last part is ``**``."""
 
     def beyond(self, losses: Losses, before: Manifest) -> Losses:
         """What was destroyed and not shown."""
@@ -155,10 +155,17 @@ class Shown:
 
     def _names(self, path: str) -> bool:
         parts = path.split("/")
-        return any(
-            len(names) <= len(parts) and all(map(fnmatch.fnmatchcase, parts, names))
-            for names in (name.split("/") for name in self.named)
-        )
+        for name in self.named:
+            names = name.removesuffix("/**").split("/")
+            deep = len(names) == len(parts) or (name.endswith("/**") and len(names) < len(parts))
+            if deep and all(map(_matches, parts, names)):
+                return True
+        return False
+
+
+def _matches(part: str, name: str) -> bool:
+    """As in a shell: a pattern names nothing that is hidden by a dot."""
+    return fnmatch.fnmatchcase(part, name) and part.startswith(".") <= name.startswith(".")
 
 
 def marks(losses: Losses, before: Manifest) -> frozenset[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agentic.core.rules.approvals import reasons
 from agentic.ports.runtime import Prepared
 from agentic.tools.approval.command_rules import DEEP, gate, gate_code
+from agentic.tools.approval.disposable_files import shown_to_a_person
 from agentic.tools.approval.named_paths import targets
 from agentic.tools.shell.python import PYTHON_TOOL
 from agentic.tools.shell.shell import SHELL_TOOL
+from agentic.workspace.snapshots.losses import Shown
 
 CREATED = frozenset(("notes.md", "src/new.py"))
 
@@ -277,6 +281,24 @@ def test_the_shell_tool_is_gated_by_everything_that_may_run(field: str) -> None:
 
 def test_what_an_approval_looks_at_are_the_paths_of_the_command() -> None:
     assert targets("cd src && rm -rf lib $X /workspace/a", ".") == ("src", "src/lib", "a")
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("ls *; git push --force origin main", ()), ("echo '*'; git push -f", ()), ("cp * /tmp; dropdb prod", ()),
+        ("find . -name '*' -newer x -delete", ()), ("rm -rf src/*; ls *", ("src/*/**",)), ("rm -f *", ("*",)),
+        ("cd src && rm **/*.py", ("src/*/*.py",)), ("rm -rf docs && ls *", ("docs/**",)),
+        ("> notes.txt; ls *", ("notes.txt",)), ("rm -rf build/*; git push -f; ls *", ()), ("rm --recursive a*; git push -f", ("a*/**",)),
+    ],
+)  # fmt: skip
+def test_a_yes_counts_for_patterns_of_what_deletes_them_alone_and_as_deep_as_that_does(
+    command: str, named: tuple[str, ...]
+) -> None:
+    prepared = SHELL_TOOL.prepare({"command": command})
+    assert isinstance(prepared, Prepared)
+    assert prepared.gate
+    assert shown_to_a_person(replace(prepared, shown=frozenset())) == Shown(named=named)
 
 
 @pytest.mark.wall("gates")

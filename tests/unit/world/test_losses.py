@@ -220,10 +220,10 @@ def test_a_yes_counts_for_what_was_shown_with_its_content_and_for_nothing_else()
         ".git",
     )
     assert shown.beyond(Losses(locked=("a",), folders=1), before).over
-    named = Shown(named=("src", "*.md"))
-    assert named.beyond(Losses(("a", "src/c", "x.md", "docs/x.md"), locked=("src",)), before) == Losses(
-        ("a", "docs/x.md")
-    )
+    named = Shown(named=("src/**", "*.md", "docs/*"))
+    assert named.beyond(
+        Losses(("a", "src/c", "src/d/.e", "x.md", ".x.md", "docs/x", "docs/a/x"), locked=("src",)), before
+    ) == Losses(("a", ".x.md", "docs/a/x"))
     many = Losses(tuple(f"m{number}" for number in range(3_000)))
     assert len(marks(many, before)) == 1
     assert not Shown(marks(many, before)).beyond(many, before)
