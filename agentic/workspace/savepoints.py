@@ -33,7 +33,7 @@ from agentic.workspace.snapshots.losses import (
     branches,
     ids_in,
     judged,
-    leads_to_commits,
+    leading,
     marks,
     moved_away,
     put_back,
@@ -393,13 +393,22 @@ class Savepoints:
         """What git still has of these contents, and the repositories of which commits were lost."""
         reachable, head, history = set[str](), set[str](), list[str]()
         blobs = frozenset((*into.was.values(), *into.now.values()))
-        gits = [path for path in now.entries if f"{path}/objects" in now.entries and f"{path}/HEAD" in now.entries]
-        for git in {*gits, *found.repositories}:
+
+        def grouped() -> tuple[frozenset[str], dict[str, dict[str, Entry]], dict[str, dict[str, Entry]]]:
+            ends = (path.removesuffix("/objects") for path in now.entries if path.endswith("/objects"))
+            gits = frozenset(path for path in ends if path in now.entries and f"{path}/HEAD" in now.entries)
+            every = gits.union(found.repositories)
+            return gits, leading(before, every), leading(now, every)
+
+        gits, led_before, led_now = await asyncio.to_thread(grouped)
+        for git in led_before:
             if git in found.objects and git in gits and not await self._git(_WHOLE, git, _NOWHERE):
                 history.append(git)
                 continue
-            led = await self._led(git, before, now) if git in found.repositories else _NOWHERE
-            stashed = await self._led(git, before, now, stash=True) if led else _NOWHERE
+            was, stands = led_before[git], led_now[git]
+            led = await self._led(was, stands) if git in found.repositories else _NOWHERE
+            stash = {path: entry for path, entry in was.items() if path.endswith("refs/stash")}
+            stashed = await self._led(stash, stands) if led else _NOWHERE
             if git not in gits:
                 history.append(git)
                 continue
@@ -408,38 +417,34 @@ class Savepoints:
             there, newest = await self._asked(git, led | blobs)
             reachable |= there
             head |= newest if git.rpartition("/")[2] == ".git" else frozenset()
-            if await self._lost_history(git, led - there, stashed, before, now):
+            if await self._lost_history(git, led - there, stashed, was, stands):
                 history.append(git)
         return GitContents(frozenset(reachable), frozenset(head)), sorted(history)
 
     async def _lost_history(
-        self, git: str, lost: frozenset[str], stashed: frozenset[str], before: Manifest, now: Manifest
+        self,
+        git: str,
+        lost: frozenset[str],
+        stashed: frozenset[str],
+        was: Mapping[str, Entry],
+        now: Mapping[str, Entry],
     ) -> bool:
         """Whether commits, tags or what the log of git remembers were lost; a stash that was unpacked was not."""
-        log, tags = f"{git}/logs/HEAD", _tags_gone(git, before, now)
-        forgets = (
-            log in before.entries and before.entries[log].size and not (log in now.entries and now.entries[log].size)
-        )
+        log, tags = f"{git}/logs/HEAD", _tags_gone(git, was, now)
+        forgets = log in was and was[log].size and not (log in now and now[log].size)
         if lost - stashed or tags or forgets:
             return True
         if lost:
             alone, missing = await self._alone(git, lost, "--reflog")
             return not alone or bool(missing)
-        dropped = await self._dropped(git, before, now)
+        dropped = await self._dropped(git, was, now)
         if dropped is None:
             return True
         return bool(dropped) and bool((await self._alone(git, dropped))[1])
 
-    async def _led(self, git: str, before: Manifest, now: Manifest, *, stash: bool = False) -> frozenset[str]:
-        """Commits to which something (only the stash) led before, and nothing of the same name leads now."""
-        names = {
-            path: entry
-            for path, entry in before.entries.items()
-            if path.startswith(f"{git}/")
-            and leads_to_commits(path, git)
-            and entry is not now.entries.get(path)
-            and (not stash or path.endswith("refs/stash"))
-        }
+    async def _led(self, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> frozenset[str]:
+        """Commits to which these files led before, and nothing of the same name leads now."""
+        names = {path: entry for path, entry in before.items() if entry is not now.get(path)}
         was, stands = await self._snapshots.contents(
             self._world.thread, self._world.workspace, names, names.keys(), MOST_BYTES
         )
@@ -451,12 +456,11 @@ class Savepoints:
         there, _, newest = (await self._git(_REACHABLE, git, ids)).partition("HEAD\n")
         return frozenset(there.split()), frozenset(newest.split())
 
-    async def _dropped(self, git: str, before: Manifest, now: Manifest) -> frozenset[str] | None:
+    async def _dropped(self, git: str, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> frozenset[str] | None:
         """Commits at which branches stood that are gone, or set back; None where that is the branch one works on."""
-        names = [path for path in before.entries if path.startswith(f"{git}/refs/heads/")]
-        names += [f"{git}/packed-refs", f"{git}/logs/HEAD"]
-        there = {path: before.entries[path] for path in names if path in before.entries}
-        fresh = {path for path in now.entries if path.startswith(f"{git}/refs/heads/")}
+        names = (f"{git}/refs/heads/", f"{git}/packed-refs", f"{git}/logs/HEAD")
+        there = {path: entry for path, entry in before.items() if path.startswith(names)}
+        fresh = {path for path in now if path.startswith(names[0])}
         fresh |= {f"{git}/packed-refs", f"{git}/HEAD"}
         was, stands = await self._snapshots.contents(
             self._world.thread, self._world.workspace, there, fresh, MOST_BYTES
@@ -518,11 +522,11 @@ def _ending(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[2]
 
 
-def _tags_gone(git: str, before: Manifest, now: Manifest) -> bool:
-    tags = [path for path in before.entries if path.startswith(f"{git}/refs/tags/")]
-    packed = now.entries.get(f"{git}/packed-refs")
-    grown = packed is not None and not packed.same(before.entries.get(f"{git}/packed-refs"))
-    return not grown and any(path not in now.entries for path in tags)
+def _tags_gone(git: str, before: Mapping[str, Entry], now: Mapping[str, Entry]) -> bool:
+    tags = [path for path in before if path.startswith(f"{git}/refs/tags/")]
+    packed = now.get(f"{git}/packed-refs")
+    grown = packed is not None and not packed.same(before.get(f"{git}/packed-refs"))
+    return not grown and any(path not in now for path in tags)
 
 
 def _told(left: dict[str, str]) -> str:

@@ -31,6 +31,7 @@ Place = Literal["", "empty", "other"]
 """What stands where a file was: nothing, a file in which nothing is, or another content."""
 MayGo = Callable[[str, Place], bool]
 """Whether a file, or a folder with a slash at its end, is a command's own to destroy, with what stands in its place."""
+_LEADS = re.compile("/(?:HEAD|packed-refs|refs|logs)")
 _ID = re.compile(rb"\b(?:[0-9a-f]{40}|[0-9a-f]{64})\b")
 _OWNER = {"dir": 0o700, "file": 0o600}
 
@@ -142,14 +143,15 @@ class Shown:
 
     def beyond(self, losses: Losses, before: Manifest) -> Losses:
         """What was destroyed and not shown."""
-        if marks(losses, before) <= self.losses:
+        led = leading(before, losses.history)
+        if _marks(losses, before, led) <= self.losses:
             return Losses()
 
         def new(sort: str, paths: Iterable[str]) -> tuple[str, ...]:
             return tuple(path for path in paths if not (_mark(sort, path, before) in self.losses or self._names(path)))
 
         lost, locked = new("file", losses.lost), new("locked", losses.locked)
-        history = tuple(git for git in losses.history if _mark("history", git, before) not in self.losses)
+        history = tuple(git for git in losses.history if _history_mark(git, led) not in self.losses)
         rewritten = tuple(path for path in losses.rewritten if path in lost)
         return Losses(lost, new("file", losses.taken), locked, losses.folders if locked else 0, history, rewritten)
 
@@ -170,22 +172,24 @@ def _matches(part: str, name: str) -> bool:
 
 def marks(losses: Losses, before: Manifest) -> frozenset[str]:
     """Each loss with what was lost as a short hash: the same path with another content is another loss."""
+    return _marks(losses, before, leading(before, losses.history))
+
+
+def _marks(losses: Losses, before: Manifest, led: Mapping[str, Mapping[str, Entry]]) -> frozenset[str]:
     files = [_mark("file", path, before) for path in {*losses.lost, *losses.taken}]
     rights = [_mark("locked", path, before) for path in losses.locked]
-    every = frozenset((*files, *rights, *(_mark("history", git, before) for git in losses.history)))
+    every = frozenset((*files, *rights, *(_history_mark(git, led) for git in losses.history)))
     return every if len(every) <= MOST_SHOWN else frozenset((_short("\n".join(sorted(every))),))
 
 
+def _history_mark(git: str, led: Mapping[str, Mapping[str, Entry]]) -> str:
+    there = (f"{path} {entry.sha}" for path, entry in sorted(led[git].items()))
+    return _short(f"history {git}\0{chr(0).join(there)}")
+
+
 def _mark(sort: str, path: str, before: Manifest) -> str:
-    if sort == "history":
-        led = (f"{each} {entry.sha}" for each, entry in sorted(before.entries.items()) if _leads(each, path))
-        return _short(f"{sort} {path}\0{chr(0).join(led)}")
     entry = before.entries.get(path)
     return _short(f"{sort} {path}\0{entry.sha if entry is not None and sort == 'file' else ''}")
-
-
-def _leads(path: str, git: str) -> bool:
-    return path.startswith(f"{git}/") and leads_to_commits(path, git)
 
 
 def _short(text: str) -> str:
@@ -274,6 +278,16 @@ def gits_of(manifest: Manifest) -> frozenset[str]:
     """The folders in which git keeps repositories, be they ``.git`` or bare."""
     ends = (path.removesuffix("/objects") for path in manifest.entries if path.endswith("/objects"))
     return frozenset(path for path in ends if f"{path}/HEAD" in manifest.entries and f"{path}/refs" in manifest.entries)
+
+
+def leading(manifest: Manifest, gits: Collection[str]) -> dict[str, dict[str, Entry]]:
+    """The files of each of these folders of git that say which commits are kept: of all of them in one pass."""
+    found, every = {git: dict[str, Entry]() for git in gits}, frozenset(gits)
+    for path, entry in manifest.entries.items() if gits else ():
+        git = _in(path, every) if _LEADS.search(path) else ""
+        if git and leads_to_commits(path, git):
+            found[git][path] = entry
+    return found
 
 
 def leads_to_commits(path: str, git: str) -> bool:

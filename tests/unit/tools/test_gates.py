@@ -289,7 +289,8 @@ def test_what_an_approval_looks_at_are_the_paths_of_the_command() -> None:
         ("ls *; git push --force origin main", ()), ("echo '*'; git push -f", ()), ("cp * /tmp; dropdb prod", ()),
         ("find . -name '*' -newer x -delete", ()), ("rm -rf src/*; ls *", ("src/*/**",)), ("rm -f *", ("*",)),
         ("cd src && rm **/*.py", ("src/*/*.py",)), ("rm -rf docs && ls *", ("docs/**",)),
-        ("> notes.txt; ls *", ("notes.txt",)), ("rm -rf build/*; git push -f; ls *", ()), ("rm --recursive a*; git push -f", ("a*/**",)),
+        ("> notes.txt; ls *", ("notes.txt",)), ("rm -rf build/*; git push -f; ls *", ()),
+        ("rm --recursive a*; git push -f", ("a*/**",)),
     ],
 )  # fmt: skip
 def test_a_yes_counts_for_patterns_of_what_deletes_them_alone_and_as_deep_as_that_does(

@@ -26,6 +26,7 @@ from agentic.workspace.snapshots.losses import (
     gits_of,
     ids_in,
     judged,
+    leading,
     marks,
     moved_away,
     put_back,
@@ -228,6 +229,30 @@ def test_a_yes_counts_for_what_was_shown_with_its_content_and_for_nothing_else()
     assert len(marks(many, before)) == 1
     assert not Shown(marks(many, before)).beyond(many, before)
     assert len(Shown(marks(many, before)).beyond(Losses(many.lost[1:]), before).lost) == 2_999
+
+
+def test_many_lost_repositories_are_told_apart_in_one_pass() -> None:
+    """A workspace of many repositories is read once, not once for each."""
+    files = {f"r{n}/{path}": text for n in range(400) for path, text in {**GIT, ".git/refs/heads/x": f"{n}"}.items()}
+    passes: list[int] = []
+
+    class Counted(dict[str, Entry]):
+        """Entries that know how often somebody went through all of them."""
+
+        def items(self):
+            passes.append(1)
+            return super().items()
+
+    gits = tuple(f"r{n}/.git" for n in range(400))
+    before, losses = Manifest(Counted(manifest(files).entries)), Losses(history=gits)
+    shown = marks(losses, before)
+    assert len(shown) == 400
+    edited = Manifest(Counted(manifest({**files, "r7/.git/refs/heads/x": "else"}).entries))
+    assert Shown(shown).beyond(losses, edited).history == ("r7/.git",)
+    assert len(passes) == 2
+    assert leading(before, ("r1/.git",)) == {
+        "r1/.git": {path: before.entries[path] for path in ("r1/.git/HEAD", "r1/.git/refs/heads/x")}
+    }
 
 
 def test_what_was_moved_away_from_its_place_is_known_wherever_it_stands() -> None:
