@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+import time
 from collections import defaultdict
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TypeVar
 
 from agentic.core.events.execution_events import FileChange
@@ -45,13 +45,14 @@ from agentic.workspace.snapshots.snapshot_store import Savepoint, SnapshotLost, 
 from agentic.workspace.workspace import RealWorld
 
 LOOKED_INTO, ALL_BYTES = 2_000, 128 << 20
-"""So many files are read to see what became of them, and so much; of more it is not asked how little is left."""
+"""So many files are read to see what became of them, and so much with what may hold them now; of more nothing is left."""
 MOST_BYTES = 1 << 20
 ALIKE = 20
 """So many new files are compared with one that is gone or rewritten."""
 HOLD_SECONDS = 10.0
 AGAIN_SECONDS = 60.0
-GIT_SECONDS = 10.0
+FIND_SECONDS = 10.0
+"""So long it is looked into what became of files, half of it, and of repositories; all else of them counts as lost."""
 GIT_BYTES = 4 << 20
 AFTER = ".after"
 """Ends the name of a savepoint of what stood there when a call had ended, where something may still change it."""
@@ -129,6 +130,8 @@ class Savepoints:
         """The number of the last change of the world when that was held."""
         self._links = frozenset[str]()
         """Links that calls of this agent made: what is told of changed files names none."""
+        self._until = 0.0
+        """When it is no longer looked into what became of files."""
         self.problem, self._again = "", 0.0
         """Why the workspace cannot be kept as it is, or not in time; and when it is tried again, in the loop's seconds."""
         self.waived = False
@@ -335,11 +338,10 @@ class Savepoints:
     async def _looked_into(self, found: Suspects, before: Manifest, now: Manifest) -> LookedInto:
         """The files of which too little is left, and the ids under which git would have them."""
         every = (*found.gone, *found.changed)
-        sizes = accumulate(min(before.entries[path].size, MOST_BYTES) for path in every)
-        paths = tuple(path for path, size in zip(every[:LOOKED_INTO], sizes, strict=False) if size <= ALL_BYTES)
+        self._until = time.monotonic() + FIND_SECONDS
+        alike = _alike(every[:LOOKED_INTO], before, now)
+        paths, fresh = _read_of(alike, before, now)
         files = {path: before.entries[path] for path in paths}
-        alike = _alike(paths, before, now)
-        fresh = {other for others in alike.values() for other in others}
         read = fresh.union(found.changed).intersection((*paths, *fresh))
         was, stands = await self._snapshots.contents(
             self._world.thread, self._world.workspace, files, read, MOST_BYTES, sampled=True
@@ -350,20 +352,29 @@ class Savepoints:
         large = {path: entry for path, entry in files.items() if entry.size > MOST_BYTES}
         blobs = await self._snapshots.blobs(self._world.thread, large)
 
+        def is_over() -> bool:
+            return time.monotonic() > self._until - FIND_SECONDS / 2
+
         def compared() -> LookedInto:
             here = {path: stands[path] for path in paths if path in stands and path not in fresh}
-            kept = {path for path in here if path in was and is_left(was[path], here[path])}
+            kept = {path for path in here if path in was and not is_over() and is_left(was[path], here[path])}
             gone = {path: was[path] for path in paths if path in was and path not in kept}
             others = {path: (*([path] if path in here else ()), *alike[path]) for path in gone}
-            held = carried(gone, {**{path: stands[path] for path in fresh if path in stands}, **here}, others)
+            held = carried(gone, {**{path: stands[path] for path in fresh if path in stands}, **here}, others, is_over)
             kept |= held.keys()
             lost = (*(path for path in paths if path not in kept), *every[len(paths) :])
             anew = tuple(
-                path for path in gone if path in here and path not in kept and is_written_anew(was[path], here[path])
+                path
+                for path in gone
+                if path in here and path not in kept and not is_over() and is_written_anew(was[path], here[path])
             )
             ids = {path: blobs.get(path) or blob_of(content) for path, content in was.items()}
             edited = {path: blob_of(here[path]) for path in kept.intersection(here)}
-            cut = (path for path in here if path in kept and path not in held and is_merely_cut(was[path], here[path]))
+            cut = (
+                path
+                for path in here
+                if path in kept and path not in held and (is_over() or is_merely_cut(was[path], here[path]))
+            )
             return LookedInto(lost, ids, edited, anew, held, tuple(cut))
 
         into = await asyncio.to_thread(compared)
@@ -373,7 +384,9 @@ class Savepoints:
         whole, _ = await self._snapshots.contents(
             self._world.thread, self._world.workspace, {path: files[path] for path in databases}, (), _DATABASE_BYTES
         )
-        told = {path: await self._rows(path, content) for path, content in whole.items()}
+        told = {
+            path: await self._rows(path, content) or ("" if self._left() else "LESS") for path, content in whole.items()
+        }
         lost = [path for path in into.lost if told.get(path) != "LEFT"]
         lost += [path for path in told if told[path] == "LESS" and path not in lost]
         return replace(into, lost=tuple(lost), rewritten=tuple(path for path in into.rewritten if path not in told))
@@ -382,7 +395,7 @@ class Savepoints:
         """What became of a database's rows: LESS, LEFT, or '' where they cannot be counted."""
         script = f"exec 2>/dev/null; python3 -I -c {shlex.quote(_ROWS)} {shlex.quote(path)}"
         try:
-            said = await self._world.own(script, timeout=GIT_SECONDS, stdin=was, scan=False)
+            said = await self._world.own(script, timeout=max(0.1, self._left()), stdin=was, scan=False)
         except (SandboxError, UnicodeError):
             return ""
         return said.output.decode("ascii", "replace").strip()
@@ -401,7 +414,11 @@ class Savepoints:
             return gits, leading(before, every), leading(now, every)
 
         gits, led_before, led_now = await asyncio.to_thread(grouped)
-        for git in led_before:
+        suspect = found.objects.intersection(gits).union(found.repositories)
+        for git in sorted(led_before, key=lambda each: (each not in suspect, each)):
+            if not self._left():
+                history += [git] if git in suspect else []
+                continue
             if git in found.objects and git in gits and not await self._git(_WHOLE, git, _NOWHERE):
                 history.append(git)
                 continue
@@ -417,7 +434,8 @@ class Savepoints:
             there, newest = await self._asked(git, led | blobs)
             reachable |= there
             head |= newest if git.rpartition("/")[2] == ".git" else frozenset()
-            if await self._lost_history(git, led - there, stashed, was, stands):
+            lost = await self._lost_history(git, led - there, stashed, was, stands)
+            if lost or (git in suspect and not self._left()):
                 history.append(git)
         return GitContents(frozenset(reachable), frozenset(head)), sorted(history)
 
@@ -478,10 +496,16 @@ class Savepoints:
         alone, _, here = (await self._git(_ALONE.format(more=more), git, ids)).partition("HERE\n")
         return frozenset(alone.split()), frozenset(alone.split()) - frozenset(here.split())
 
+    def _left(self) -> float:
+        """How long it may still be looked into what became of files, in seconds."""
+        return max(0.0, self._until - time.monotonic())
+
     async def _git(self, script: str, git: str, ids: frozenset[str]) -> str:
         asked = "\n".join(sorted(ids)).encode() + b"\n"
         try:
-            said = await self._world.own(script, timeout=GIT_SECONDS, cwd=git, stdin=asked, cap=GIT_BYTES, scan=False)
+            said = await self._world.own(
+                script, timeout=max(0.1, self._left()), cwd=git, stdin=asked, cap=GIT_BYTES, scan=False
+            )
         except SandboxError:
             return ""
         return said.output.decode("ascii", "replace")
@@ -512,6 +536,20 @@ def _alike(paths: Sequence[str], before: Manifest, now: Manifest) -> dict[str, l
                 if len(alike[key]) < ALIKE:
                     alike[key].append(path)
     return {path: list(dict.fromkeys((*named[_stem(path)], *ending[_ending(path)])))[:ALIKE] for path in paths}
+
+
+def _read_of(
+    alike: Mapping[str, Sequence[str]], before: Manifest, now: Manifest
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The first of these files that are no more than ``ALL_BYTES``, together with what may hold them, and that."""
+    fresh, size = set[str](), 0
+    for number, (path, others) in enumerate(alike.items()):
+        read = (before.entries.get(path), now.entries.get(path), *(now.entries[each] for each in {*others} - fresh))
+        size += sum(min(entry.size, MOST_BYTES) for entry in read if entry is not None)
+        if size > ALL_BYTES:
+            return tuple(alike)[:number], frozenset(fresh)
+        fresh.update(others)
+    return tuple(alike), frozenset(fresh)
 
 
 def _stem(path: str) -> str:

@@ -12,8 +12,9 @@ import lzma
 import math
 import re
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 KEPT = 0.5
@@ -29,6 +30,8 @@ _UNCUT, _FRESH = 0.8, 0.02
 MOST_UNPACKED = 1 << 20
 _LONG = 1 << 20
 """Texts from this size on are compared by lines alone."""
+MOST_READ = 4 << 20
+"""Of so much in new files is kept what was compared of it, and so much in several is compared as one."""
 _BLOCK = 64
 _WORDS = re.compile(rb"[A-Za-z0-9_\x80-\xff]+")
 _SIGNS = re.compile(rb"\S")
@@ -46,25 +49,67 @@ def is_text(content: bytes) -> bool:
     return b"\0" not in content
 
 
+class _Content:
+    """One content, and what is compared of it, made when it is first asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        self.plain = unpacked(content)
+        self.is_text = is_text(self.plain)
+
+    @cached_property
+    def lines(self) -> Counter[bytes]:
+        return Counter(line for line in map(bytes.strip, self.plain.splitlines()) if line)
+
+    @cached_property
+    def words(self) -> list[bytes]:
+        return _words(self.plain)
+
+    @cached_property
+    def counted(self) -> Counter[bytes]:
+        return Counter(self.words)
+
+
+class _Contents:
+    """Files by their paths; what was compared of them is kept of as many as are ``MOST_READ`` together."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+        self._read = dict[str, _Content]()
+        self._size = 0
+
+    def __getitem__(self, path: str) -> _Content:
+        if path not in self._read:
+            if self._size > MOST_READ:
+                self._read, self._size = {}, 0
+            self._read[path] = _Content(self.files[path])
+            self._size += len(self._read[path].plain)
+        return self._read[path]
+
+    def joined(self, paths: Sequence[str]) -> _Content:
+        """Several as one."""
+        return self[paths[0]] if len(paths) == 1 else _Content(b"\n".join(self[path].plain for path in paths))
+
+
 def is_left(before: bytes, now: bytes, near: int = 1) -> bool:
     """Whether enough of a content is there; words may stand so far apart as ``near`` that were neighbours."""
-    before, now = unpacked(before), unpacked(now)
-    if before == now:
+    return _is_left(_Content(before), _Content(now), near)
+
+
+def _is_left(before: _Content, now: _Content, near: int) -> bool:
+    if before.plain == now.plain:
         return True
-    if not is_text(before):
-        return _is_same_kind(before, now)
-    if not is_text(now):
+    if not before.is_text:
+        return _is_same_kind(before.plain, now.plain)
+    if not now.is_text:
         return False
-    lines = _lines(before)
-    if (lines & _lines(now)).total() >= KEPT * lines.total():
+    if (before.lines & now.lines).total() >= KEPT * before.lines.total():
         return True
-    if len(before) > _LONG:
+    if len(before.plain) > _LONG:
         return False
-    was, there = _words(before), _words(now)
-    common = Counter(was) & Counter(there)
-    if common.total() < KEPT * len(was):
+    common = before.counted & now.counted
+    if common.total() < KEPT * len(before.words):
         return False
-    old, new = [word for word in was if word in common], [word for word in there if word in common]
+    old, new = ([word for word in each.words if word in common] for each in (before, now))
     return _in_order(old, new, near) >= _ORDERED
 
 
@@ -90,45 +135,48 @@ def is_written_anew(before: bytes, now: bytes) -> bool:
 
 
 def carried(
-    gone: Mapping[str, bytes], fresh: Mapping[str, bytes], alike: Mapping[str, Sequence[str]]
+    gone: Mapping[str, bytes],
+    fresh: Mapping[str, bytes],
+    alike: Mapping[str, Sequence[str]],
+    is_over: Callable[[], bool] = lambda: False,
 ) -> dict[str, list[str]]:
     """Contents that other files hold, with which: each word of a file vouches for one content, and what is no text for one.
 
-    ``alike``: the new files that may hold a content, by its path; one of them, or several together.
+    ``alike``: the new files that may hold a content, by its path; one of them, or several together.  Once the time
+    ``is_over`` no more are compared.
     """
-    texts = {path: unpacked(content) for path, content in fresh.items()}
-    words = {path: Counter(_words(text)) for path, text in texts.items() if is_text(text)}
-    spent, held = set[str](), dict[str, list[str]]()
-    for path, before in ((path, unpacked(content)) for path, content in gone.items()):
-        own = Counter(_words(before)) if is_text(before) else Counter[bytes]()
-        for others in _choices(alike.get(path, ()), texts, own):
-            if (
-                is_text(before)
-                and sum(((own & words[each]) for each in others), Counter[bytes]()).total() < KEPT * own.total()
-            ):
-                continue
-            if spent.isdisjoint(others) and is_left(before, b"\n".join(texts[each] for each in others), 3):
+    there, held, used = _Contents(fresh), dict[str, list[str]](), set[str]()
+    spent = defaultdict[str, Counter[bytes]](Counter)
+    for path, before in ((path, _Content(content)) for path, content in gone.items()):
+        own = before.counted if before.is_text else Counter[bytes]()
+        for others in _choices(alike.get(path, ()), there, own):
+            if is_over():
+                return held
+            taken = sum(_free(own, there[each], spent[each]).total() for each in others)
+            if taken >= KEPT * own.total() and used.isdisjoint(others) and _is_left(before, there.joined(others), 3):
                 held[path] = others
-                _spend(own, others, words, spent)
+                used.update(() if own else others)
+                for each in others:
+                    words = _free(own, there[each], spent[each])
+                    spent[each].update(words)
+                    own = own - words
                 break
     return held
 
 
-def _choices(alike: Sequence[str], texts: Mapping[str, bytes], own: Counter[bytes]) -> Iterator[list[str]]:
-    there = [path for path in alike if path in texts and (not own or is_text(texts[path]))]
-    yield from ([path] for path in there)
-    if own and len(there) > 1:
-        yield sorted(there)
+def _choices(alike: Sequence[str], there: _Contents, own: Counter[bytes]) -> Iterator[list[str]]:
+    texts = list[str]()
+    for path in alike:
+        if path in there.files and (not own or there[path].is_text):
+            yield [path]
+            texts.append(path)
+    if own and len(texts) > 1 and sum(len(there.files[path]) for path in texts) <= MOST_READ:
+        yield sorted(texts)
 
 
-def _spend(own: Counter[bytes], others: Sequence[str], words: dict[str, Counter[bytes]], spent: set[str]) -> None:
-    for path in others:
-        if own:
-            taken = own & words[path]
-            words[path] = words[path] - taken
-            own = own - taken
-        else:
-            spent.add(path)
+def _free(own: Counter[bytes], there: _Content, spent: Counter[bytes]) -> Counter[bytes]:
+    """The words of a content that another has and has vouched for no other with."""
+    return Counter({word: most for word, n in own.items() if (most := min(n, there.counted[word] - spent[word])) > 0})
 
 
 def unpacked(content: bytes) -> bytes:
@@ -146,10 +194,6 @@ def unpacked(content: bytes) -> bytes:
         with contextlib.suppress(UnicodeDecodeError):
             return content.decode("utf-16").encode()
     return content
-
-
-def _lines(content: bytes) -> Counter[bytes]:
-    return Counter(line for line in map(bytes.strip, content.splitlines()) if line)
 
 
 def _words(content: bytes) -> list[bytes]:

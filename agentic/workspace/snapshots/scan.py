@@ -94,7 +94,7 @@ class Walk:
     read: int = 0
     """How many files had to be read."""
     lenient: bool = False
-    """There is no limit to what is read, and beyond ``max_files`` what is ``known`` is told, and nothing else."""
+    """Beyond ``max_files`` and ``max_bytes`` what is ``known`` is read and told, and nothing else."""
     _entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _left_out: dict[str, str] = field(default_factory=dict[str, str])
     _by_sha: dict[str, Entry] = field(default_factory=dict[str, Entry])
@@ -162,6 +162,8 @@ class Walk:
         known = self.known.get(path)
         if known is not None and known.stamp and known.stamp == stamp_of(status):
             self._keep(path, known)
+            return
+        if self.lenient and known is None and self._bytes + status.st_size > self.max_bytes:
             return
         descriptor = _opened(name, PLAIN, parent)
         if descriptor is None:

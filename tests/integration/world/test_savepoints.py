@@ -10,13 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agentic.ports.errors import NotSettled
+from agentic.ports.errors import NotSettled, SandboxError
 from agentic.ports.failpoints import VARIABLE
 from agentic.sandbox.hidden_files import adopt
 from agentic.sandbox.pool import Choice, Sandboxes
@@ -176,6 +176,62 @@ async def test_what_a_person_let_a_call_destroy_is_known_to_whoever_ends_it(tmp_
         (work / "a").unlink()
         again = await Savepoints(snapshots, _world(tmp_path)).settle("c1", NOTHING)
         assert (again is None, (work / "a").exists()) == (stays, not stays)
+
+
+async def changed_by(home: Path, files: Mapping[str, str], changed: Mapping[str, str | None]) -> RestoredFiles | None:
+    """What a call comes to that writes these files over, or deletes them."""
+    work = home / "work"
+    for name, text in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+    savepoints = Savepoints(Snapshots(home / "kept", SnapshotLimits(max_bytes=2 << 20), home=home), _world(home))
+    await savepoints.hold("c1", NOTHING)
+    for name, new in changed.items():
+        (work / name).write_text(new) if new is not None else (work / name).unlink()
+    return await savepoints.settle("c1", NOTHING)
+
+
+async def test_what_was_not_looked_into_in_time_counts_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = " ".join(f"word{number}" for number in range(99))
+    edit = ({"a": words}, {"a": words.replace("word9", "name9")})
+    assert await changed_by(tmp_path / "in time", *edit) is None
+    monkeypatch.setattr("agentic.workspace.savepoints.FIND_SECONDS", 0.0)
+    assert await changed_by(tmp_path / "late", *edit) is not None
+
+
+async def test_many_changed_repositories_are_not_asked_once_the_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def own(_: RealWorld, script: str, **more: object) -> None:
+        asked.append(script)
+        raise SandboxError("no sandbox stands here")
+
+    monkeypatch.setattr("agentic.workspace.savepoints.FIND_SECONDS", 0.0)
+    monkeypatch.setattr(RealWorld, "own", own)
+    git = {"objects/x": "x", "refs/heads/main": "a" * 40, "HEAD": "ref: refs/heads/main"}
+    files = {f"r{number}/.git/{name}": text for number in range(30) for name, text in git.items()}
+    back = await changed_by(tmp_path, files, {f"r{n}/.git/refs/heads/main": "b" * 40 for n in range(30)})
+    assert back is not None
+    assert back.destroyed == "destroyed history of git in “r0/.git” and 29 more"
+    assert not asked
+
+
+async def test_new_files_count_among_what_is_read_and_those_beyond_a_limit_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = " ".join(f"word{number}" for number in range(99))
+    move: tuple[dict[str, str], dict[str, str | None]] = (
+        {"a.md": words}, {"a.md": None, "b.md": words + " more"} | {f"b{n}.md": "of another thing " * 99 for n in range(5)}
+    )  # fmt: skip
+    assert await changed_by(tmp_path / "few", *move) is None
+    monkeypatch.setattr("agentic.workspace.savepoints.ALL_BYTES", 4_000)
+    assert await changed_by(tmp_path / "many", *move) is not None
+    sizes = {f"n{number}": str(number) * (1 << 20) for number in range(4)}
+    back = await changed_by(tmp_path / "large", {"a": words}, {"a": None, **sizes})
+    assert back is not None
+    assert [change.path for change in back.changes] == ["n0"]
 
 
 async def test_one_agent_never_counts_on_a_savepoint_that_anothers_replaced(tmp_path: Path) -> None:

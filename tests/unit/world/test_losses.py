@@ -10,9 +10,11 @@ import json
 import lzma
 import os
 import random
+import tracemalloc
 
 import pytest
 
+from agentic.workspace.snapshots import likeness
 from agentic.workspace.snapshots.likeness import MOST_UNPACKED, carried, is_left, is_written_anew, unpacked
 from agentic.workspace.snapshots.losses import (
     GitContents,
@@ -195,6 +197,43 @@ def test_a_new_file_vouches_for_no_more_than_it_holds() -> None:
         dict(zip(("name", "age", "town"), line.split(","), strict=True)) for line in table.decode().splitlines()[1:]
     ]
     assert held({"t.csv": table}, {"t.json": json.dumps(rows, indent=2).encode()}) == {"t.csv"}
+
+
+def test_only_what_may_hold_a_content_is_read_until_the_time_is_over() -> None:
+    read: list[str] = []
+
+    class Files(dict[str, bytes]):
+        """Files that know which of them were read."""
+
+        def __getitem__(self, path: str) -> bytes:
+            read.append(path)
+            return super().__getitem__(path)
+
+        def items(self):
+            read.extend(self)
+            return super().items()
+
+    fresh = Files({f"n{number}": TEXT.upper() for number in range(9)} | {"x": TEXT})
+    assert set(carried({"a": TEXT}, fresh, {"a": ("x", "n1", "n2")})) == {"a"}
+    assert set(read) == {"x"}
+    left = [False, False, True]
+    assert set(carried(dict.fromkeys("abcd", TEXT), dict.fromkeys("efgh", TEXT), {
+        each: (other,) for each, other in zip("abcd", "efgh", strict=True)
+    }, lambda: left.pop(0))) == {"a", "b"}  # fmt: skip
+
+
+def test_what_is_read_of_many_new_files_is_kept_of_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many logs, all of which may hold a content, what was compared is in memory of some at once."""
+    logs = {f"{n}.log": b" ".join(b"%x" % (n << 32 | i * 2654435761) for i in range(4_000)) for n in range(16)}
+    gone = {"a.log": logs["0.log"][:-9][::-1]}
+    peaks: list[int] = []
+    for most in (1 << 17, 1 << 22):
+        monkeypatch.setattr(likeness, "MOST_READ", most)
+        tracemalloc.start()
+        assert not carried(gone, logs, {"a.log": (*logs,)})
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] * 2 < peaks[1]
 
 
 def test_a_report_is_written_anew_and_nonsense_is_none() -> None:
