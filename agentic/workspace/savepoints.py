@@ -53,6 +53,8 @@ HOLD_SECONDS = 10.0
 AGAIN_SECONDS = 60.0
 FIND_SECONDS = 10.0
 """So long it is looked into what became of files, half of it, and of repositories; all else of them counts as lost."""
+MOST_REPOSITORIES = 30
+"""So many are asked what they still have."""
 GIT_BYTES = 4 << 20
 AFTER = ".after"
 """Ends the name of a savepoint of what stood there when a call had ended, where something may still change it."""
@@ -415,8 +417,8 @@ class Savepoints:
 
         gits, led_before, led_now = await asyncio.to_thread(grouped)
         suspect = found.objects.intersection(gits).union(found.repositories)
-        for git in sorted(led_before, key=lambda each: (each not in suspect, each)):
-            if not self._left():
+        for number, git in enumerate(sorted(led_before, key=lambda each: (each not in suspect, each))):
+            if number >= MOST_REPOSITORIES or not self._left():
                 history += [git] if git in suspect else []
                 continue
             if git in found.objects and git in gits and not await self._git(_WHOLE, git, _NOWHERE):

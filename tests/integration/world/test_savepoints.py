@@ -199,23 +199,24 @@ async def test_what_was_not_looked_into_in_time_counts_as_lost(tmp_path: Path, m
     assert await changed_by(tmp_path / "late", *edit) is not None
 
 
-async def test_many_changed_repositories_are_not_asked_once_the_time_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("limit", "value", "most"), [("FIND_SECONDS", 0.0, 0), ("MOST_REPOSITORIES", 7, 7)])
+async def test_many_changed_repositories_are_not_asked_beyond_a_time_and_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: float, most: int
 ) -> None:
-    asked: list[str] = []
+    asked: set[str] = set()
 
-    async def own(_: RealWorld, script: str, **more: object) -> None:
-        asked.append(script)
+    async def own(_: RealWorld, script: str, *, cwd: str, **more: object) -> None:
+        asked.add(cwd)
         raise SandboxError("no sandbox stands here")
 
-    monkeypatch.setattr("agentic.workspace.savepoints.FIND_SECONDS", 0.0)
+    monkeypatch.setattr(f"agentic.workspace.savepoints.{limit}", value)
     monkeypatch.setattr(RealWorld, "own", own)
     git = {"objects/x": "x", "refs/heads/main": "a" * 40, "HEAD": "ref: refs/heads/main"}
     files = {f"r{number}/.git/{name}": text for number in range(30) for name, text in git.items()}
     back = await changed_by(tmp_path, files, {f"r{n}/.git/refs/heads/main": "b" * 40 for n in range(30)})
     assert back is not None
     assert back.destroyed == "destroyed history of git in “r0/.git” and 29 more"
-    assert not asked
+    assert len(asked) == most
 
 
 async def test_new_files_count_among_what_is_read_and_those_beyond_a_limit_are_not(
