@@ -84,6 +84,12 @@ def test_after_so_many_red_heads_in_a_row_it_gives_up_once() -> None:
     assert [change.gives_up for change in changes] == [False] * ATTEMPTS + [True, False]
 
 
+def test_checks_that_are_red_once_on_each_commit_never_use_the_attempts_up() -> None:
+    flaky = [seen(f"s{n}", checks=checks) for n in range(ATTEMPTS + 2) for checks in "fp"]
+    _, changes = after(*flaky)
+    assert [change.row.attempts for change in changes if change.red] == [1] * (ATTEMPTS + 2)
+
+
 @pytest.mark.parametrize("state", ["merged", "closed"])
 def test_one_that_was_merged_or_closed_ends_whatever_its_checks_say(state: str) -> None:
     _, (change,) = after(seen(state=state, checks="f"))
