@@ -440,6 +440,7 @@ class App:
             children=children,
             lease_lost=watched.lease_lost,
             missed=missed if roles.talks else None,
+            discord_now=bot.discord_clock.heard,
             works=roles.works,
             doorbell=_doorbell(stack, roles, store, clock, aws),
         )

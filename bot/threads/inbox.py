@@ -91,7 +91,8 @@ class Arrivals:
             session.apply(Stored(item.id))
 
     async def _in_order(self, item: InboxItem) -> InboxItem:
-        """Give an act that no id of Discord's dates its place in the order of all: after what came before it.
+        """Give an act that no id of Discord's dates its place in the order of all: after what came before it, and at the
+        present by Discord's clock, where that is known, since another process may have heard more.
 
         Its own time is this machine's, whose clock may be seconds ahead of Discord's, or behind: a stop on the console would
         refuse what is said after it, or leave what was queued before it to run.
@@ -102,6 +103,7 @@ class Arrivals:
             return item
         came = [one.at for one in await self._ground.store.pending(item.thread)]
         came += [time_of(max(self._newest, int(item.thread) if item.thread.isdecimal() else 0))]
+        came += [now] if (now := self._ground.discord_now()) is not None else []
         return item.model_copy(update={"at": max(came) + timedelta(microseconds=1)})
 
     async def _keep(self, item: InboxItem, session: Session) -> Receipt:
