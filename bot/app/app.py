@@ -440,11 +440,10 @@ class App:
             children=children,
             lease_lost=watched.lease_lost,
             missed=missed if roles.talks else None,
-            discord_now=bot.discord_clock.heard,
             works=roles.works,
             doorbell=_doorbell(stack, roles, store, clock, aws),
         )
-        threads = Threads(ground, roster, learning, workshop.receive)
+        threads = Threads(ground, roster, learning, workshop.receive, bot.discord_clock.heard)
 
         async def forget(thread: str) -> None:
             await threads.idle(thread)

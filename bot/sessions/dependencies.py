@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Protocol
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Started
@@ -123,8 +122,6 @@ class Ground:
     """Whether executions run in this process; else what people do is stored, and others are told by the doorbell."""
     doorbell: Doorbell | None = None
     """Between the processes of the bot; None where this one is alone."""
-    discord_now: Callable[[], datetime | None] = lambda: None
-    """The present by Discord's clock, never ahead of it; None while nothing that came tells it."""
 
     @property
     def alone(self) -> bool:

@@ -251,9 +251,8 @@ async def house(
         works=works,
         doorbell=doorbell,
         lease_lost=lease_lost,
-        discord_now=discord_now,
     )
-    threads = Threads(ground, roster, reflexion, receive)
+    threads = Threads(ground, roster, reflexion, receive, discord_now)
     built = House(kept, model, tools, threads, slots, roster)
     try:
         async with asyncio.timeout(BOUND):
