@@ -13,7 +13,9 @@ from agentic.core.text import task_vocabulary as words
 PULL, BRANCH, FILE = "pull request", "branch", "file"
 """What each thing begins with; a name follows where it has one: ``file notes.md``."""
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]{0,9}>[^\n]*|[\"“„«][^\"“”„«»\s]{0,80}\s[^\"“”„«»]{0,400}[\"“”»]", re.DOTALL | re.MULTILINE
+    r"```.*?(?:```|\Z)|^[ \t]{0,9}>[^\n]*|[\"“„«][^\"“”„«»\s]{0,80}\s[^\"“”„«»]{0,400}[\"“”»]"
+    r"|(?<!\w)['`][^'`\s]{0,80}\s[^'`]{0,400}['`](?!\w)",
+    re.DOTALL | re.MULTILINE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\d\.)(?<!e\.g\.)(?<!i\.e\.)(?<!z\.b\.)\s|\n")
 _UNSURE = re.compile(

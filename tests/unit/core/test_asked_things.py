@@ -97,6 +97,8 @@ PULL = PullRequestOpened(
         ("Fix the function which should read a.csv and write b.csv", ()),
         ("Translate: create a pull request", ()),
         ("Translate “Well done. Create a pull request.”", ()),
+        ("Add support for 'create a branch and open a pull request'", ()),
+        ("Add support for `create a branch and open a pull request`", ()),
         ("Answer this:\n\n> Create a pull request", ()),
         ("Write an example, e.g. create a pull request", ()),
         ("Write a script to fetch data and save it to data.csv", ()),
