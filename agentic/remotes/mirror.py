@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import hashlib
+import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +26,10 @@ from agentic.sandbox.shown_mirror import CONFIGURATION, configuration, place_of
 
 MOST_TIPS = 2_000
 LOCK_SECONDS = 5.0
-APART = "threads"
+LOOK_SECONDS = 0.05
+"""Between two looks whether another process has let go of a mirror."""
+APART, LOCKS = "threads", "locks"
+"""Folders beside the mirrors: of what threads commit, and of a file for each mirror that says that somebody changes it."""
 APART_BYTES = 256 * MB
 """What is kept of one thread's commits; more begins anew."""
 REPOSITORY, USERS = "repository", "users"
@@ -93,25 +98,39 @@ class Mirrors:
         mark = hashlib.sha256(remote.key.encode()).hexdigest()[:8]
         return Mirror(remote, self._root / f"{remote.key[:120]}-{mark}.git", self.git)
 
-    def lock(self, remote: Remote) -> asyncio.Lock:
+    def lock(self, remote: Remote) -> contextlib.AbstractAsyncContextManager[None]:
         """Held by whoever changes the mirror."""
-        return self._locks.setdefault(remote.key, asyncio.Lock())
+        return self._held(self.of(remote).folder)
+
+    @contextlib.asynccontextmanager
+    async def _held(self, folder: Path) -> AsyncGenerator[None]:
+        """Nobody else changes a mirror, in this process or in another one that has the same home."""
+        path = self._root / LOCKS / _mark(folder.name)
+        async with self._locks.setdefault(folder.name, asyncio.Lock()):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                while not _locked(descriptor):  # noqa: ASYNC110 - another process lets go of it
+                    await asyncio.sleep(LOOK_SECONDS)
+                yield
+            finally:
+                os.close(descriptor)
 
     async def fetched(self, hosted: Hosted, progress: Progress | None = None, thread: str = "") -> Mirror:
-        """Bring a mirror up to date, for a thread that uses it from now on.  Raises ``RemoteError``; then it is as it was."""
+        """Bring a mirror up to date, for a thread that uses it from now on.  Raises ``RemoteError``; what it held stays."""
         mirror = self.of(hosted.remote)
         if hosted.kilobytes * 1024 > self.git.largest:
             raise self.git.too_large()
         async with self.lock(hosted.remote):
             try:
                 try:
-                    await self._fetch(mirror, progress)
+                    await self._fetch(mirror, progress, thread)
                 except TooLarge:
                     if not mirror.exists:
                         raise
                     # it has grown by what the host no longer has: as it is now it may be small enough
                     await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
-                    await self._fetch(mirror, progress)
+                    await self._fetch(mirror, progress, thread)
             except GitFailed:
                 if not mirror.exists:  # half of a repository helps nobody, and holds the room of a whole one
                     await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
@@ -119,16 +138,16 @@ class Mirrors:
             if BRANCH.fullmatch(hosted.default_branch):
                 await self.git.run(mirror.folder, "symbolic-ref", "HEAD", f"refs/heads/{hosted.default_branch}")
             (mirror.folder / "fetched").touch()
-            (mirror.folder / REPOSITORY).write_text(
-                "\n".join((mirror.remote.host, mirror.remote.owner, mirror.remote.name))
-            )
-            (mirror.folder / USERS).mkdir(exist_ok=True)
-            if thread:
-                (mirror.folder / USERS / _mark(thread)).touch()
         return mirror
 
-    async def _fetch(self, mirror: Mirror, progress: Progress | None) -> None:
+    async def _fetch(self, mirror: Mirror, progress: Progress | None, thread: str) -> None:
         await self._made(mirror)
+        (mirror.folder / REPOSITORY).write_text(
+            "\n".join((mirror.remote.host, mirror.remote.owner, mirror.remote.name))
+        )
+        (mirror.folder / USERS).mkdir(exist_ok=True)
+        if thread:
+            (mirror.folder / USERS / _mark(thread)).touch()
         await asyncio.to_thread(_swept, mirror.folder)
         try:
             await self.git.run(
@@ -178,7 +197,7 @@ class Mirrors:
                 continue
             async with self.lock(mirror.remote):
                 note.unlink(missing_ok=True)
-                if not any(note.parent.iterdir()):
+                if note.parent.exists() and not any(note.parent.iterdir()):
                     await asyncio.to_thread(shutil.rmtree, mirror.folder, ignore_errors=True)
                     gone.append(mirror.folder)
         return tuple(gone)
@@ -201,7 +220,9 @@ class Mirrors:
         gone: list[Path] = []
         for folder in sorted(self._root.glob("*.git")):
             remote = known.get(folder)
-            async with self._locks.setdefault(remote.key, asyncio.Lock()) if remote else contextlib.nullcontext():
+            async with self._held(folder):
+                if not folder.exists():
+                    continue
                 fetched = folder / "fetched"
                 old = (fetched if fetched.exists() else folder).stat().st_mtime < before
                 if folder not in shown and (old or (remote is not None and not wanted(remote))):
@@ -232,6 +253,14 @@ class Mirrors:
 
 def _mark(thread: str) -> str:
     return hashlib.sha256(thread.encode()).hexdigest()[:24]
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _swept(folder: Path) -> None:

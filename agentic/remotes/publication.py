@@ -103,6 +103,8 @@ class Published:
     moved: str = ""
     kept: tuple[str, ...] = ()
     """What people wrote there (``title``, ``description``) and what was left as it is."""
+    comment: str = ""
+    """Whether what is new stands in a comment instead, in words; '' where nothing had to be said in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +203,17 @@ class Publisher:
             branch = await taken.branch(order, forge)
             pushed = await taken.push(branch)
         hosted, commit = taken.hosted, taken.commit
-        pull, kept = await self._pull_request(forge, hosted, branch, taken.target, order, commit)
+        pull, kept, comment = await self._pull_request(forge, hosted, branch, taken.target, order, commit)
         moved = str(origin.remote) if str(hosted.remote).lower() != str(origin.remote).lower() else ""
         return Published(
-            pull, hosted.remote, commit, taken.commits, taken.files, pushed, taken.open, moved, kept,
+            pull, hosted.remote, commit, taken.commits, taken.files, pushed, taken.open, moved, kept, comment,
         )  # fmt: skip
 
     async def _pull_request(
         self, forge: Forge, hosted: Hosted, branch: str, base: str, order: Order, commit: str
-    ) -> tuple[PullRequest, tuple[str, ...]]:  # fmt: skip
-        """The one open pull request of a branch, with the title and the text that were asked for; what of them is not there.
+    ) -> tuple[PullRequest, tuple[str, ...], str]:  # fmt: skip
+        """The one open pull request of a branch, with the title and the text that were asked for; what of them is not there,
+        and where it is said.
 
         It is looked for with the bot's account, which finds it whoever has opened it.
         """
@@ -233,20 +236,24 @@ class Publisher:
                 raise
             return await self._described(forge, hosted.remote, found, order, body)
         reach("publish.pull.after")
-        return opened, ()
+        return opened, (), ""
 
     async def _described(
         self, forge: Forge, remote: Remote, found: PullRequest, order: Order, body: str
-    ) -> tuple[PullRequest, tuple[str, ...]]:
+    ) -> tuple[PullRequest, tuple[str, ...], str]:
         """Bring a pull request's title and text up to date; what people wrote there stays, and is named."""
         change = merged(found.title, found.body, order.title, body)
         if change.body is not None:
             found = await forge.describe(remote, found.number, change.title, change.body)
-        if change.news:
-            said = NEWS.format(title=order.title, body=order.body)
-            key = f"text.{hashlib.sha256(said.encode()).hexdigest()}"
+        if not change.news:
+            return found, change.kept, ""
+        said = NEWS.format(why=change.news, title=order.title, body=order.body)
+        key = f"text.{hashlib.sha256(said.encode()).hexdigest()}"
+        try:
             await self.comment(remote, found.number, said, key, order.footer, order.hand)
-        return found, change.kept
+        except RemoteError as error:  # the push and the pull request stand all the same
+            return found, change.kept, f"What is new could not be said in a comment there: {error}"
+        return found, change.kept, "A new description stands in a comment there."
 
     async def _at(self, forge: Forge, remote: Remote, found: PullRequest, commit: str) -> PullRequest:
         """Wait until a pull request shows what was pushed.  Raises ``BranchMoved`` where it shows something else."""

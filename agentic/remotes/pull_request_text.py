@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass
 
 _MARK = re.compile(r"<!-- threadwright:text ([0-9a-f]{12})\.([0-9a-f]{12}) -->")
-NEWS = "Somebody edited the description, so it stays as it is. What was published now:\n\n**{title}**\n\n{body}"
+NEWS = "{why}, so it stays as it is. What was published now:\n\n**{title}**\n\n{body}"
+EDITED, UNMARKED = "Somebody edited the description", "The description may be somebody's own"
+"""Why a description stays: it is not what the bot wrote last, or it bears no mark, as those of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +23,13 @@ class Merged:
     title: str | None = None
     body: str | None = None
     kept: tuple[str, ...] = ()
-    news: bool = False
-    """What was wanted of the description is new, and has to be said elsewhere."""
+    news: str = ""
+    """Why the description stays, where what was wanted of it is new, and has to be said elsewhere."""
 
 
 def marked(title: str, body: str) -> str:
-    """A text as the bot writes it under this title."""
+    """A text as the bot writes it under this title; a mark of the bot's that the text itself brings is none."""
+    body = _MARK.sub("", body)
     return f"{body}\n{_mark(_digest(title), _digest(body))}"
 
 
@@ -37,13 +40,14 @@ def merged(title: str, body: str, wanted_title: str, wanted: str) -> Merged:
     """
     marks = list(_MARK.finditer(body))
     title_mark, text_mark = marks[-1].groups() if marks else ("", "")
-    stands = _MARK.sub("", body)
+    stands, wanted = _MARK.sub("", body), _MARK.sub("", wanted)
     as_wanted, title_as_wanted = _digest(stands) == _digest(wanted), _digest(title) == _digest(wanted_title)
     if as_wanted and title_as_wanted:
         return Merged()
     if _digest(stands) != text_mark:
         kept = (*(() if title_as_wanted else ("title",)), *(() if as_wanted else ("description",)))
-        return Merged(kept=kept, news=not as_wanted and _digest(wanted) != text_mark)
+        why = EDITED if marks else UNMARKED
+        return Merged(kept=kept, news=why if not as_wanted and _digest(wanted) != text_mark else "")
     if title_as_wanted or _digest(title) == title_mark:
         return Merged(None if title_as_wanted else wanted_title, marked(wanted_title, wanted))
     return Merged(None, f"{wanted}\n{_mark(title_mark, _digest(wanted))}", ("title",))

@@ -74,10 +74,10 @@ def _told(done: Published) -> str:
     if done.open:
         lines.append(f"NOT published, because they are not committed: {', '.join(done.open)}")
     if done.kept:
-        lines.append(
-            f"Somebody edited its {' and '.join(done.kept)} at the host, so that stays as it is; a new description stands "
-            "in a comment there."
+        kept = (
+            f"At the host its {' and '.join(done.kept)} may be somebody's own, so that stays as it is. {done.comment}"
         )
+        lines.append(kept.strip())
     if done.moved:
         lines.append(f"The repository {done.moved} is called {done.remote} now.")
     lines.append("Its checks are watched from here on: do not wait for them, you are woken when one fails.")

@@ -330,8 +330,7 @@ def told(started: Started, restored: WorkspaceRestored, item: InboxItem, *, exte
         parts.append(f"Continuing “{plain(started.task, 80)}”.")
     parts.append(_as_of(started, restored))
     if restored.files:
-        about = " was restored" if len(restored.files) == 1 else " were restored"
-        parts.append(f"{counted(restored.files, about=about)}.")
+        parts.append(f"{counted(restored.files, became='restored')}.")
     if restored.lost:
         parts.append(f"Could not be restored: {plain(restored.lost, 700)}.")
     if extended:

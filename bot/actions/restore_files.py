@@ -210,13 +210,15 @@ def name_of(path: str) -> str:
     return inline(path) if last != ".git" else f"{GIT} in {inline(folder)}" if folder else GIT
 
 
-def counted(files: Sequence[str], noun: str = " file", about: str = "", *, alone: bool = True) -> str:
-    """Say how many files there are and which, and that git's history is among them; ``about`` follows on their number.
+def counted(files: Sequence[str], noun: str = " file", about: str = "", *, became: str = "", alone: bool = True) -> str:
+    """Say how many files there are and which, and that git's history is among them; ``about`` follows on their number, or
+    what they ``became``.
 
     ``alone``: nothing follows in the sentence.
     """
     own = [path for path in files if path.rpartition("/")[2] != ".git"]
     git = [name_of(path) for path in files if path not in own]
+    about = f" {'was' if len(own) == 1 else 'were'} {became}" if became else about
     number = f"{len(own)}{noun}{'s' if noun and len(own) != 1 else ''}{about}"
     if alone and not git:
         return f"{number}: {listed(own)}"

@@ -198,10 +198,12 @@ class PullWatch:
             self._due[key] = rest
             return
         self._looked[key] = _now()
+        longer = min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST)
         try:
-            pause = await self._asked(key, min(self._pauses.get(key, SHORTEST) * GROWTH, LONGEST))
+            pause = await self._asked(key, longer)
         except AgenticError as error:
             log.warning("pull request %s cannot be looked at now: %s", key, error)
+            pause = longer
         except Exception:  # one of them must not end the watch of all others
             log.exception("a fault of ours: pull request %s", key)
         self._pauses[key] = pause
@@ -281,7 +283,7 @@ class PullWatch:
             await self._say(row, f"remark.{remark.id}", _quoting(row, remark))
         if now.trouble and now.trouble != row.trouble:
             told = UNSEEN.format(why=plain(now.trouble, 400), **said)
-            await self._say(row, "trouble", told)
+            await self._say(row, "trouble", told, once=now.trouble)
         if change.ended:
             await self._say(row, now.state, (MERGED if now.state == "merged" else CLOSED).format(**said))
         elif change.green:
@@ -327,14 +329,16 @@ class PullWatch:
             return
         why = str(error)
         if row.trouble != why:
-            await self._say(row, "trouble", TROUBLE.format(number=row.number, why=plain(why, 400)))
+            told = TROUBLE.format(number=row.number, why=plain(why, 400))
+            await self._say(row, "trouble", told, once=why)
             await self.rows.put(row.model_copy(update={"trouble": why, "turns": row.turns + 1}))
             await self._around.changed(key)
         if isinstance(error, RepositoryGone):
             await self.rows.ended(key)
 
-    async def _say(self, row: PullRow, what: str, text: str, *, notify: bool = False) -> None:
-        key = f"pull.{_digest(row.key)}.{row.turns}.{what}"
+    async def _say(self, row: PullRow, what: str, text: str, *, notify: bool = False, once: str = "") -> None:
+        """Tell it once for this turn of the pull request, or ``once`` for these words whenever they are true again."""
+        key = f"pull.{_digest(row.key)}.{_digest(once) if once else row.turns}.{what}"
         await self._around.tell(
             OutboxItem(key=key, thread=row.thread, execution="", sort="notice", text=text, notify=notify)
         )

@@ -443,7 +443,7 @@ class App:
             works=roles.works,
             doorbell=_doorbell(stack, roles, store, clock, aws),
         )
-        threads = Threads(ground, roster, learning, workshop.receive)
+        threads = Threads(ground, roster, learning, workshop.receive, bot.discord_clock.heard)
 
         async def forget(thread: str) -> None:
             await threads.idle(thread)
@@ -570,7 +570,7 @@ class App:
         if self.roles.works:
             self.beside("warm-up", self._warm_up())
             self.beside("eviction", self._evict())
-        if self.workshop.repositories is not None:
+        if self.roles.works and self.workshop.repositories is not None:
             self.beside("copies of repositories", self.workshop.repositories.run(self.settings.retention_days))
         if self.folders is not None:
             self.beside("folders of deleted threads", self.folders.run())

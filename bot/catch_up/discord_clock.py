@@ -35,11 +35,13 @@ class DiscordClock:
         ahead = discord.utils.snowflake_time(snowflake).timestamp() - self._elapsed()
         self._ahead = ahead if self._ahead is None else max(ahead, self._ahead)
 
+    def heard(self) -> datetime | None:
+        """Return the present; None until anything arrived."""
+        return None if self._ahead is None else datetime.fromtimestamp(self._ahead + self._elapsed(), UTC)
+
     def now(self) -> datetime:
         """Return the present; by the machine's clock until anything arrived."""
-        if self._ahead is None:
-            return datetime.now(UTC)
-        return datetime.fromtimestamp(self._ahead + self._elapsed(), UTC)
+        return self.heard() or datetime.now(UTC)
 
     async def arrival(self, store: Store, thread: str, about: str) -> datetime:
         """Return the time of an event that came without one: after everything earlier that waits in its thread.

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agentic.core.events.execution_events import InboxItem
 from agentic.core.events.ids import execution_id
@@ -53,10 +53,11 @@ class Arrivals:
 
     def __init__(
         self, ground: Ground, opinions: Opinions, receive: Receive, forks: Forks,
+        discord_now: Callable[[], datetime | None],
         follow: Callable[[Session], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
         self._ground, self._opinions, self._receive, self._forks = ground, opinions, receive, forks
-        self._follow = follow
+        self._discord_now, self._follow = discord_now, follow
         """Brings a session up to date on which another process works."""
         self._newest = 0
         """The newest id of Discord's that came, in whatever thread."""
@@ -91,7 +92,8 @@ class Arrivals:
             session.apply(Stored(item.id))
 
     async def _in_order(self, item: InboxItem) -> InboxItem:
-        """Give an act that no id of Discord's dates its place in the order of all: after what came before it.
+        """Give an act that no id of Discord's dates its place in the order of all: after what came before it, and at the
+        present by Discord's clock, where that is known, since another process may have heard more.
 
         Its own time is this machine's, whose clock may be seconds ahead of Discord's, or behind: a stop on the console would
         refuse what is said after it, or leave what was queued before it to run.
@@ -102,6 +104,7 @@ class Arrivals:
             return item
         came = [one.at for one in await self._ground.store.pending(item.thread)]
         came += [time_of(max(self._newest, int(item.thread) if item.thread.isdecimal() else 0))]
+        came += [now] if (now := self._discord_now()) is not None else []
         return item.model_copy(update={"at": max(came) + timedelta(microseconds=1)})
 
     async def _keep(self, item: InboxItem, session: Session) -> Receipt:

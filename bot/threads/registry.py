@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agentic.core.events.execution_events import Envelope, Finished, InboxItem
 from agentic.core.events.ids import is_child
@@ -66,16 +67,21 @@ log = logging.getLogger(__name__)
 
 
 class Threads:
-    """Implements ``Conversation``; ``roster`` must be among the sinks of what runs."""
+    """Implements ``Conversation``; ``roster`` must be among the sinks of what runs, ``discord_now`` says the present by
+    Discord's clock, never ahead of it, or None while nothing that came tells it.
+    """
 
-    def __init__(self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive) -> None:
+    def __init__(
+        self, ground: Ground, roster: Roster, feedback: Feedback, receive: Receive,
+        discord_now: Callable[[], datetime | None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._ground = ground
         works = ground.works
         self._follower = None if works else ThreadFollower(ground.store)
         self._opinions = Opinions(ground.store, feedback if works else None, ground.tell)
         self._forks = Forks(ground.forking if works else None, self._adopt)
         follow = self._follower.follow if self._follower is not None else None
-        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks, follow)
+        self._arrivals = Arrivals(ground, self._opinions, receive, self._forks, discord_now, follow)
         self._sessions = roster.sessions
         self._closed = False
         self._left: dict[str, tuple[str, int]] = {}

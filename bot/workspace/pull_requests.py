@@ -47,7 +47,7 @@ class PullRow(BaseModel):
     checks: dict[str, str] = {}
     """The state of each check of the head."""
     attempts: int = 0
-    """How often in a row a red check has begun a task; green on a commit that was red before mended nothing."""
+    """How often in a row a red check has begun a task; green on a commit that was red before mended nothing of that commit."""
     told: str = ""
     """What was told last, of which head: ``<sha>:green``, ``<sha>:red``, ``<sha>:given up``."""
     seen: tuple[str, ...] = ()
@@ -121,12 +121,14 @@ def judged(row: PullRow, seen: Sighting) -> Change:
         attempts = row.attempts if row.told.startswith(f"{pull.sha}:") else 0
         return Change(now.model_copy(update={"told": told, "attempts": attempts}), green=True, remarks=new, moved=moved)
     if now.colour == "red" and row.told not in (f"{pull.sha}:red", f"{pull.sha}:given up"):
-        if row.attempts >= ATTEMPTS:
+        anew = row.told.endswith(":green") and not row.told.startswith(f"{pull.sha}:")
+        attempts = 0 if anew else row.attempts
+        if attempts >= ATTEMPTS:
             return Change(
                 now.model_copy(update={"told": f"{pull.sha}:given up"}), gives_up=True, remarks=new, moved=moved
             )
         red = tuple(check for check in seen.checks if check.state == "failed")
-        told_red = now.model_copy(update={"told": f"{pull.sha}:red", "attempts": row.attempts + 1})
+        told_red = now.model_copy(update={"told": f"{pull.sha}:red", "attempts": attempts + 1})
         return Change(told_red, red=red, remarks=new, moved=moved)
     return Change(now, remarks=new, moved=moved)
 

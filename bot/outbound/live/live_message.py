@@ -191,10 +191,12 @@ class LiveMessages:
     async def _update(self, desk: Editor, key: str) -> float | None:
         """Seconds after which to try again; None where nothing is left to do now."""
         row = await posted(self._store, key)
-        if row is None or (row.done and not row.delivered):
+        if row is not None and not row.done:  # it is not posted yet, and may be posted with what is no longer true
+            return FIRST_WAIT
+        if row is None or not row.delivered:
             await self._note(key, due=False)
             return None
-        view = await self._subject.view(row) if row.delivered else None
+        view = await self._subject.view(row)
         if view is None:
             return None
         final = view.final

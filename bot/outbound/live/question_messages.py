@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from agentic.core.events.execution_events import Asked, OutboxItem
-from agentic.ports.errors import StoreCorrupt
+from agentic.ports.errors import StoreCorrupt, StoreTooNew
 from agentic.ports.runtime import OutboxRow, Store
 from bot.messages.question_choices import question_of, standing_of
 from bot.outbound.discord_api import DiscordApi
@@ -45,15 +45,19 @@ class QuestionMessages:
             group.create_task(until_read(self._recall, "the open questions"), name="questions of an earlier process")
             group.create_task(self.live.run(self._desk), name="messages of questions")
             while True:
-                await self._take(await self._feed.questions.get())
+                change = await self._feed.questions.get()
+                if (
+                    change.taken_over
+                ):  # the store may be silent for long: the questions of others are kept true meanwhile
+                    recall = partial(self._recall_of, change.execution)
+                    group.create_task(until_read(recall, f"what {change.execution} asks"))
+                else:
+                    await self._take(change)
 
     async def _take(self, change: QuestionChange) -> None:
         if change.asked:
             self._open[change.asked] = (change.execution, change.question)
             await self.live.expect(change.asked)
-            return
-        if change.taken_over:
-            await until_read(partial(self._recall_of, change.execution), f"what {change.execution} asks")
             return
         for key, (execution, question) in self._open.items():
             if execution == change.execution and change.question in ("", question):
@@ -84,5 +88,5 @@ class QuestionMessages:
                     key = f"{execution}.{envelope.seq}.0"
                     self._open[key] = (execution, envelope.event.question)
                     self.live.changed(key)
-        except StoreCorrupt as error:  # the thread is told of that; the questions of others are still read
+        except (StoreCorrupt, StoreTooNew) as error:  # the thread is told of that; those of others are still read
             log.warning("what %s asked cannot be read: %s", execution, error)

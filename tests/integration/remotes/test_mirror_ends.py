@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agentic.ports.errors import RemoteError
 from agentic.ports.forge import Remote
-from agentic.remotes.mirror import Mirror
+from agentic.remotes.host_git import HostGit
+from agentic.remotes.mirror import Mirror, Mirrors
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository
 
@@ -44,6 +47,28 @@ async def test_a_mirror_goes_with_the_last_thread_that_uses_it(bench: Checkout) 
     assert await mirrors.leave("2") == (mirror.folder,)
     assert not mirror.folder.exists()
     assert (await used(bench, "1")).exists  # and is there again when somebody needs it
+
+
+async def test_a_mirror_that_is_fetched_for_a_thread_is_not_taken_away_by_another_process(
+    bench: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror, mirrors = await used(bench, "1"), bench.publisher.mirrors
+    other, ends, run = Mirrors(mirror.folder.parent, mirrors.git), list[asyncio.Task[object]](), HostGit.run
+
+    async def fetches(git: HostGit, folder: Path, *arguments: str, **more: Any) -> bytes:
+        if arguments[0] == "fetch" and not ends:
+            ends.append(asyncio.create_task(other.leave("1")))
+            ends.append(asyncio.create_task(other.sweep(0, lambda _: mirror.exists, ())))
+            for _ in range(50):
+                await asyncio.to_thread(time.time)
+            assert not any(end.done() for end in ends)
+        return await run(git, folder, *arguments, **more)
+
+    monkeypatch.setattr(HostGit, "run", fetches)
+    mirror.hide()
+    await used(bench, "2")
+    assert [await end for end in ends] == [(), ()]
+    assert mirror.exists
 
 
 async def test_a_thread_that_has_another_repository_now_leaves_the_one_before(

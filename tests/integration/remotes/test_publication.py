@@ -108,6 +108,24 @@ async def test_what_people_wrote_on_a_pull_request_stays_and_what_is_new_comes_a
     assert "**Cut prices**\n\nBecause of four." in pull.notes[1].text
 
 
+async def test_what_cannot_be_commented_is_told_and_does_not_undo_what_was_published(
+    bench: Checkout, shop: HostedRepository, forge: LocalForge
+) -> None:
+    await bench.check_out()
+    await bench.fix()
+    await bench.publish()
+    (pull,) = shop.pulls
+    pull.body = "Ann's own words."
+    await bench.fix("# two\n")
+    forge.fault("lacks_right", "POST */comments")
+    done = await bench.publish("Round prices", body="Because of two cents.")
+    assert (done.pushed, done.kept, pull.notes) == (True, ("description",), [])
+    assert done.comment.startswith("What is new could not be said")
+    done = await bench.publish("Round prices", body="Because of two cents.")
+    assert done.comment == "A new description stands in a comment there."
+    assert pull.notes[0].text.startswith("The description may be somebody's own, so")
+
+
 async def test_a_text_that_nobody_edited_is_brought_up_to_date_however_its_host_writes_lines(
     bench: Checkout, shop: HostedRepository
 ) -> None:

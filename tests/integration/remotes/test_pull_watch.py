@@ -11,8 +11,9 @@ import pytest
 
 from agentic.core.events.execution_events import InboxItem, OutboxItem, Person, PullRequestOpened
 from agentic.forges.hosts import Forges, host_from
+from agentic.ports.errors import StoreUnavailable
 from agentic.ports.runtime import SessionRow
-from bot.after_run.pull_watch import SILENT, Around, PullWatch
+from bot.after_run.pull_watch import GROWTH, SHORTEST, SILENT, Around, PullWatch
 from bot.local_forge import LocalForge
 from bot.local_forge.forge_records import HostedRepository, Pull, State
 from bot.local_forge.git_endpoint import tip
@@ -178,3 +179,30 @@ async def test_a_check_that_turns_red_again_on_the_same_commit_begins_a_task_unt
     assert [f"(attempt {n} of {ATTEMPTS})" in text for n, text in enumerate(red, 1)] == [True] * ATTEMPTS
     assert sum("is green" in text for text in bench.notices) == ATTEMPTS + 1
     assert sum("still fails" in text for text in bench.notices) == 1
+
+
+async def test_the_same_trouble_is_told_once_however_often_it_comes_back(
+    forge: LocalForge, forges: Forges, shop: HostedRepository
+) -> None:
+    pulls(shop, 1)
+    bench = Bench(forges)
+    key = await bench.watched(forge.host, 1)
+    for _ in range(3):
+        forge.fault("lacks_right", "GET */pulls/1")
+        await bench.watch._look(key)  # pyright: ignore[reportPrivateUsage]
+        await bench.watch._look(key)  # pyright: ignore[reportPrivateUsage]
+    assert sum("I can't look at" in text for text in bench.notices) == 1
+
+
+async def test_a_hiccup_of_the_store_makes_a_pause_a_little_longer_and_not_the_longest(
+    forges: Forges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(forges)
+    key = await bench.watched("h", 1)
+
+    async def silent(key: str) -> None:
+        raise StoreUnavailable("the store is silent")
+
+    monkeypatch.setattr(bench.watch.rows, "of", silent)
+    await bench.watch._look(key)  # pyright: ignore[reportPrivateUsage]
+    assert bench.watch._pauses[key] == SHORTEST * GROWTH  # pyright: ignore[reportPrivateUsage]

@@ -123,6 +123,28 @@ async def test_a_message_is_tried_until_it_is_true_however_long_that_takes(monke
     assert (place.tried, place.edits) == (13, ["one"])
 
 
+async def test_what_is_posted_only_after_many_looks_is_made_true_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_message, "LONGEST_WAIT", 0.0)
+    monkeypatch.setattr(live_message, "PAUSE", 0.0)
+
+    class Counted(SQLiteStore):
+        reads = 0
+
+        async def outbox_row(self, key: str) -> OutboxRow | None:
+            self.reads += 1
+            return await super().outbox_row(key)
+
+    store, place = fresh_store(Counted), Place()
+    await store.put_outbox([OutboxItem(key=KEY, thread="900", execution="x1", sort="notice", text="before")])
+    live = LiveMessages("thing", store, Fact("one"))
+    async with running(live, place):
+        live.changed(KEY)
+        await eventually(lambda: store.reads > live_message.LOOKS + 1)
+        await store.delivered(KEY, ["77"])
+        await eventually(lambda: place.edits)
+    assert place.edits == ["one"]
+
+
 async def test_tries_grow_rarer_and_a_change_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     place = Place(*(Held("no network", 2.0) for _ in range(12)))

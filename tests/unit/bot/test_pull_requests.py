@@ -9,7 +9,7 @@ import pytest
 from agentic.core.events.execution_events import PullRequestOpened
 from agentic.ports.forge import PullRequest, Remark, RemoteCheck
 from agentic.remotes.publication_rules import powerful
-from agentic.remotes.pull_request_text import Merged, marked, merged
+from agentic.remotes.pull_request_text import EDITED, UNMARKED, Merged, marked, merged
 from bot.outbound.live.pull_messages import pull_message
 from bot.retention.expiry import forget_logs
 from bot.workspace.pull_requests import ATTEMPTS, Change, PullRow, PullRows, Sighting, judged
@@ -84,6 +84,12 @@ def test_after_so_many_red_heads_in_a_row_it_gives_up_once() -> None:
     assert [change.gives_up for change in changes] == [False] * ATTEMPTS + [True, False]
 
 
+def test_checks_that_are_red_once_on_each_commit_never_use_the_attempts_up() -> None:
+    flaky = [seen(f"s{n}", checks=checks) for n in range(ATTEMPTS + 2) for checks in "fp"]
+    _, changes = after(*flaky)
+    assert [change.row.attempts for change in changes if change.red] == [1] * (ATTEMPTS + 2)
+
+
 @pytest.mark.parametrize("state", ["merged", "closed"])
 def test_one_that_was_merged_or_closed_ends_whatever_its_checks_say(state: str) -> None:
     _, (change,) = after(seen(state=state, checks="f"))
@@ -120,12 +126,16 @@ OURS = marked("Round", "Because of a cent.")
         ("Round", OURS, Merged("Cut", marked("Cut", "Two."))),
         ("Round", OURS.replace("\n", "\r\n") + " \r\n", Merged("Cut", marked("Cut", "Two."))),
         ("Cut", OURS, Merged(None, marked("Cut", "Two."))),
-        ("Ann's", "Ann's own words.", Merged(kept=("title", "description"), news=True)),
-        ("Cut", "Ann's own words.", Merged(kept=("description",), news=True)),
-        ("Round", f"{OURS}\n\nAnn: see line 3.", Merged(kept=("title", "description"), news=True)),
-        ("Round", OURS.replace("cent", "dollar"), Merged(kept=("title", "description"), news=True)),
-        ("Round", "", Merged(kept=("title", "description"), news=True)),
-        ("Round", "Because of a cent.", Merged(kept=("title", "description"), news=True)),  # nobody knows who wrote it
+        ("Ann's", "Ann's own words.", Merged(kept=("title", "description"), news=UNMARKED)),
+        ("Cut", "Ann's own words.", Merged(kept=("description",), news=UNMARKED)),
+        ("Round", f"{OURS}\n\nAnn: see line 3.", Merged(kept=("title", "description"), news=EDITED)),
+        ("Round", OURS.replace("cent", "dollar"), Merged(kept=("title", "description"), news=EDITED)),
+        ("Round", "", Merged(kept=("title", "description"), news=UNMARKED)),
+        (
+            "Round",
+            "Because of a cent.",
+            Merged(kept=("title", "description"), news=UNMARKED),
+        ),  # nobody knows who wrote it
         ("Ann's", "Two.", Merged(kept=("title",))),
         ("Cut", "Two.", Merged()),
         ("Cut", marked("Cut", "Two."), Merged()),
@@ -134,6 +144,14 @@ OURS = marked("Round", "Because of a cent.")
 )
 def test_only_what_the_bot_wrote_last_is_written_anew(title: str, body: str, merges: Merged) -> None:
     assert merged(title, body, "Cut", "Two.") == merges
+
+
+def test_a_text_that_brings_a_mark_of_the_bots_is_no_edit_of_somebody() -> None:
+    brought = f"One.\n{marked('Other', 'Other.')}"
+    body = marked("Cut", brought)
+    assert merged("Cut", body, "Cut", brought) == Merged()
+    assert merged("Cut", body, "Cut", "Two.") == Merged(None, marked("Cut", "Two."))
+    assert merged("Cut", marked("Cut", "Two."), "Cut", brought) == Merged(None, body)
 
 
 def test_a_title_that_a_person_wrote_stays_theirs_through_any_number_of_publications() -> None:

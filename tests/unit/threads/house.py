@@ -7,6 +7,7 @@ import itertools
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from pydantic import JsonValue
 
@@ -214,6 +215,7 @@ async def house(
     works: bool = True,
     doorbell: Doorbell | None = None,
     lease_lost: Callable[[], None] = lambda: None,
+    discord_now: Callable[[], datetime | None] = lambda: None,
 ) -> AsyncGenerator[House]:
     """Everything that stands behind ``Conversation``; closed in order at the end, and given up after a minute."""
     stack = AsyncExitStack()
@@ -250,7 +252,7 @@ async def house(
         doorbell=doorbell,
         lease_lost=lease_lost,
     )
-    threads = Threads(ground, roster, reflexion, receive)
+    threads = Threads(ground, roster, reflexion, receive, discord_now)
     built = House(kept, model, tools, threads, slots, roster)
     try:
         async with asyncio.timeout(BOUND):

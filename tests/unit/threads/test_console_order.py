@@ -69,3 +69,19 @@ async def test_what_is_queued_on_the_console_runs_in_the_order_in_which_it_came(
         assert [item.text for item in await home.store.pending("100")] == ["second", "third", "fourth"]
         bench.hold.set()
         await home.threads.idle("100")
+
+
+async def test_a_stop_on_the_console_comes_after_what_was_said_before_it_and_reached_only_another_process() -> None:
+    bench = Bench()
+    bench.hold = asyncio.Event()
+    later = SystemClock().now() + timedelta(seconds=60)
+    async with house([answer("", ("work", {})), DONE, DONE], bench=bench, discord_now=lambda: later) as home:
+        await home.threads.deliver(said("first", 1), guild="1")
+        await bench.began.wait()
+        await home.threads.deliver(on_the_console("stop", 0.0), guild="1")
+        before = said("second", 0).model_copy(update={"id": str(id_at(later - timedelta(seconds=1)))})
+        assert not (await home.threads.deliver(before, guild="1")).accepted
+        after = said("third", 0).model_copy(update={"id": str(id_at(later + timedelta(seconds=1)))})
+        assert (await home.threads.deliver(after, guild="1")).accepted
+        bench.hold.set()
+        await home.threads.idle("100")

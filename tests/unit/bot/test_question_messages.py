@@ -1,0 +1,52 @@
+"""The messages of questions are kept true although what one execution asked cannot be read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import cast
+
+import pytest
+
+from agentic.core.events.execution_events import Envelope
+from agentic.ports.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnavailable
+from agentic.stores.sqlite.store import SQLiteStore
+from bot.outbound.discord_api import DiscordApi
+from bot.outbound.live.question_messages import OPEN, QuestionMessages
+from bot.progress.feed import Feed, QuestionChange
+from tests.stores import fresh_store
+from tests.waiting import eventually
+
+
+@pytest.mark.parametrize("error", [StoreCorrupt, StoreTooNew, StoreUnavailable])
+async def test_what_cannot_be_read_of_one_execution_keeps_no_other_waiting(error: type[StoreError]) -> None:
+    class Unreadable(SQLiteStore):
+        tried = 0
+
+        async def read(self, execution: str, after: int = 0, up_to: int | None = None) -> AsyncIterator[Envelope]:
+            self.tried += 1
+            raise error("x1 cannot be read")
+            yield
+
+    store, feed = fresh_store(Unreadable), Feed()
+
+    async def at_once() -> None:
+        """Nothing goes on at the start."""
+
+    messages = QuestionMessages(store, cast("DiscordApi", None), feed, at_once)
+    running = asyncio.create_task(messages.run())
+    try:
+        feed.questions.put_nowait(QuestionChange("x1", taken_over=True))
+        feed.questions.put_nowait(QuestionChange("x2", "q", asked="x2.3.0"))
+
+        async def noted() -> bool:
+            return json.loads(await store.fact(OPEN) or "[]") == ["x2.3.0"]
+
+        await eventually(noted, "what another execution asks is followed")
+        await eventually(lambda: store.tried)
+        ended = [task for task in asyncio.all_tasks() if "until_read" in repr(task)]
+        assert bool(ended) is (error is StoreUnavailable)  # only what may be answered later is asked again
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
