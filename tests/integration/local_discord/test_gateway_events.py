@@ -6,11 +6,7 @@ https://discord.com/developers/docs/events/gateway-events
 from __future__ import annotations
 
 from bot.local_discord import (
-    Dropped,
-    Duplicated,
     LocalGuild,
-    Reordered,
-    Rule,
 )
 from bot.local_discord.model.permission_flags import Permission
 from tests.integration.local_discord.harness import Raw
@@ -135,14 +131,6 @@ async def test_interactions_keep_to_the_published_fields(wire: Wire, guild: Loca
     assert (await raw("POST", path, {"type": 5}))[0] == 204, "nothing comes back unless asked for"
 
 
-async def test_members_are_sent_in_a_chunk_with_the_nonce(wire: Wire, guild: LocalGuild) -> None:
-    """events/gateway-events#request-guild-members"""
-    await wire.send(8, {"guild_id": str(guild.guild_id), "query": "", "limit": 0, "nonce": "abc"})
-    chunk = await wire.event("GUILD_MEMBERS_CHUNK")
-    keeps_to(chunk, "members_chunk")
-    assert (chunk["nonce"], len(chunk["members"]), chunk["chunk_count"]) == ("abc", 2, 1)
-
-
 async def test_events_that_were_not_asked_for_or_may_not_be_seen_are_not_sent(wires: Wires, guild: LocalGuild) -> None:
     wire = await wires.open()
     await wire.identify(1 << 0 | 1 << 9)
@@ -155,17 +143,6 @@ async def test_events_that_were_not_asked_for_or_may_not_be_seen_are_not_sent(wi
     created = [await wire.event("MESSAGE_CREATE") for _ in range(2)]
     assert [m["content"] for m in created] == ["", guild.bot.mention]
     assert wire.sequence == 6, "READY, GUILD_CREATE, the new channel twice, two messages"
-
-
-async def test_told_to_drop_repeat_and_swap_events_it_does(wire: Wire, guild: LocalGuild) -> None:
-    channel = guild.channel().id
-    guild.misbehave(Rule("MESSAGE_CREATE", Dropped()))
-    guild.misbehave(Rule("MESSAGE_CREATE", Duplicated(), skip=0))
-    guild.misbehave(Rule("MESSAGE_CREATE", Reordered()))
-    for n in range(4):
-        await guild.post(channel, str(n))
-    heard = [(await wire.event("MESSAGE_CREATE"))["content"] for _ in range(4)]
-    assert heard == ["1", "1", "3", "2"]
 
 
 async def test_who_gains_sight_of_a_channel_is_sent_its_threads(wire: Wire, guild: LocalGuild) -> None:
