@@ -17,7 +17,7 @@ from bot.local_discord import (
     RateLimited,
     Rule,
 )
-from tests.integration.local_discord.harness import Client, logged_in
+from tests.integration.local_discord.harness import Client
 
 
 async def test_login_brings_the_guild_with_its_channel_and_the_bots_rights(guild: LocalGuild, client: Client) -> None:
@@ -65,22 +65,6 @@ async def test_files_travel_both_ways_with_name_and_content_type(
     assert (received.filename, received.size) == ("data.csv", 8)
     assert (received.content_type or "").startswith("text/csv")
     assert await received.read() == b"a,b\n1,2\n"
-
-
-async def test_a_nonce_sent_again_gives_the_same_message_and_no_second_event(
-    guild: LocalGuild, client: Client, channel: discord.TextChannel
-) -> None:
-    first = await channel.send("once", nonce="key-1")
-    second = await channel.send("once", nonce="key-1")
-    assert first.id == second.id
-    await channel.send("other", nonce="key-2")
-    await client.hears("message", 2)
-    assert [m.content for m in guild.messages(channel.id)] == ["once", "other"]
-    await first.delete()
-    with pytest.raises(discord.HTTPException):
-        await channel.send("once", nonce="key-1")
-    guild.forget_nonces()
-    assert (await channel.send("once", nonce="key-1")).id != first.id
 
 
 async def test_an_archived_thread_takes_nothing_until_it_is_unarchived(
@@ -142,18 +126,6 @@ async def test_history_pages_back_and_forth(guild: LocalGuild, channel: discord.
     assert [m.content async for m in channel.history(after=discord.Object(since))] == [str(n) for n in range(120, 130)]
 
 
-async def test_without_the_content_intent_only_mentions_have_text(guild: LocalGuild) -> None:
-    intents = discord.Intents.default()
-    async with logged_in(guild, intents) as client:
-        await guild.post(guild.channel().id, "secret", files=[("a.txt", b"x")])
-        await guild.post(guild.channel().id, f"{guild.bot.mention} shown")
-        plain, mention = await client.hears("message", 2)
-        assert isinstance(plain, discord.Message)
-        assert isinstance(mention, discord.Message)
-        assert (plain.content, plain.attachments) == ("", [])
-        assert mention.content.endswith("shown")
-
-
 async def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again(
     guild: LocalGuild, channel: discord.TextChannel
 ) -> None:
@@ -164,19 +136,6 @@ async def test_a_rate_limit_is_waited_for_and_a_server_error_tried_again(
         await channel.send("not there")
     assert refused.value.status == 503, "discord.py does not try 503 again"
     assert [m.content for m in guild.messages(channel.id)] == ["late but there"]
-
-
-async def test_members_are_chunked_and_a_new_one_is_heard_of(guild: LocalGuild) -> None:
-    ana = guild.add_member("ana")
-    async with logged_in(guild) as client:
-        [here] = client.guilds
-        assert {m.name for m in here.members} == {"Threadwright", "you", "ana"}
-        found = await here.query_members("an", cache=False)
-        assert [m.id for m in found] == [ana.id]
-        guild.add_member("bob")
-        [joined] = await client.hears("member_join")
-        assert isinstance(joined, discord.Member)
-        assert joined.name == "bob"
 
 
 async def test_told_of_a_bucket_in_the_headers_discord_py_keeps_to_it(

@@ -136,12 +136,12 @@ async def test_events_that_were_not_asked_for_or_may_not_be_seen_are_not_sent(wi
     await wire.identify(1 << 0 | 1 << 9)
     hidden = guild.add_channel("hidden")
     guild.deny(hidden.id, Permission.VIEW_CHANNEL)
-    posted = await guild.post(guild.channel().id, "no content without the intent")
+    posted = await guild.post(guild.channel().id, "no content without the intent", files=[("a.txt", b"x")])
     await guild.react(posted.id, "👍")
     await guild.post(hidden.id, "unseen")
     await guild.post(guild.channel().id, guild.bot.mention)
     created = [await wire.event("MESSAGE_CREATE") for _ in range(2)]
-    assert [m["content"] for m in created] == ["", guild.bot.mention]
+    assert [(m["content"], m["attachments"]) for m in created] == [("", []), (guild.bot.mention, [])]
     assert wire.sequence == 6, "READY, GUILD_CREATE, the new channel twice, two messages"
 
 

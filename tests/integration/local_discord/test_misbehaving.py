@@ -36,6 +36,8 @@ async def test_a_request_that_landed_may_be_answered_with_500(raw: Raw, guild: L
     assert await contents(wire, 1) == ["landed"]
     _, again, _ = await raw("POST", raw.messages, {"content": "landed", "nonce": "1", "enforce_nonce": True})
     assert [str(m.id) for m in guild.messages(guild.channel().id)] == [again["id"]]
+    await raw.post(content="next")
+    assert await contents(wire, 1) == ["next"], "no second event"
 
 
 async def test_events_may_be_made_to_leave_before_the_answer(raw: Raw, guild: LocalGuild, wire: Wire) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import discord
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Page, Route, expect
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
@@ -285,19 +285,3 @@ async def test_whoever_reads_the_end_stays_there_whatever_changes_its_size(
     else:
         await expect(page.get_by_role("button", name="New messages")).to_be_visible()
         await expect(newest).not_to_be_in_viewport()
-
-
-async def test_the_page_survives_a_restart_of_the_guild(browser: Browser, tmp_path: Path) -> None:
-    async with await LocalGuild.start(state=tmp_path) as first:
-        port = int(first.url.rpartition(":")[2])
-        page = await browser.new_page()
-        await page.goto(first.link())
-        await expect(page.get_by_text("Connected")).to_be_visible()
-        await write(page, "before")
-        await expect(page.locator(".message")).to_have_count(1)
-    await expect(page.get_by_text("Reconnecting…")).to_be_visible()
-    async with await LocalGuild.start(port=port, state=tmp_path) as second:
-        await expect(page.get_by_text("Connected")).to_be_visible()
-        await expect(page.get_by_text("before")).to_be_visible()
-        await write(page, "after")
-        await second.wait_for(lambda g: len(g.messages(g.channel().id)) == 2 or None)

@@ -324,6 +324,7 @@ async def test_a_lost_connection_is_said_and_mended(page: Page, guild: LocalGuil
     await page.context.set_offline(True)
     await guild._server._page.close()
     await expect(page.get_by_text("The connection is lost")).to_be_visible()
+    await expect(page.get_by_text("Reconnecting…")).to_be_visible()
     await page.context.set_offline(False)
     await expect(page.get_by_text("The connection is lost")).to_be_hidden()
     await expect(entry).to_have_value("half a thought")

@@ -235,6 +235,8 @@ async def test_a_nonce_is_honoured_for_the_same_author_and_channel_only(raw: Raw
     assert elsewhere["id"] != first["id"]
     await raw("DELETE", f"{raw.messages}/{unenforced['id']}")
     assert await refused(raw, "POST", raw.messages, body) == (404, 10008)
+    guild.forget_nonces()
+    assert (await raw("POST", raw.messages, body))[1]["id"] != first["id"]
 
 
 async def test_bad_and_double_names_of_commands_are_refused(raw: Raw, guild: LocalGuild) -> None:
