@@ -75,6 +75,7 @@ async def test_thread_events_keep_to_the_published_fields(wire: Wire, guild: Loc
     await guild.post(thread.id, guild.bot.mention)
     joined = await wire.event("THREAD_MEMBERS_UPDATE")
     keeps_to(joined, "thread_members_update")
+    assert [m["user_id"] for m in joined["added_members"]] == [str(guild.bot_user_id)], "a mention adds to the thread"
     await guild.archive(thread.id)
     archived = await wire.event("THREAD_UPDATE")
     keeps_to(archived, "channel")
@@ -90,6 +91,7 @@ async def test_reaction_events_keep_to_the_published_fields(wire: Wire, guild: L
     added = await wire.event("MESSAGE_REACTION_ADD")
     keeps_to(added, "reaction_add")
     assert added["emoji"] == {"id": "1234567890123456789", "name": "stop"}
+    assert (added["type"], added["burst"]) == (0, False)
     assert added["member"]["user"]["id"] == added["user_id"] == added["message_author_id"] == str(guild.you.id)
     await guild.unreact(posted.id, "stop:1234567890123456789")
     keeps_to(await wire.event("MESSAGE_REACTION_REMOVE"), "reaction_remove")
