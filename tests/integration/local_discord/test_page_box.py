@@ -28,7 +28,7 @@ async def test_a_text_that_is_too_long_is_counted_refused_and_kept_whole(
     await expect(page.locator("#counter")).to_have_text("4,500 of 2,000 characters")
     await entry.press("Enter")
     await expect(page.get_by_role("alert")).to_contain_text(
-        "a message takes 2,000 characters. Your text is kept: shorten it, or attach it as"
+        "a message takes 2,000. Your text is kept: shorten it, or attach it as"
     )
     await expect(entry).to_have_value("x" * 4_500)
     assert guild.messages(guild.channel().id) == []
