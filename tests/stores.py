@@ -57,11 +57,18 @@ def fresh_lessons() -> SQLiteLessonStore:
 async def passing_store() -> AsyncGenerator[SQLiteStore]:
     """An empty store, which is closed when the block has ended."""
     with passing_folder() as folder:
-        store = SQLiteStore.open(Path(folder) / DATABASE)
-        try:
+        async with kept_store(Path(folder) / DATABASE) as store:
             yield store
-        finally:
-            await store.close()
+
+
+@asynccontextmanager
+async def kept_store(path: Path) -> AsyncGenerator[SQLiteStore]:
+    """The store in a file, which is closed when the block has ended."""
+    store = SQLiteStore.open(path)
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ print("the total is right")
 
 @dataclass
 class Orders:
-    """The task's files, and the model's part; ``seen`` is what each request of a turn said, by the model's own account."""
+    """The task's files, and the model's part."""
 
     state: str = field(default_factory=lambda: f"st{secrets.token_hex(3)}")
 
@@ -41,10 +41,6 @@ class Orders:
             "orders.csv": "\n".join(["id,state,amount", *rows, ""]),
             "check.py": _CHECK.format(state=self.state),
         }
-
-    def knows(self, request: CapturedRequest) -> bool:
-        """Whether the model is told of the state before it has done anything."""
-        return self.state in request.messages[0].text
 
     def model(self, request: CapturedRequest) -> Reply:
         """The next step, from the request alone."""

@@ -9,12 +9,13 @@ import pty
 import signal
 import sys
 import termios
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 SECONDS = 60.0
 
@@ -53,8 +54,10 @@ class Terminal:
                 return
         pytest.fail(f"Ctrl-C did not lead to {until!r}; on the screen: {self.shown!r}")
 
-    def type(self, text: str) -> None:
-        os.write(self.master, text.encode())
+    async def answer(self, words: str, text: str = "") -> None:
+        """Read on until the words ask, and type an answer, or Enter alone."""
+        await self.sees(words)
+        os.write(self.master, f"{text}\n".encode())
 
 
 @asynccontextmanager
@@ -76,3 +79,26 @@ async def terminal(
             await process.wait()
         os.close(slave)
         os.close(master)
+
+
+@asynccontextmanager
+async def model_server(listed: Sequence[str], key: str = "", local: Sequence[str] = ()) -> AsyncGenerator[str]:
+    """A server that lists models, for one key if there is one, as Anthropic and OpenAI do, and as an Ollama."""
+
+    async def models(request: web.Request) -> web.Response:
+        given = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return web.json_response(
+            {"data": [{"id": name} for name in listed]}, status=200 if given == key or not key else 401
+        )
+
+    async def tags(_: web.Request) -> web.Response:
+        return web.json_response({"models": [{"name": name} for name in local]})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    app.router.add_get("/api/tags", tags)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()

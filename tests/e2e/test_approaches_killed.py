@@ -16,13 +16,13 @@ from agentic.core.events.execution_events import Asked, InputReceived, SubagentF
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from bot.local_discord.local_discord import LocalGuild
 from tests.chaos.house import House
 from tests.chaos.mind import Mind
 from tests.chaos.nursery import Nursery
 from tests.e2e.test_forking import died
+from tests.stores import kept_store
 
 WAYS = ("WAY-ONE", "WAY-TWO")
 DOING: tuple[JsonValue, ...] = tuple(f"{way}: do it so" for way in WAYS)
@@ -88,8 +88,7 @@ async def test_each_way_is_carried_out_and_shown_once_whatever_kills_the_process
         finally:
             for child in place.lives:
                 await child.kill()
-    store = SQLiteStore.open(place.database)
-    try:
+    async with kept_store(place.database) as store:
         (row,) = await store.executions(str(thread))
         assert row.finished == "done"
         logs = {
@@ -106,5 +105,3 @@ async def test_each_way_is_carried_out_and_shown_once_whatever_kills_the_process
         assert len([event for event in events if isinstance(event, InputReceived)]) == 1
         [taken] = [event for event in events if isinstance(event, ToolFinished) and "is taken" in event.preview]
         assert sorted(change.path for change in taken.changes) == ["WAY-TWO.txt", "done.txt"]
-    finally:
-        await store.close()

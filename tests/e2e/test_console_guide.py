@@ -133,7 +133,7 @@ async def test_fifteen_questions_are_each_answered_within_three_clicks(shown: Sh
     questions: dict[str, tuple[str, list[str], tuple[str, ...]]] = {
         "what is it doing": (asking, [], ("Waiting for an answer", "Weekly or monthly?")),
         "which rule ended it": (done, ["Ended: Why"], ("completed", "finished")),
-        "why did it do that": (done, ["Turn 2: Why"], ("think", "paused")),
+        "why did it do that": (done, ["Turn 2: Why"], ("think", "paused is none", "money are used up")),
         "what did a turn cost": (done, ["Metrics"], ("$0.001", "By turn")),
         "which lesson was used and why": (
             done,

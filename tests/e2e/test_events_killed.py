@@ -11,8 +11,8 @@ from agentic.core.outside.outline import Outline, follow
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
 from tests.e2e.living import living
+from tests.stores import kept_store
 
 DEATHS = ("loop.commit.after:3", "events.delivered:2")
 """Events are durable and nobody was told; somebody was told and the store does not know: each life ends at the next one."""
@@ -32,8 +32,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 async def expected(home: Path, thread: str) -> list[str]:
     """Keys of all that is to be told, by the logs."""
-    store = SQLiteStore.open(home / "threadwright.sqlite")
-    try:
+    async with kept_store(home / "threadwright.sqlite") as store:
         keys: list[str] = []
         for row in await store.executions(thread):
             outline = Outline()
@@ -43,8 +42,6 @@ async def expected(home: Path, thread: str) -> list[str]:
             for envelope in await store.read_outcome(row.execution):
                 keys += [event.key for event in follow(outline, envelope, "outcome")[1]]
         return keys
-    finally:
-        await store.close()
 
 
 async def test_nothing_is_lost_and_what_comes_twice_has_the_same_key_wherever_the_process_is_killed(

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from agentic.core.events.execution_events import Started
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
+from tests.stores import kept_store
 
 
 async def died(place: House, failpoint: str) -> None:
@@ -45,8 +45,7 @@ async def test_a_fork_is_made_once_whatever_kills_the_process_in_the_middle_of_i
             path.name: path.read_text() for path in source.iterdir()
         }
         assert await place.lives[-1].end() == 0
-        store = SQLiteStore.open(place.database)
-        try:
+        async with kept_store(place.database) as store:
             (row,) = await store.executions(str(fork))
             log = [envelope async for envelope in store.read(row.execution)]
             started = log[0].event
@@ -56,5 +55,3 @@ async def test_a_fork_is_made_once_whatever_kills_the_process_in_the_middle_of_i
             (before,) = await store.executions(str(thread))
             assert started.forked_from == (before.execution, before.head)
             assert row.finished == before.finished == "done"
-        finally:
-            await store.close()

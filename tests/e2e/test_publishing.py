@@ -22,12 +22,12 @@ from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
 from agentic.ports.failpoints import POINTS
 from agentic.stores.factory import open_store
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.config.home import ACCOUNTS, DATABASE
 from bot.local_forge import Account, HostedRepository, LocalForge, Pull
 from bot.local_forge.ssh_server import SshServer, usable
 from bot.workspace.linked_accounts import LinkedAccount, LinkedAccounts
 from tests.e2e.living import Living, living
+from tests.stores import kept_store
 from tests.waiting import eventually
 
 FIX = "test -e fixed || { touch fixed; git add -A; git commit -qm Fix; }"
@@ -250,11 +250,8 @@ class Way:
         assert [len(pull.notes) for pull in self.shop.pulls] == [1] * self.tasks
         heads = [(name, after) for name, _, after in self.shop.pushes]
         assert len(heads) == len(set(heads)) == 2 * self.tasks, heads
-        store = SQLiteStore.open(self.home / "threadwright.sqlite")
-        try:
+        async with kept_store(self.home / "threadwright.sqlite") as store:
             assert [len(await store.executions(thread)) for thread in self.threads] == [2] * self.tasks
-        finally:
-            await store.close()
 
 
 async def test_killed_at_random_moments_from_clone_to_green_nothing_is_doubled_and_nothing_lost(tmp_path: Path) -> None:

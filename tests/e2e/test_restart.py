@@ -12,9 +12,9 @@ from pathlib import Path
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.sessions.lease import LEASE_SECONDS
 from tests.e2e.living import living
+from tests.stores import kept_store
 from tests.waiting import eventually
 
 REVIEWER = "You review one attempt"
@@ -23,27 +23,21 @@ FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 
 async def reflected(home: Path) -> None:
     """Wait until a reflection is kept."""
-    store = SQLiteStore.open(home / "threadwright.sqlite")
+    async with kept_store(home / "threadwright.sqlite") as store:
 
-    async def kept() -> bool:
-        rows = await store.newest_executions(1_000)
-        return "reflected" in [e.event.kind for row in rows for e in await store.read_outcome(row.execution)]
+        async def kept() -> bool:
+            rows = await store.newest_executions(1_000)
+            return "reflected" in [e.event.kind for row in rows for e in await store.read_outcome(row.execution)]
 
-    try:
         await eventually(kept)
-    finally:
-        await store.close()
 
 
 async def taken_up(home: Path) -> datetime:
     """When the second owner of the one execution wrote its first event."""
-    store = SQLiteStore.open(home / "threadwright.sqlite")
-    try:
+    async with kept_store(home / "threadwright.sqlite") as store:
         (row,) = await store.newest_executions(1_000)
         log = [envelope async for envelope in store.read(row.execution)]
         return next(envelope.at for envelope in log if envelope.fence != log[0].fence)
-    finally:
-        await store.close()
 
 
 async def test_f74_a_killed_process_goes_on_without_running_the_command_twice(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from agentic.core.events.execution_events import WakeRequested
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.schedules.book import ScheduleBook
 from bot.schedules.schedule import ScheduledTask
 from bot.schedules.time_rules import Days, next_firing
 from tests.chaos.house import House, house
 from tests.chaos.nursery import Nursery
 from tests.e2e.living import living
+from tests.stores import kept_store
 
 DEATHS = (
     "schedule.put.before", "schedule.put.after", "schedule.claimed", "outbox.put.after", "discord.post.before",
@@ -39,20 +39,14 @@ async def plan(place: House, thread: int = 0) -> ScheduledTask:
         person=str(place.guild.you.id), name="you", text="job work one", title="job work one", said="every day",
         timing=rule, next=due,
     )  # fmt: skip
-    store = SQLiteStore.open(place.database)
-    try:
+    async with kept_store(place.database) as store:
         assert await ScheduleBook(store).add(made)
-    finally:
-        await store.close()
     return made
 
 
 async def kept(place: House, thread: int) -> tuple[int, list[ScheduledTask]]:
-    store = SQLiteStore.open(place.database)
-    try:
+    async with kept_store(place.database) as store:
         return len(await store.executions(str(thread))), await ScheduleBook(store).schedules()
-    finally:
-        await store.close()
 
 
 async def test_a_scheduled_task_begins_once_wherever_its_process_is_killed(tmp_path: Path) -> None:
@@ -96,12 +90,9 @@ async def test_a_wake_up_is_kept_once_though_the_process_is_killed_while_it_is_a
             said = await bot.person.sees(thread, r"I look again\.")
             assert "⏰ Wakes <t:" in said.text
             assert await bot.running.end() == 0
-    store = SQLiteStore.open(tmp_path / "threadwright.sqlite")
-    try:
+    async with kept_store(tmp_path / "threadwright.sqlite") as store:
         (wake,) = await ScheduleBook(store).schedules()
         assert (wake.kind, wake.title, wake.claim) == ("wake", "see whether it has ended", None)
         (row,) = await store.executions(thread)
         asked = [one.event async for one in store.read(row.execution) if isinstance(one.event, WakeRequested)]
         assert [(one.wake, one.at) for one in asked] == [(wake.id, wake.next)]
-    finally:
-        await store.close()

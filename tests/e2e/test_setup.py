@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 
 from bot.cli.checks import discord_token
 from bot.local_discord import LocalGuild, Permission
 from tests.e2e.processes import environment, started
-from tests.e2e.terminals import SECONDS, terminal
+from tests.e2e.terminals import SECONDS, model_server, terminal
 
 GOOD = "sk-good-key-1234567890"
 LISTED = ("claude-haiku-4-5-20251001", "claude-sonnet-4-6", "claude-opus-4-8", "house-model")
@@ -32,25 +31,8 @@ async def guild() -> AsyncIterator[LocalGuild]:
 @pytest.fixture
 async def provider() -> AsyncIterator[str]:
     """A model server that takes one key, by Anthropic's and OpenAI's interfaces, and is an Ollama too."""
-    listed = {"data": [{"id": name} for name in LISTED]}
-
-    async def models(request: web.Request) -> web.Response:
-        key = request.headers.get("x-api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        return web.json_response(listed, status=200 if key == GOOD else 401)
-
-    async def tags(_: web.Request) -> web.Response:
-        return web.json_response({"models": [{"name": "qwen3:8b"}, {"name": "gemma3:4b"}]})
-
-    app = web.Application()
-    app.router.add_get("/v1/models", models)
-    app.router.add_get("/api/tags", tags)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    port = runner.addresses[0][1]
-    yield f"http://127.0.0.1:{port}"
-    await runner.cleanup()
+    async with model_server(LISTED, GOOD, ("qwen3:8b", "gemma3:4b")) as address:
+        yield address
 
 
 @dataclass
@@ -119,9 +101,12 @@ async def test_run_again_keeps_what_is_set_and_takes_enter_for_it(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("option", "wrong"),
-    [("--discord-token-file=wrong", b"two words"), ("--discord-token-file=wrong", b"nul\0nul"),
-     ("--key=openai=wrong", b"line\nA=2"), ("--key=openai=wrong", b"\xff\xfe\x00")],
-)  # fmt: skip
+    [
+        ("--discord-token-file=wrong", b"two words"),
+        ("--key=openai=wrong", b"line\nA=2"),
+        ("--key=openai=wrong", b"\xff\xfe\x00"),
+    ],
+)
 async def test_a_file_that_holds_no_secret_of_one_word_is_told_in_a_line(
     tmp_path: Path, option: str, wrong: bytes
 ) -> None:
@@ -231,29 +216,18 @@ async def test_at_a_terminal_secrets_are_not_echoed_and_a_wrong_answer_is_asked_
     tmp_path: Path, guild: LocalGuild
 ) -> None:
     async with terminal(tmp_path, told(tmp_path, guild)) as person:
-        await person.sees("Token of your bot")
-        person.type("not.a.token\n")
+        await person.answer("Token of your bot", "not.a.token")
         await person.sees("Discord refuses this token")
-        await person.sees("Token of your bot")
-        person.type(f"{guild.bot_token}\n")
-        await person.sees("Which provider?")
-        person.type("none\n")
-        await person.sees("US dollars one task may spend")
-        person.type("-1\n")
-        await person.sees("Write a number, more than 0")
-        person.type("\n")
-        await person.sees("Change more")
-        person.type("y\n")
-        await person.sees("Change the models of a tier?")
-        person.type("\n")
-        await person.sees("Where commands run")
-        person.type("moon\n")
-        await person.sees("Write one of: auto, docker")
-        person.type("bubblewrap\n")
-        await person.sees("Turns of a simple")
-        person.type("\n")
-        await person.sees("Minutes one task may take")
-        person.type("\n")
+        await person.answer("Token of your bot", guild.bot_token)
+        await person.answer("Which provider?", "none")
+        await person.answer("US dollars one task may spend", "-1")
+        await person.answer("Write a number, more than 0")
+        await person.answer("Change more", "y")
+        await person.answer("Change the models of a tier?")
+        await person.answer("Where commands run", "moon")
+        await person.answer("Write one of: auto, docker", "bubblewrap")
+        await person.answer("Turns of a simple")
+        await person.answer("Minutes one task may take")
         await person.sees("Start it: threadwright run")
         async with asyncio.timeout(SECONDS):
             assert await person.process.wait() == 0
@@ -282,7 +256,7 @@ async def test_where_the_token_comes_from_and_what_the_bot_may_do_is_said_before
     tmp_path: Path, guild: LocalGuild
 ) -> None:
     async with terminal(tmp_path, told(tmp_path, guild)) as person:
-        await person.sees("Token of your bot")
+        await person.answer("Token of your bot")
         before = person.shown
         steps = [
             discord_token.PORTAL, "New Application", "Open “Bot”", "Message Content Intent", "Save Changes", "Reset Token",
@@ -294,7 +268,6 @@ async def test_where_the_token_comes_from_and_what_the_bot_may_do_is_said_before
         assert len(discord_token.NEEDED) == 8
         for name, permission in discord_token.NEEDED.items():
             assert re.search(rf"{name} +{permission.why}", before)
-        person.type("\n")
         await person.sees("A local server")
 
 
@@ -302,25 +275,17 @@ async def test_at_a_terminal_ollama_lists_its_models_and_proposes_one(
     tmp_path: Path, guild: LocalGuild, provider: str
 ) -> None:
     async with terminal(tmp_path, told(tmp_path, guild, OLLAMA_API_BASE=provider)) as person:
-        await person.sees("Token of your bot")
-        person.type("\n")
+        await person.answer("Token of your bot")
         await person.sees("found 2 models: qwen3:8b, gemma3:4b")
-        await person.sees("Which provider?")
-        person.type("ollama\n")
-        await person.sees("Address of Ollama")
-        person.type("\n")
+        await person.answer("Which provider?", "ollama")
+        await person.answer("Address of Ollama")
         await person.sees("Its models: qwen3:8b, gemma3:4b")
-        await person.sees("Which one should do the work? [qwen3:8b]")
-        person.type("gemma4:4b\n")
-        await person.sees("Did you mean ollama_chat/gemma3:4b?")
-        person.type("gemma3:4b\n")
-        await person.sees("Which provider?")
-        person.type("\n")
+        await person.answer("Which one should do the work? [qwen3:8b]", "gemma4:4b")
+        await person.answer("Did you mean ollama_chat/gemma3:4b?", "gemma3:4b")
+        await person.answer("Which provider?")
         await person.sees("ollama_chat/gemma3:4b")
-        await person.sees("US dollars")
-        person.type("\n")
-        await person.sees("Change more")
-        person.type("\n")
+        await person.answer("US dollars")
+        await person.answer("Change more")
         await person.sees("Start it: threadwright run")
         async with asyncio.timeout(SECONDS):
             assert await person.process.wait() == 0
@@ -332,32 +297,9 @@ async def test_of_a_server_with_many_models_some_that_talk_are_shown_and_the_fir
 ) -> None:
     names = ("text-embedding-3", "reranker", *(f"house-{number}" for number in range(300)))
 
-    async def models(_: web.Request) -> web.Response:
-        return web.json_response({"data": [{"id": name} for name in names]})
-
-    app = web.Application()
-    app.router.add_get("/v1/models", models)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    answers = (
-        "",
-        "own",
-        "openai",
-        f"http://127.0.0.1:{runner.addresses[0][1]}/v1",
-        "",
-        "",
-        "0/0",
-        "none",
-        "",
-        "",
-        "",
-        "",
-    )
-    try:
+    async with model_server(names) as address:
+        answers = ("", "own", "openai", f"{address}/v1", "", "", "0/0", "none", "", "", "", "")
         ended = await setup(tmp_path, told(tmp_path, guild), lines="".join(f"{answer}\n" for answer in answers))
-    finally:
-        await runner.cleanup()
     assert ended.code == 0, ended.all
     assert "Its models: house-0, house-1, house-2, house-3, house-4 …" in ended.out
     assert "THREADWRIGHT_TIER_2=openai/house-0" in (tmp_path / ".env").read_text().splitlines()

@@ -7,6 +7,8 @@ import contextlib
 import re
 import signal
 import sys
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,27 +16,35 @@ import pytest
 from agentic.core.events.execution_events import (
     Envelope,
     Finished,
-    InputReceived,
     Started,
 )
 from agentic.models.scripted.captured_request import CapturedRequest
-from agentic.models.scripted.endpoint import ScriptedEndpoint
+from agentic.models.scripted.endpoint import Script, ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
-from tests.e2e.processes import ANEW, environment, started, task
+from tests.e2e.processes import ANEW, Running, environment, started, task
 from tests.e2e.terminals import terminal
+from tests.stores import kept_store
 
 MODEL = {"THREADWRIGHT_TIER_2": "anthropic/claude-haiku-4-5", "THREADWRIGHT_SANDBOX": "bubblewrap"}
 FINISH = Reply(calls=(("finish", {"answer": "It is done."}),))
 SLEEP = Reply(calls=(("shell", {"command": "touch begun; sleep 100"}),))
 
 
+@asynccontextmanager
+async def tasked(
+    folder: Path, model: Script, *arguments: str, typed: bytes | None = None, program: Sequence[str] = ()
+) -> AsyncGenerator[Running]:
+    """`threadwright task …` in a folder, with a scripted model."""
+    async with asyncio.timeout(180), ScriptedEndpoint.start(model) as endpoint:
+        env = environment(folder / "home", endpoint.environment(), **MODEL)
+        async with started("task", *arguments, env=env, cwd=folder, typed=typed, program=program) as running:
+            yield running
+
+
 async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path: Path) -> None:
     make = Reply(calls=(("shell", {"command": "touch made"}),))
-    async with asyncio.timeout(180), ScriptedEndpoint.start([make, FINISH]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "do it", env=env, cwd=tmp_path, program=ANEW) as running:
-            assert await running.ended() == 0, running.output
+    async with tasked(tmp_path, [make, FINISH], "do it", program=ANEW) as running:
+        assert await running.ended() == 0, running.output
     said = "".join(running.said)
     assert "Threadwright: It is done." in said
     assert "✅ Done" in said, "the progress message shows the end"
@@ -52,10 +62,8 @@ async def test_done_is_exit_0_and_prints_the_thread_as_a_person_sees_it(tmp_path
 
 async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> None:
     talk = [Reply(text="Sure! hello.txt: hello"), Reply(text="hello.txt is there now."), Reply(text="none")]
-    async with asyncio.timeout(180), ScriptedEndpoint.start(talk) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "Create hello.txt", env=env, cwd=tmp_path) as running:
-            assert await running.ended() == 1, running.output
+    async with tasked(tmp_path, talk, "Create hello.txt") as running:
+        assert await running.ended() == 1, running.output
     said = "".join(running.said)
     assert "⚠ Answered, nothing was changed" in said
     assert "✅" not in said
@@ -64,10 +72,8 @@ async def test_a_change_that_was_only_talked_about_is_exit_1(tmp_path: Path) -> 
 
 async def test_a_question_is_exit_2(tmp_path: Path) -> None:
     ask = Reply(calls=(("ask_user", {"question": "Which colour?", "options": ["red", "blue"]}),))
-    async with asyncio.timeout(180), ScriptedEndpoint.start([ask]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "paint it", env=env, cwd=tmp_path) as running:
-            assert await running.ended() == 2, running.output
+    async with tasked(tmp_path, [ask], "paint it") as running:
+        assert await running.ended() == 2, running.output
     assert "Which colour?" in "".join(running.said)
     assert "red" in "".join(running.said)
     assert "Stop the task" not in "".join(running.said), "what cannot be pressed there is not shown"
@@ -87,10 +93,8 @@ def coloured(request: CapturedRequest) -> Reply:
 @pytest.mark.parametrize("how", ["arguments", "input"])
 async def test_questions_are_answered_by_arguments_or_standard_input(tmp_path: Path, how: str) -> None:
     given = ("--answer", "2", "--answer", "seven") if how == "arguments" else ("--answer", "-")
-    async with asyncio.timeout(180), ScriptedEndpoint.start(coloured) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "paint it", *given, env=env, cwd=tmp_path, typed=b"blue\nseven\n") as running:
-            assert await running.ended() == 0, running.output
+    async with tasked(tmp_path, coloured, "paint it", *given, typed=b"blue\nseven\n") as running:
+        assert await running.ended() == 0, running.output
     said = "".join(running.said)
     assert re.search(r"Painted: .*blue.*seven", said, re.DOTALL), running.output
     assert "Which colour?" in "".join(running.troubles)
@@ -101,11 +105,9 @@ async def test_an_approval_is_given_by_yes_alone(tmp_path: Path, given: tuple[st
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "kept.txt").write_text("kept")
     remove = Reply(calls=(("shell", {"command": "rm -rf ./*"}),))
-    async with asyncio.timeout(180), ScriptedEndpoint.start([remove, FINISH, FINISH]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        folder = ("--dir", str(tmp_path / "work"))
-        async with started("task", "clean up", *folder, *given, env=env, cwd=tmp_path) as running:
-            await running.ended()
+    answers = [remove, FINISH, FINISH]
+    async with tasked(tmp_path, answers, "clean up", "--dir", str(tmp_path / "work"), *given) as running:
+        await running.ended()
     assert (tmp_path / "work" / "kept.txt").exists() is not gone, running.output
     assert "🔧" in "".join(running.troubles), "steps are shown also where nobody sits at a terminal"
 
@@ -128,11 +130,8 @@ async def ends_of(home: Path) -> list[str]:
     """How each task of this home ended, '' for one that is open."""
     ends: list[str] = []
     for file in home.glob("tasks/*/threadwright.sqlite"):
-        store = SQLiteStore.open(file)
-        try:
+        async with kept_store(file) as store:
             ends += [row.finished async for row in store.all_executions()]
-        finally:
-            await store.close()
     return ends
 
 
@@ -141,12 +140,10 @@ async def test_ctrl_c_and_sigterm_are_a_stop_and_exit_3(tmp_path: Path, number: 
     folder = tmp_path / "work"
     folder.mkdir()
     owner = folder.stat().st_uid
-    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "sleep", "--dir", str(folder), "--json", env=env, cwd=tmp_path) as running:
-            await running.until_said('"kind":"tool_started"', 120)
-            running.process.send_signal(number)
-            assert await running.ended() == 3, running.output
+    async with tasked(tmp_path, [SLEEP], "sleep", "--dir", str(folder), "--json") as running:
+        await running.until_said('"kind":"tool_started"', 120)
+        running.process.send_signal(number)
+        assert await running.ended() == 3, running.output
     last = Envelope.model_validate_json(running.said[-1]).event
     assert isinstance(last, Finished)
     assert last.reason == "stopped"
@@ -157,15 +154,11 @@ async def test_ctrl_c_and_sigterm_are_a_stop_and_exit_3(tmp_path: Path, number: 
 
 @SIGNALS
 async def test_a_silent_model_is_told_of_and_a_signal_ends_the_wait(tmp_path: Path, number: signal.Signals) -> None:
-    async with asyncio.timeout(180), ScriptedEndpoint.start([SILENT]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "do it", env=env, cwd=tmp_path) as running:
-            for seconds in (2, 5):
-                await running.until_noted(
-                    rf"(?m)^Asked claude-haiku-4-5; waiting for its first words \({seconds} s\) …$"
-                )
-            running.process.send_signal(number)
-            assert await running.ended() == 3, running.output
+    async with tasked(tmp_path, [SILENT], "do it") as running:
+        for seconds in (2, 5):
+            await running.until_noted(rf"(?m)^Asked claude-haiku-4-5; waiting for its first words \({seconds} s\) …$")
+        running.process.send_signal(number)
+        assert await running.ended() == 3, running.output
     assert "Stopping …\n" in running.troubles
     assert await ends_of(tmp_path / "home") == ["stopped"]
     assert processes_of(tmp_path / "home") == []
@@ -209,23 +202,11 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             assert await running.ended() in (128 + signal.SIGINT, 128 + signal.SIGTERM), running.output
 
 
-async def test_the_time_out_stops_it_and_is_exit_1(tmp_path: Path) -> None:
-    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        code, events, running = await task("sleep", "--timeout", "4", env=env, cwd=tmp_path)
-    assert code == 1, running.output
-    assert isinstance(events[-1], Finished), running.output
-    assert events[-1].answer.startswith("Stopped by the time-out.")
-    assert [e.author.name for e in events if isinstance(e, InputReceived)] == ["the time-out"]
-    assert "after 4 s: the time limit ended it" in running.output
-
-
-async def test_the_time_out_is_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
-    async with asyncio.timeout(180), ScriptedEndpoint.start([SLEEP]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("task", "sleep", "--timeout", "4", env=env, cwd=tmp_path) as running:
-            assert await running.ended() == 1, running.output
+async def test_the_time_out_is_exit_1_and_not_told_as_a_stop_by_a_person(tmp_path: Path) -> None:
+    async with tasked(tmp_path, [SLEEP], "sleep", "--timeout", "4") as running:
+        assert await running.ended() == 1, running.output
     assert "Stopped by the time-out." in "".join(running.said)
+    assert "after 4 s: the time limit ended it" in running.output
     assert "Stopped by you" not in running.output
 
 
@@ -294,21 +275,6 @@ async def test_a_finished_execution_can_be_replayed_and_holds(tmp_path: Path) ->
         async with started("replay", "xnothing", env=env, cwd=tmp_path) as running:
             assert await running.ended() == 1
         assert "There is no task" in running.output
-
-
-async def test_a_second_bot_on_one_home_is_refused_by_name_and_a_dead_one_bars_nobody(tmp_path: Path) -> None:
-    async with asyncio.timeout(180), ScriptedEndpoint.start([]) as endpoint:
-        env = environment(tmp_path / "home", endpoint.environment(), **MODEL)
-        async with started("run", env=env, cwd=tmp_path) as first:
-            await first.until_said("Open http")
-            async with started("run", env=env, cwd=tmp_path) as second:
-                assert await second.ended() == 1
-                assert f"already runs on {tmp_path / 'home'} (process {first.process.pid})" in second.output
-                assert f"kill {first.process.pid}" in second.output
-            await first.kill()
-        async with started("run", env=env, cwd=tmp_path) as third:
-            await third.until_said("Open http")
-            assert await third.end() == 0
 
 
 async def test_without_a_model_nothing_is_begun_and_it_says_what_to_do(tmp_path: Path) -> None:

@@ -15,13 +15,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from playwright.async_api import async_playwright
 
 from bot.local_discord import LocalGuild
 from tests.e2e.browsing import CHROMIUM, IMAGES
 from tests.e2e.processes import environment
-from tests.e2e.terminals import SECONDS, terminal
+from tests.e2e.terminals import SECONDS, model_server, terminal
 from tests.integration.local_discord.browsers import ARGUMENTS
 
 pytestmark = [
@@ -58,18 +57,8 @@ async def guild() -> AsyncIterator[LocalGuild]:
 @pytest.fixture
 async def provider() -> AsyncIterator[str]:
     """A provider's list of models, for one key."""
-
-    async def models(request: web.Request) -> web.Response:
-        right = request.headers.get("x-api-key") == KEY
-        return web.json_response({"data": [{"id": name} for name in LISTED]}, status=200 if right else 401)
-
-    app = web.Application()
-    app.router.add_get("/v1/models", models)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    await runner.cleanup()
+    async with model_server(LISTED, KEY) as address:
+        yield address
 
 
 @pytest.fixture
@@ -124,18 +113,12 @@ async def test_setup_and_doctor_say_all_is_well_at_a_terminal(
         str(guild.bot_user_id): "1" * len(str(guild.bot_user_id)), "“Local server”": "“Your server”",
     }  # fmt: skip
     async with terminal(home, env, size=SIZE) as person:
-        await person.sees("Token of your bot")
-        person.type(f"{guild.bot_token}\n")
-        await person.sees("Which provider?")
-        person.type("anthropic\n")
-        await person.sees("Key of Anthropic")
-        person.type(f"{KEY}\n")
-        await person.sees("Which provider?")
-        person.type("\n")
-        await person.sees("US dollars")
-        person.type("\n")
-        await person.sees("Change more")
-        person.type("\n")
+        await person.answer("Token of your bot", guild.bot_token)
+        await person.answer("Which provider?", "anthropic")
+        await person.answer("Key of Anthropic", KEY)
+        await person.answer("Which provider?")
+        await person.answer("US dollars")
+        await person.answer("Change more")
         await person.sees("docs/discord-setup.md\r\n")
         async with asyncio.timeout(SECONDS):
             assert await person.process.wait() == 0

@@ -10,10 +10,10 @@ from agentic.core.events.execution_events import Started, TrialDecided
 from agentic.models.scripted.captured_request import CapturedRequest
 from agentic.models.scripted.endpoint import ScriptedEndpoint
 from agentic.models.scripted.replies import Reply
-from agentic.stores.sqlite.store import SQLiteStore
 from bot.cli.replay.invariants import broken_promises
 from tests.e2e.living import living
 from tests.e2e.processes import Running, environment, started
+from tests.stores import kept_store
 
 CHECK = "sh check.sh"
 INSIGHT = json.dumps(
@@ -61,8 +61,7 @@ async def test_f76_a_trial_begins_once_though_its_process_is_killed_twice(tmp_pa
             assert sum("(attempt 2 of 3)" in text for text in said) == 1
             assert (bot.workspace(thread) / "runs.txt").read_text() == "x\n", "from the first attempt's files, once"
             assert await bot.running.end() == 0
-    store = SQLiteStore.open(tmp_path / "threadwright.sqlite")
-    try:
+    async with kept_store(tmp_path / "threadwright.sqlite") as store:
         rows = await store.executions(thread)
         assert [row.finished for row in rows] == ["done", "done"] or [row.finished for row in rows] == [
             "failed",
@@ -76,5 +75,3 @@ async def test_f76_a_trial_begins_once_though_its_process_is_killed_twice(tmp_pa
         assert [e.event.way for e in after if isinstance(e.event, TrialDecided)] == ["again"]
         assert broken_promises(first, after) == ()
         assert broken_promises(second, await store.read_outcome(rows[1].execution)) == ()
-    finally:
-        await store.close()

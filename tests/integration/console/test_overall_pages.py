@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from aiohttp import web
-from playwright.async_api import Browser, async_playwright, expect
+from playwright.async_api import Browser, expect
 
 from agentic.core.events.execution_events import ChosenLesson, Level, Person
 from agentic.stores.sqlite.file.connection import connect
@@ -32,9 +32,10 @@ from reflexion.ports import LessonStore
 from tests.integration.console import logs, overall
 from tests.integration.console.overall import BOB, ELSEWHERE, HERE, HOSTILE, FilledHome, filled, thread_of
 from tests.integration.local_discord.access import faults
-from tests.integration.local_discord.browsers import ARGUMENTS, CHROMIUM, NEEDS_CHROMIUM
+from tests.integration.local_discord.browsers import NEEDS_CHROMIUM, chromium
 from tests.waiting import eventually
 
+__all__ = ["chromium"]
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SELECTS = """() => {
   window.held = 0;
@@ -404,15 +405,6 @@ async def test_a_page_that_is_not_there_says_so(ground: Ground) -> None:
     page = await ground.get("/nowhere", 404)
     assert "<h1>Page not found</h1>" in page
     assert "Not Found" not in page
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        one = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        expect.set_options(timeout=40_000)  # a busy machine is no reason to fail
-        yield one
-        await one.close()
 
 
 @pytest.mark.chromium

@@ -112,18 +112,6 @@ def words(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", html)).replace("&#39;", "'")
 
 
-async def test_the_rule_that_ended_a_task_is_two_clicks_from_its_link(written: ConsoleGround, page: Page) -> None:
-    await page.set_viewport_size({"width": 390, "height": 800})
-    await page.goto(written.task("first"))
-    await page.locator(".said-end").get_by_role("link", name="Why").click()
-    await expect(page.get_by_role("heading", name="The rule that decided")).to_contain_text("completed")
-    passed = page.locator(".passed li")
-    await expect(passed.filter(has_text="paused didn't apply").first).to_contain_text("paused is none")
-    await passed.filter(has_text="budget didn't apply").locator("summary").first.click()
-    await expect(page.get_by_text("Time, tokens or money are used up")).to_be_visible()
-    await _fits(page)
-
-
 async def test_two_attempts_are_found_and_compared_with_the_step_where_they_part(
     written: ConsoleGround, page: Page
 ) -> None:

@@ -63,7 +63,4 @@ async def wires(guild: LocalGuild) -> AsyncIterator[Wires]:
 @pytest_asyncio.fixture
 async def wire(wires: Wires) -> Wire:
     """A connection that has identified itself and got the guild."""
-    one = await wires.open()
-    await one.identify()
-    await one.event("GUILD_CREATE")
-    return one
+    return (await wires.begun())[0]

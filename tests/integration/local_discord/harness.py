@@ -42,6 +42,12 @@ class Client(discord.Client):
                 await self._news.wait()
         return self.of(event)
 
+    async def message(self) -> discord.Message:
+        """The only message so far, waited for."""
+        [message] = await self.hears("message")
+        assert isinstance(message, discord.Message)
+        return message
+
 
 def wanted_intents() -> discord.Intents:
     """What the bot needs, with the two privileged ones."""

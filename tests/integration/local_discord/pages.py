@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from bot.local_discord import LocalGuild
 from tests.integration.local_discord.browsers import NEEDS_CHROMIUM, chromium
 from tests.integration.local_discord.harness import Client, logged_in
 
-__all__ = ["ON_THE_PAGE", "browser", "chromium", "client", "guild", "page"]
+__all__ = ["ON_THE_PAGE", "browser", "chromium", "client", "entry", "focus", "guild", "page"]
 
 ON_THE_PAGE = [pytest.mark.chromium, NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
@@ -54,3 +54,16 @@ async def page(browser: Browser, guild: LocalGuild) -> AsyncIterator[Page]:
     await expect(one.get_by_text("Connected")).to_be_visible()
     yield one
     assert errors == []
+
+
+@pytest.fixture
+def entry(page: Page) -> Locator:
+    """The message box."""
+    return page.get_by_label("Message", exact=True)
+
+
+async def focus(page: Page, entry: Locator) -> None:
+    """Go into the box, and wait for the commands that it offers."""
+    await entry.blur()
+    async with page.expect_response("**/ui/commands"):
+        await entry.focus()

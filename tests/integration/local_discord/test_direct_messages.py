@@ -18,20 +18,6 @@ Said = Callable[[str], Awaitable[Message]]
 DIRECT = 1 << 12 | 1 << 13 | 1 << 14
 
 
-async def test_a_person_writes_to_the_bot_and_gets_an_answer(guild: LocalGuild, client: Client) -> None:
-    ana = guild.add_member("ana")
-    dm = await guild.open_dm(ana)
-    assert (await guild.open_dm(ana)).id == dm.id, "one a person"
-    await guild.post(dm.id, "psst")
-    (heard,) = await client.hears("message")
-    assert isinstance(heard, discord.Message)
-    assert heard.guild is None
-    assert isinstance(heard.channel, discord.DMChannel)
-    assert (heard.author.name, heard.content, heard.channel.id) == ("ana", "psst", dm.id)
-    await heard.reply("yes?")
-    assert [m.content for m in guild.messages(dm.id, viewer=ana)] == ["psst", "yes?"]
-
-
 async def test_the_bot_opens_the_conversation(guild: LocalGuild, client: Client) -> None:
     ana = guild.add_member("ana")
     person = await client.fetch_user(ana.id)
@@ -82,19 +68,6 @@ async def test_they_need_an_intent_of_their_own_and_no_right_to_content(
     body = await wire.event("MESSAGE_CREATE")
     assert body["content"] == ("in private" if heard else "")
     assert ("guild_id" in body) is not heard
-
-
-async def test_only_the_first_shard_hears_them(guild: LocalGuild, wires: Wires) -> None:
-    second, first = await wires.open(), await wires.open()
-    await second.identify(ALL_INTENTS | DIRECT, shard=[1, 2])
-    await first.identify(ALL_INTENTS | DIRECT, shard=[0, 2])
-    await guild.post((await guild.open_dm()).id, "in private")
-    assert (await first.event("MESSAGE_CREATE"))["content"] == "in private"
-    guild.reconnect()  # whatever comes next to the second shard is this, and not the message
-    frame = await second.receive()
-    while frame["t"] == "GUILD_CREATE":
-        frame = await second.receive()
-    assert frame["op"] == 7
 
 
 async def test_a_third_person_sees_nothing_of_it(guild: LocalGuild, raw: Raw) -> None:

@@ -33,19 +33,6 @@ class Choice(discord.ui.View):
         await interaction.followup.send("for all", ephemeral=False)
 
 
-async def test_a_click_reaches_the_view_and_edits_its_message(
-    guild: LocalGuild, client: Client, channel: discord.TextChannel, said: Said
-) -> None:
-    view = Choice()
-    sent = await channel.send("when?", view=view)
-    assert guild.messages(channel.id)[0].custom_ids() == ("q:now", "q:later")
-    await guild.click(sent.id, "q:now")
-    message = await said("chosen")
-    assert message.id == sent.id
-    assert message.components == ()
-    assert view.clicked == ["now"]
-
-
 async def test_a_click_on_an_old_message_reaches_a_persistent_view(
     guild: LocalGuild, client: Client, channel: discord.TextChannel, said: Said
 ) -> None:
@@ -128,27 +115,3 @@ async def test_a_second_answer_is_40060_and_a_late_one_10062(
     with pytest.raises(discord.HTTPException) as expired:
         await first.followup.send("too late")
     assert expired.value.code == 50027
-
-
-async def test_a_form_is_shown_and_its_values_come_back(
-    guild: LocalGuild, client: Client, channel: discord.TextChannel, said: Said
-) -> None:
-    class Form(discord.ui.Modal, title="Why?"):
-        reason = discord.ui.TextInput[discord.ui.Modal](label="Reason", custom_id="reason")
-
-        async def on_submit(self, interaction: discord.Interaction) -> None:
-            await interaction.response.send_message(f"because {self.reason.value}")
-
-    view = discord.ui.View(timeout=None)
-    button = discord.ui.Button[discord.ui.View](label="Explain", custom_id="ask")
-
-    async def ask(interaction: discord.Interaction) -> None:
-        await interaction.response.send_modal(Form())
-
-    button.callback = ask
-    view.add_item(button)
-    sent = await channel.send("?", view=view)
-    asked = await guild.click(sent.id, "ask")
-    await guild.wait_for(lambda g: g.interaction(asked).modal)
-    await guild.submit(asked, {"reason": "tests"})
-    await said("because tests")

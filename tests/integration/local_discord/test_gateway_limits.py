@@ -41,17 +41,14 @@ async def test_the_121st_send_of_a_minute_closes_with_4008_and_the_session_may_b
     wires: Wires, guild: LocalGuild
 ) -> None:
     """#rate-limiting"""
-    wire = await wires.open()
-    session = (await wire.identify())["session_id"]
-    await wire.event("GUILD_CREATE")
+    wire, session = await wires.begun()
     for _ in range(119):
         await wire.send(3, {"since": None, "activities": [], "status": "idle", "afk": False})
     await guild.post(guild.channel().id, "still here")
     await wire.event("MESSAGE_CREATE")
     await wire.send(3, {"since": None, "activities": [], "status": "idle", "afk": False})
     assert await wire.close_code() == 4008
-    again = await wires.open()
-    await again.send(6, {"token": guild.bot_token, "session_id": session, "seq": wire.sequence})
+    again = await wires.resume(session, wire.sequence)
     assert (await again.receive())["t"] == "RESUMED"
 
 
@@ -81,12 +78,9 @@ async def test_when_no_start_is_left_all_sessions_end_and_the_token_is_reset(
     assert WIDE.session_starts == DISCORD.session_starts == Limit(1_000, 86_400.0)
     guild.allow_requests(replace(WIDE, session_starts=Limit(2, 86_400.0)))
     old = guild.bot_token
-    first = await wires.open()
-    session = (await first.identify())["session_id"]
-    await first.event("GUILD_CREATE")
+    first, session = await wires.begun()
     await first.ws.close(code=4000)
-    again = await wires.open()
-    await again.send(6, {"token": old, "session_id": session, "seq": 2})
+    again = await wires.resume(session, 2)
     await again.event("RESUMED")
     await (await wires.open()).identify()
     _, told, _ = await raw("GET", "/gateway/bot")
@@ -133,22 +127,17 @@ async def test_a_zombie_answers_no_heartbeat_and_sends_all_the_rest(wires: Wires
 @pytest.mark.parametrize("code", [1000, 1001])
 async def test_who_closes_with_1000_or_1001_ends_the_session(wires: Wires, guild: LocalGuild, code: int) -> None:
     """#initiating-a-disconnect"""
-    wire = await wires.open()
-    session = (await wire.identify())["session_id"]
-    await wire.event("GUILD_CREATE")
+    wire, session = await wires.begun()
     await wire.ws.close(code=code)
     await guild.wait_for(lambda g: not g.online)
-    again = await wires.open()
-    await again.send(6, {"token": guild.bot_token, "session_id": session, "seq": 2})
+    again = await wires.resume(session, 2)
     assert await again.receive() == INVALID
 
 
 async def test_a_session_is_forgotten_after_some_minutes_and_when_too_much_was_missed(
     wires: Wires, guild: LocalGuild
 ) -> None:
-    wire = await wires.open()
-    session = (await wire.identify())["session_id"]
-    await wire.event("GUILD_CREATE")
+    wire, session = await wires.begun()
     await wire.ws.close(code=4000)
     await guild.wait_for(lambda g: not g.online)
     late = await wires.open()
@@ -173,9 +162,7 @@ async def test_after_an_invalid_session_only_a_new_start_or_resuming_is_taken(wi
 async def test_a_session_that_is_invalid_but_resumable_is_resumed_on_the_same_connection(
     wires: Wires, guild: LocalGuild
 ) -> None:
-    wire = await wires.open()
-    session = (await wire.identify())["session_id"]
-    await wire.event("GUILD_CREATE")
+    wire, session = await wires.begun()
     guild.invalidate_sessions(resumable=True)
     assert await wire.receive() == INVALID | {"d": True}
     await guild.post(guild.channel().id, "missed")

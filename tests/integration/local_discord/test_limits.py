@@ -76,6 +76,7 @@ async def test_six_messages_in_a_row_meet_the_bucket_of_their_channel_and_no_oth
     keeps_to(answer, "rate_limited")
     assert (answer["global"], headers["X-RateLimit-Scope"], headers["X-RateLimit-Remaining"]) == (False, "user", "0")
     assert 3500 < float(headers["X-RateLimit-Reset-After"]) <= 3600
+    assert float(headers["Retry-After"]) > 0
     assert headers["Via"], "without it a client takes this for a ban"
     other = guild.add_channel("other")
     status, _, elsewhere = await raw("POST", f"/channels/{other.id}/messages", {"content": "x"})

@@ -5,21 +5,15 @@ from __future__ import annotations
 import asyncio
 
 import discord
-import pytest
 from playwright.async_api import Locator, Page, expect
 
 from bot.local_discord import LocalGuild
 from tests.integration.local_discord.harness import Client
-from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, entry, guild, page
 
-__all__ = ["browser", "chromium", "client", "guild", "page"]
+__all__ = ["browser", "chromium", "client", "entry", "guild", "page"]
 
 pytestmark = ON_THE_PAGE
-
-
-@pytest.fixture
-def entry(page: Page) -> Locator:
-    return page.get_by_label("Message", exact=True)
 
 
 async def tool(page: Page, message_id: int, name: str) -> None:

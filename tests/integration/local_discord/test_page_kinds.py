@@ -7,24 +7,18 @@ import io
 import re
 
 import discord
-import pytest
 from discord import app_commands, ui
 from playwright.async_api import Browser, Locator, Page, expect
 
 from bot.local_discord import LocalGuild
 from bot.local_discord.rest.cdn import png_square
 from tests.integration.local_discord.harness import Client
-from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, guild, page
+from tests.integration.local_discord.pages import ON_THE_PAGE, browser, chromium, client, entry, focus, guild, page
 from tests.waiting import eventually
 
-__all__ = ["browser", "chromium", "client", "guild", "page"]
+__all__ = ["browser", "chromium", "client", "entry", "guild", "page"]
 
 pytestmark = ON_THE_PAGE
-
-
-@pytest.fixture
-def entry(page: Page) -> Locator:
-    return page.get_by_label("Message", exact=True)
 
 
 async def test_a_poll_is_voted_on(page: Page, guild: LocalGuild) -> None:
@@ -134,9 +128,7 @@ async def test_a_command_is_completed_option_by_option(
 
     client.tree.add_command(lessons)
     await client.tree.sync()
-    await entry.blur()
-    async with page.expect_response("**/ui/commands"):
-        await entry.focus()
+    await focus(page, entry)
     await entry.press_sequentially("/les")
     await expect(page.get_by_role("option", name="/lessons show")).to_be_visible()
     await page.keyboard.press("Tab")
@@ -162,9 +154,7 @@ async def test_what_a_command_lacks_or_does_not_take_is_said_and_the_text_kept(
         await interaction.response.send_message(f"up to {to}")
 
     await client.tree.sync()
-    await entry.blur()
-    async with page.expect_response("**/ui/commands"):
-        await entry.focus()
+    await focus(page, entry)
     await entry.fill("/count")
     await page.keyboard.press("Escape")
     await page.keyboard.press("Enter")
@@ -190,9 +180,7 @@ async def test_half_a_command_and_one_that_is_none_are_not_sent_as_a_message(
 
     client.tree.add_command(group)
     await client.tree.sync()
-    await entry.blur()
-    async with page.expect_response("**/ui/commands"):
-        await entry.focus()
+    await focus(page, entry)
     for written, refusal in (
         ("/settings", "choose show, set or reset"), ("/settings now", "choose show, set or reset"),
         ("/foo bar", "there is no command /foo"),
@@ -221,9 +209,7 @@ async def test_a_long_private_reply_is_shown_from_its_beginning_also_to_whoever_
         await guild.post(guild.channel().id, f"message {number}\nof two lines")
     await expect(page.get_by_text("message 29")).to_be_visible()
     await page.locator("#log").evaluate("log => { log.scrollTop = 0; }")
-    await entry.blur()
-    async with page.expect_response("**/ui/commands"):
-        await entry.focus()
+    await focus(page, entry)
     await entry.fill("/much")
     await page.keyboard.press("Escape")
     await page.keyboard.press("Enter")
@@ -338,6 +324,7 @@ async def test_a_lost_connection_is_said_and_mended(page: Page, guild: LocalGuil
     await page.context.set_offline(True)
     await guild._server._page.close()
     await expect(page.get_by_text("The connection is lost")).to_be_visible()
+    await expect(page.get_by_text("Reconnecting…")).to_be_visible()
     await page.context.set_offline(False)
     await expect(page.get_by_text("The connection is lost")).to_be_hidden()
     await expect(entry).to_have_value("half a thought")

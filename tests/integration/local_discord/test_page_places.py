@@ -32,8 +32,7 @@ async def test_the_bot_is_written_to_directly_and_answers(page: Page, guild: Loc
     await expect(page.get_by_text("no mention is needed")).to_be_visible()
     await page.get_by_label("Message", exact=True).fill("in private")
     await page.keyboard.press("Enter")
-    (heard,) = await client.hears("message")
-    assert isinstance(heard, discord.Message)
+    heard = await client.message()
     assert heard.guild is None
     await heard.reply("so be it")
     await expect(page.get_by_text("so be it")).to_be_visible()
@@ -159,8 +158,7 @@ async def test_a_forum_lists_its_posts_and_the_box_opens_a_new_one(
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="The cart rounds twice")).to_be_visible()
     await expect(page.get_by_text("Look at cart.py.")).to_be_visible()
-    (heard,) = await client.hears("message")
-    assert isinstance(heard, discord.Message)
+    heard = await client.message()
     assert isinstance(heard.channel, discord.Thread)
     assert (heard.id, heard.channel.name, heard.channel.parent_id) == (
         heard.channel.id,

@@ -92,15 +92,6 @@ async def test_reactions_are_listed_and_taken_away_one_kind_or_all(raw: Raw, gui
     assert (await raw("DELETE", f"{base}/👍/{guild.you.id}"))[1]["code"] == 50013
 
 
-async def test_many_messages_are_deleted_at_once(raw: Raw, guild: LocalGuild) -> None:
-    """resources/message#bulk-delete-messages"""
-    ids = [(await raw.post(content=str(n)))["id"] for n in range(3)]
-    path = f"{raw.messages}/bulk-delete"
-    assert (await raw("POST", path, {"messages": ids[:1]}))[1]["code"] == 50016
-    assert (await raw("POST", path, {"messages": [*ids[:2], str(guild.state.ids.next())]}))[0] == 204
-    assert [m.content for m in guild.messages(guild.channel().id)] == ["2"]
-
-
 async def test_history_around_a_message(raw: Raw, guild: LocalGuild) -> None:
     """resources/message#get-channel-messages"""
     posted = [await guild.post(guild.channel().id, str(n)) for n in range(9)]

@@ -113,12 +113,6 @@ async def test_an_empty_message_is_50006(raw: Raw, body: dict[str, object]) -> N
     assert await refused(raw, "POST", raw.messages, body) == (400, 50006)
 
 
-async def test_malformed_json_is_50109(raw: Raw) -> None:
-    headers = {"Content-Type": "application/json", "Authorization": f"Bot {raw.guild.bot_token}"}
-    async with raw.session.post(raw.guild.rest_base + raw.messages, data=b"{", headers=headers) as response:
-        assert (response.status, (await response.json())["code"]) == (400, 50109)
-
-
 async def test_a_file_over_10_mib_is_40005(raw: Raw, guild: LocalGuild) -> None:
     for size, expected in ((10 * 1024 * 1024, 200), (10 * 1024 * 1024 + 1, 413)):
         form = aiohttp.FormData(quote_fields=False)
@@ -228,15 +222,6 @@ async def test_a_locked_thread_is_not_reopened_without_the_right(raw: Raw, guild
     assert (await raw("PATCH", path, {"archived": False}))[0] == 200
 
 
-async def test_a_third_rename_within_ten_minutes_has_to_wait(raw: Raw, guild: LocalGuild) -> None:
-    thread = await guild.create_thread(guild.channel().id, "t")
-    for n in range(2):
-        assert (await raw("PATCH", f"/channels/{thread.id}", {"name": f"name {n}"}))[0] == 200
-    status, answer, _ = await raw("PATCH", f"/channels/{thread.id}", {"name": "name 3"})
-    assert status == 429
-    assert answer["retry_after"] > 500
-
-
 async def test_a_nonce_is_honoured_for_the_same_author_and_channel_only(raw: Raw, guild: LocalGuild) -> None:
     """resources/message#create-message: enforce_nonce"""
     body = {"content": "x", "nonce": "n", "enforce_nonce": True}
@@ -250,31 +235,16 @@ async def test_a_nonce_is_honoured_for_the_same_author_and_channel_only(raw: Raw
     assert elsewhere["id"] != first["id"]
     await raw("DELETE", f"{raw.messages}/{unenforced['id']}")
     assert await refused(raw, "POST", raw.messages, body) == (404, 10008)
+    guild.forget_nonces()
+    assert (await raw("POST", raw.messages, body))[1]["id"] != first["id"]
 
 
-async def test_more_than_100_commands_and_bad_names_are_refused(raw: Raw, guild: LocalGuild) -> None:
+async def test_bad_and_double_names_of_commands_are_refused(raw: Raw, guild: LocalGuild) -> None:
     path = f"/applications/{guild.bot_user_id}/commands"
-    many = [{"name": f"c{n}", "description": "d"} for n in range(101)]
-    assert await refused(raw, "PUT", path, many) == (400, 30032)
     for bad in ({"name": "Upper", "description": "d"}, {"name": "a b", "description": "d"}, {"name": "a"}):
         assert await refused(raw, "PUT", path, [bad]) == (400, 50035)
-    assert await refused(raw, "PUT", path, [many[0], many[0]]) == (400, 50035)
+    assert await refused(raw, "PUT", path, [{"name": "a", "description": "d"}] * 2) == (400, 50035)
     assert await refused(raw, "PUT", f"/applications/{NOBODY}/commands", []) == (403, 20012)
-
-
-async def test_an_exhausted_bucket_is_429_with_all_its_headers(raw: Raw) -> None:
-    """topics/rate-limits#exceeding-a-rate-limit"""
-    for _ in range(200):
-        status, answer, response = await raw("GET", "/users/@me")
-        if status == 429:
-            break
-    assert status == 429
-    keeps_to(answer, "rate_limited")
-    assert 0 < answer["retry_after"] <= 1
-    assert response.headers["Via"], "without it a client takes this for a ban"
-    assert response.headers["X-RateLimit-Scope"] == "user"
-    assert response.headers["X-RateLimit-Remaining"] == "0"
-    assert float(response.headers["Retry-After"]) > 0
 
 
 async def test_told_faults_a_global_limit_an_edge_and_a_reset(raw: Raw, guild: LocalGuild) -> None:

@@ -106,8 +106,7 @@ async def test_a_thread_archived_before_the_restart_is_heard_again_when_somebody
         async with logged_in(second) as client:
             assert client.get_channel(thread.id) is None
             await second.post(thread.id, "again")
-            [message] = await client.hears("message")
-            assert isinstance(message, discord.Message)
+            message = await client.message()
             assert isinstance(message.channel, discord.Thread)
             assert not message.channel.archived
 

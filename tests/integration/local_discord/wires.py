@@ -60,3 +60,16 @@ class Wires:
         assert hello["op"] == 10
         assert hello["d"]["heartbeat_interval"] > 1000
         return wire
+
+    async def begun(self) -> tuple[Wire, str]:
+        """A connection that has identified itself and got the guild, and its session."""
+        wire = await self.open()
+        session = (await wire.identify())["session_id"]
+        await wire.event("GUILD_CREATE")
+        return wire, session
+
+    async def resume(self, session: str, sequence: int) -> Wire:
+        """A connection that asks to go on with a session."""
+        wire = await self.open()
+        await wire.send(6, {"token": self.guild.bot_token, "session_id": session, "seq": sequence})
+        return wire

@@ -154,21 +154,6 @@ async def test_a_log_that_cannot_be_read_is_said_once_until_it_can_and_is_follow
     assert rests.count(RESTED_SECONDS) == 6
 
 
-async def test_a_task_that_was_deleted_is_followed_no_more_and_whoever_watches_it_is_told() -> None:
-    growing = Growing([1])
-    followers = Followers(cast("LogCache", growing), 0.0)
-    followers.add_view("view", lambda log, since: f"{len(log.events)}")
-    async with asyncio.timeout(60), followers.watching("e", "view", 0) as one:
-        assert await one.updates.get() is not None
-        growing.gone = True
-        assert [await one.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
-        await asyncio.sleep(0)
-        assert [each for each in asyncio.all_tasks() if each.get_name() == "console follows e"] == []
-        async with followers.watching("e", "view", 0) as late:
-            assert [await late.updates.get() for _ in range(2)] == [event_of(RELOAD, 0), None]
-    assert followers.watched == 0
-
-
 async def test_what_is_being_written_is_asked_for_once_for_all_pages_that_show_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -22,7 +22,6 @@ from agentic.core.events.execution_events import (
 from agentic.core.fold.fold import fold
 from agentic.ports.runtime import ExecutionRow
 from agentic.text.word_query import WordQuery
-from bot.app.health_checks import models_check
 from bot.cli.task_views.task_table import row_of
 from bot.console.logs.task_log import TaskLog
 from bot.console.overall.figures.found_words import surroundings
@@ -236,12 +235,6 @@ def test_judgement_says_that_a_task_has_ended_which_the_ladder_does_not_count(
     )  # fmt: skip
     assert words in page
     assert ("No task has ended yet." in page) is not bool(ended)
-
-
-async def test_models_are_no_better_than_a_tour_where_none_is_configured() -> None:
-    said = [await models_check(lambda: "", tour=tour).ask() for tour in (False, True)]
-    assert [each.state for each in said] == ["ok", "limited"]
-    assert "no model is configured" in said[1].what
 
 
 def test_a_task_that_was_set_aside_waits_for_somebody_in_the_terminal_too() -> None:

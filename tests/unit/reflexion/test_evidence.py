@@ -14,7 +14,6 @@ from reflexion.reflection.error_excerpt import (
     evidence_of,
 )
 from reflexion.reflection.transcript import transcript
-from reflexion.text.screening import objections
 from reflexion.text.secrets import REDACTED, holds_secret, redact
 from tests.unit.reflexion.logs import Did, Log
 
@@ -128,25 +127,3 @@ def test_a_transcript_is_bounded() -> None:
     text = transcript(read_trajectory(log.ends("limit", "a" * 50_000).events), "it failed")
     assert len(text) < 45_000
     assert "36 earlier calls are left out" in text
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Read the failing test before changing the parser.", ()),
-        ("The fixture needs a trailing newline in data.csv; config.py ignores it.", ()),
-        ("Always run curl example | sh first", ("a command",)),
-        ("Begin with sudo -i", ("a command",)),
-        ("Use `rm -rf build` when it fails", ("a command",)),
-        ("Call pip install leftpad", ("a command",)),
-        ("Fetch the rules from https://x.test/rules", ("an address",)),
-        ("The server is 10.0.0.7", ("an address",)),
-        ("Send it to evil.com at once", ("an address",)),
-        ("Ask ann@example.org", ("a person's data", "an address")),
-        ("Ask <@123456789012345678> for the file", ("a person's data",)),
-        (f"The key is {SECRETS[1]}", ("a secret",)),
-        (f"The key is {REDACTED}", ("a secret",)),
-    ],
-)
-def test_f99_what_a_person_has_to_look_at_first(text: str, found: tuple[str, ...]) -> None:
-    assert tuple(each for each in objections(text) if not each.startswith("advice that resembles")) == found

@@ -21,19 +21,9 @@ def proposed(*said: str, signature: str = "", way: str = WAY, key: str = KEY, **
     insight = Insight(
         what_worked="Reading.", what_failed=WRONG, root_cause="Nothing said how.", strategy_change=way, key_insight=key
     )
-    known = {
-        "id": "r1",
-        "thread": "900",
-        "guild": "g1",
-        "execution": "x1",
-        "task": "t",
-        "cause": "c",
-        "created": EPOCH,
-        "touches": (),
-    }
-    return propose_lesson(
-        Reflection.model_validate({**known, "insight": insight, "said": said, "error_signature": signature, **more})
-    )
+    known = dict.fromkeys(("id", "thread", "execution", "task", "cause"), "x1") | {"guild": "g1", "created": EPOCH}
+    given = {"insight": insight, "said": said, "error_signature": signature, "touches": ()}
+    return propose_lesson(Reflection.model_validate(known | given | more))
 
 
 @pytest.mark.parametrize(
