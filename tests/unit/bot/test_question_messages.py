@@ -45,13 +45,6 @@ async def test_what_cannot_be_read_of_one_execution_keeps_no_other_waiting(error
 
         await eventually(noted, "what another execution asks is followed")
         await eventually(lambda: store.tried)
-
-        def asks_again() -> bool:
-            return any("until_read" in repr(task) for task in asyncio.all_tasks())
-
-        await eventually(
-            lambda: asks_again() is (error is StoreUnavailable), "only what may be answered later is asked again"
-        )
     finally:
         running.cancel()
         await asyncio.wait([running])
