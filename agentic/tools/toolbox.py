@@ -303,8 +303,7 @@ class StandardToolbox(Toolbox):
         Nobody has looked at the call itself: so it runs only where what it destroys beside would be put back.
         """
         if savepoints is None or not savepoints.holds:
-            problem = savepoints.problem if savepoints is not None else "no copies are kept"
-            why = f"nothing that a command destroys can be restored now: {problem}"
+            why = f"nothing could be restored now: {savepoints.problem if savepoints else 'no copies are kept'}"
         elif self._people is not None and not await self._people.may_still(allowed.by):
             why = f"{allowed.by.name} may no longer allow this"
         else:

@@ -219,7 +219,10 @@ async def test_it_counts_only_while_whoever_gave_it_may_and_where_the_workspace_
 
     async with open_bench() as bench:
         furnished(bench)
-        for kept, why in ((True, "boss may no longer allow this"), (False, "this workspace is too large")):
+        for kept, why in (
+            (True, "boss may no longer allow this"),
+            (False, "nothing could be restored now: no copies are kept"),
+        ):
             bench.toolbox = toolbox(bench.world, tmp_path, People(keep, may_still), kept=kept)
             prepared = bench.toolbox.prepare("shell", {"command": "rm -rf data"})
             assert isinstance(prepared, Prepared)

@@ -13,6 +13,8 @@ from agentic.bash.workspace_paths import inside
 
 _WRITE = (["cp"], ["mv"], ["tee"], ["install"], ["ln"], ["rsync"], ["curl"], ["wget"], ["patch"], ["git"])
 _SIGNS = frozenset("*?[")
+_BELOW = re.compile(r"-\w*[rR]|--r")
+_STARS = re.compile(r"\*+")
 MOST_PATHS = 40
 LONGEST_PATH = 4_096
 
@@ -33,10 +35,9 @@ def deleted_by(command: str, cwd: str = ".") -> tuple[str, ...]:
 
 
 def _deleted(each: SimpleCommand) -> Iterable[str]:
-    options = [word for word in each.words if word.startswith("-")]
-    below = "/**" if any(re.match(r"-\w*[rR]|--r", option) for option in options) else ""
+    below = "/**" if any(map(_BELOW.match, each.words)) else ""
     patterns = (word for word in each.words[1:] if each.words[0] == "rm" and not _SIGNS.isdisjoint(word))
-    return [re.sub(r"\*+", "*", pattern) + below for pattern in patterns]
+    return [_STARS.sub("*", pattern) + below for pattern in patterns]
 
 
 def _paths(command: str, cwd: str, of: Callable[[SimpleCommand], Iterable[str]]) -> tuple[str, ...]:
