@@ -228,10 +228,8 @@ def _asks(gated: Gated) -> str:
         return f"May I run this, and the commands after it? It {_own(gated)}. Nothing has run yet."
     if not gated.put_back:
         return f"May I do this? It {_own(gated)}."
-    again = "? What it destroys besides this is restored, and I ask anew."
-    if not gated.losses:  # of a version before, where a yes covered whatever it did
-        again = ", this time without restoring anything?"
-    return f"I ran this, and it {gated.reason}. {stands(gated)} May I run it again{again}"
+    again = "May I run it again? What it destroys besides this is restored, and I ask anew."
+    return f"I ran this, and it {gated.reason}. {stands(gated)} {again}"
 
 
 def stands(gated: Gated) -> str:

@@ -507,13 +507,16 @@ async def test_what_a_stop_had_not_restored_when_its_owner_ended_the_next_one_re
     await _stopped(guarded, store, doorbell)
     await eventually(disk.reached.is_set)
     working.cancel()  # as where its lease is lost, or the process ends
-    await asyncio.sleep(0)
+    name = execution_id(THREAD, "1")
+    await eventually(lambda: any(task.cancelling() > 1 for task in asyncio.all_tasks() if name in task.get_name()))
+    for _ in range(20):  # so many passes of the loop it takes at most until the restore has heard of it
+        await asyncio.sleep(0)
     assert not working.done()
     disk.go_on()
     await asyncio.gather(working, return_exceptions=True)
     left = standing(guarded.workspace)
     assert len(left) < len(before)
-    assert not [task for task in asyncio.all_tasks() if execution_id(THREAD, "1") in task.get_name()]
+    assert not [task for task in asyncio.all_tasks() if name in task.get_name()]
     ended = await run(saving(), [], store, asyncio.Event())
     assert ended.finished is not None
     assert ended.finished.reason == "stopped"

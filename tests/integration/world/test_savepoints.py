@@ -344,7 +344,8 @@ async def test_what_was_not_put_back_to_the_end_is_before_the_next_command(
         await at_the_second.wait()
         for _ in range(2):
             settling.cancel()
-            await asyncio.sleep(0)
+            for _ in range(20):  # so many passes of the loop it takes at most until the restore has heard of it
+                await asyncio.sleep(0)
         go.set()
         with pytest.raises(NotSettled):
             await settling

@@ -53,10 +53,12 @@ def test_what_was_put_back_is_told_and_asked_about() -> None:
         in text
     )
     assert "make clean" in text
-    before = put_back(losses=())
+    before = put_back(
+        losses=()
+    )  # by a version whose yes covered whatever it did: it covers nothing more than another does
     before.settle()
     assert before.execution.question is not None
-    assert "May I run it again, this time without restoring anything?" in before.execution.question.text
+    assert before.execution.question.text == text
 
 
 def test_where_nothing_can_be_put_back_it_is_asked_about_before_it_runs() -> None:
